@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What travels: the simulator's packet and what any packet must tell a network element.
+
+use crate::units::{Bytes, Instant};
+
+/// What queues, links and access points must know of a packet. The simulator's [`Packet`] is one; the
+/// emulator's, which carries real bytes, is another.
+pub trait Parcel {
+    /// Size on the wire: IP header and all that follows.
+    fn size(&self) -> Bytes;
+    /// The station of an access point that the packet is for (or from).
+    fn station(&self) -> usize;
+    /// The feedback that routers write and receivers read.
+    fn signal_mut(&mut self) -> &mut Signal;
+}
+
+/// Feedback from routers, stamped into passing packets.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Signal {
+    /// No router on the path has said anything.
+    #[default]
+    None,
+    /// CLAMP's price \[s\] (clamp eq. 13). Over several routers the highest price stands.
+    Price(f64),
+}
+
+impl Signal {
+    /// Stamps a price; an earlier, higher one stands.
+    #[inline]
+    pub fn raise_price(&mut self, price: f64) {
+        match self {
+            Signal::Price(p) if *p >= price => {}
+            _ => *self = Signal::Price(price),
+        }
+    }
+
+    /// The price, if any router stamped one.
+    #[inline]
+    pub fn price(&self) -> Option<f64> {
+        match *self {
+            Signal::Price(p) => Some(p),
+            Signal::None => None,
+        }
+    }
+}
+
+/// What a TCP segment is. Data flows one way and acknowledgements the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Opens a connection; takes no sequence space here.
+    Syn,
+    /// Answers a SYN; carries the first window.
+    SynAck,
+    /// Payload from sender to receiver.
+    Data,
+    /// Acknowledgement from receiver to sender.
+    Ack,
+}
+
+/// Up to three blocks of received data above the cumulative acknowledgement, the latest first (RFC 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); 3],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Appends the block of bytes `start..end`; a fourth is ignored, as the option has no room for it.
+    pub fn push(&mut self, start: u64, end: u64) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
+            *slot = (start, end);
+            self.count += 1;
+        }
+    }
+
+    /// The blocks as `(start, end)`, the latest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.blocks[..usize::from(self.count)].iter().copied()
+    }
+}
+
+/// A TCP segment on its way, 64 bytes: one cache line.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Data: first payload byte. ACK: next byte expected. Byte 0 is the first byte of payload.
+    number: u64,
+    /// When its maker handed it over.
+    pub sent: Instant,
+    /// `sent` of the packet that caused this one: what RFC 7323's TSecr tells.
+    pub echo: Instant,
+    /// Selective acknowledgements, if any.
+    pub sack: Option<Box<SackBlocks>>,
+    /// Feedback from routers.
+    pub signal: Signal,
+    /// Size on the wire \[B\].
+    size: u32,
+    /// Data: payload bytes. SYN-ACK and ACK: advertised window \[B\].
+    amount: u32,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the station at the access point, where the path has one.
+    pub station: u16,
+    /// Hops travelled, the index into the flow's route.
+    pub hop: u8,
+    kind: Kind,
+}
+
+impl Packet {
+    /// A segment that carries `payload` bytes from byte `seq`.
+    #[inline]
+    pub fn data(flow: u32, seq: u64, payload: u32, header: u32, sent: Instant) -> Self {
+        Self::new(Kind::Data, flow, seq, payload, payload + header, sent)
+    }
+
+    /// An acknowledgement of all before byte `ack`, with an advertised window.
+    #[inline]
+    pub fn ack(flow: u32, ack: u64, window: Bytes, size: u32, sent: Instant) -> Self {
+        Self::new(Kind::Ack, flow, ack, clamp_window(window), size, sent)
+    }
+
+    /// A SYN of `size` bytes on the wire.
+    pub fn syn(flow: u32, size: u32, sent: Instant) -> Self {
+        Self::new(Kind::Syn, flow, 0, 0, size, sent)
+    }
+
+    /// A SYN-ACK with the first window.
+    pub fn syn_ack(flow: u32, window: Bytes, size: u32, sent: Instant) -> Self {
+        Self::new(Kind::SynAck, flow, 0, clamp_window(window), size, sent)
+    }
+
+    #[inline]
+    fn new(kind: Kind, flow: u32, number: u64, amount: u32, size: u32, sent: Instant) -> Self {
+        Self {
+            number,
+            sent,
+            echo: Instant::ZERO,
+            sack: None,
+            signal: Signal::None,
+            size,
+            amount,
+            flow,
+            station: 0,
+            hop: 0,
+            kind,
+        }
+    }
+
+    /// What the segment is.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// First payload byte.
+    #[inline]
+    pub fn seq(&self) -> u64 {
+        debug_assert!(matches!(self.kind, Kind::Data | Kind::Syn));
+        self.number
+    }
+
+    /// Payload bytes; zero for anything but data.
+    #[inline]
+    pub fn payload(&self) -> u32 {
+        if self.kind == Kind::Data { self.amount } else { 0 }
+    }
+
+    /// Next byte that the receiver expects.
+    #[inline]
+    pub fn ack_number(&self) -> u64 {
+        debug_assert!(matches!(self.kind, Kind::Ack | Kind::SynAck));
+        self.number
+    }
+
+    /// Advertised window.
+    #[inline]
+    pub fn window(&self) -> Bytes {
+        debug_assert!(matches!(self.kind, Kind::Ack | Kind::SynAck));
+        Bytes::new(u64::from(self.amount))
+    }
+}
+
+impl Parcel for Packet {
+    #[inline]
+    fn size(&self) -> Bytes {
+        Bytes::new(u64::from(self.size))
+    }
+
+    #[inline]
+    fn station(&self) -> usize {
+        usize::from(self.station)
+    }
+
+    #[inline]
+    fn signal_mut(&mut self) -> &mut Signal {
+        &mut self.signal
+    }
+}
+
+#[inline]
+fn clamp_window(window: Bytes) -> u32 {
+    window.get().min(u64::from(u32::MAX)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_fills_one_cache_line() {
+        assert!(size_of::<Packet>() <= 64, "{} bytes", size_of::<Packet>());
+    }
+
+    #[test]
+    fn the_highest_price_on_the_path_stands() {
+        let mut signal = Signal::None;
+        signal.raise_price(0.25);
+        signal.raise_price(0.125);
+        assert_eq!(signal.price(), Some(0.25));
+    }
+}

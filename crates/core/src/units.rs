@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Time, bytes and rates as integer types.
+//!
+//! Only operators that mean something exist: `Bytes / Rate` is a [`Duration`] (rounded up, so a link never
+//! sends faster than its rate) and `Rate * Duration` is [`Bytes`] (rounded down). Time that runs backwards panics.
+//!
+//! [`Duration`] is ours and not `core::time::Duration`: eight bytes in place of sixteen, one addition in place of
+//! a carry, and a packet holds several of them.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// A point of time: nanoseconds since the start of the run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Instant(u64);
+
+/// A span of time in nanoseconds, never negative; up to 584 years.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Duration(u64);
+
+/// A number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+/// A rate in bit/s. Never zero where it divides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Rate(u64);
+
+impl Instant {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+    /// Later than anything that happens.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The instant `ns` nanoseconds after the start.
+    #[inline]
+    pub const fn from_nanos(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// Nanoseconds since the start.
+    #[inline]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the start, to the nearest `f64`.
+    #[inline]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NS_PER_S as f64
+    }
+
+    /// The time from `earlier` to `self`, or zero if `earlier` is the later of the two.
+    #[inline]
+    pub const fn saturating_since(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// Longer than any run.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// A span of `ns` nanoseconds.
+    #[inline]
+    pub const fn from_nanos(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// A span of `us` microseconds.
+    #[inline]
+    pub const fn from_micros(us: u64) -> Self {
+        Self(us * 1_000)
+    }
+
+    /// A span of `ms` milliseconds.
+    #[inline]
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms * 1_000_000)
+    }
+
+    /// A span of `s` seconds.
+    #[inline]
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s * NS_PER_S)
+    }
+
+    /// A span of `s` seconds, rounded to the nanosecond; negative and not-a-number give zero.
+    #[inline]
+    pub fn from_secs_f64(s: f64) -> Self {
+        Self(libm::rint(s * NS_PER_S as f64) as u64)
+    }
+
+    /// Nanoseconds.
+    #[inline]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds, to the nearest `f64`.
+    #[inline]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NS_PER_S as f64
+    }
+
+    /// `self - other`, or zero where that would be negative.
+    #[inline]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// True for the empty span.
+    #[inline]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Bytes {
+    /// No bytes.
+    pub const ZERO: Self = Self(0);
+    /// More than any queue holds.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `n` bytes.
+    #[inline]
+    pub const fn new(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// The number of bytes.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The number of bytes, to the nearest `f64`.
+    #[inline]
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// `self - other`, or zero where that would be negative.
+    #[inline]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Rate {
+    /// `n` bit/s.
+    #[inline]
+    pub const fn from_bps(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// The rate in bit/s.
+    #[inline]
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// The rate in byte/s, to the nearest `f64`.
+    #[inline]
+    pub fn as_bytes_per_sec(self) -> f64 {
+        self.0 as f64 / 8.0
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+    #[inline]
+    fn add(self, d: Duration) -> Instant {
+        Instant(self.0 + d.0)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    #[inline]
+    fn add_assign(&mut self, d: Duration) {
+        self.0 += d.0;
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+    /// # Panics
+    /// If `earlier` is later than `self`: time ran backwards.
+    #[inline]
+    fn sub(self, earlier: Instant) -> Duration {
+        match self.0.checked_sub(earlier.0) {
+            Some(ns) => Duration(ns),
+            None => panic!("time ran backwards: {self:?} is before {earlier:?}"),
+        }
+    }
+}
+
+impl Add for Duration {
+    type Output = Duration;
+    #[inline]
+    fn add(self, other: Duration) -> Duration {
+        Duration(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Duration {
+    #[inline]
+    fn add_assign(&mut self, other: Duration) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Duration {
+    type Output = Duration;
+    /// # Panics
+    /// If `other` is longer than `self`.
+    #[inline]
+    fn sub(self, other: Duration) -> Duration {
+        match self.0.checked_sub(other.0) {
+            Some(ns) => Duration(ns),
+            None => panic!("a negative span: {self:?} - {other:?}"),
+        }
+    }
+}
+
+impl Mul<u64> for Duration {
+    type Output = Duration;
+    #[inline]
+    fn mul(self, n: u64) -> Duration {
+        Duration(self.0 * n)
+    }
+}
+
+impl Div<u64> for Duration {
+    type Output = Duration;
+    #[inline]
+    fn div(self, n: u64) -> Duration {
+        Duration(self.0 / n)
+    }
+}
+
+impl Add for Bytes {
+    type Output = Bytes;
+    #[inline]
+    fn add(self, other: Bytes) -> Bytes {
+        Bytes(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Bytes {
+    #[inline]
+    fn add_assign(&mut self, other: Bytes) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Bytes;
+    /// # Panics
+    /// If `other` is more than `self`.
+    #[inline]
+    fn sub(self, other: Bytes) -> Bytes {
+        match self.0.checked_sub(other.0) {
+            Some(n) => Bytes(n),
+            None => panic!("fewer than no bytes: {self:?} - {other:?}"),
+        }
+    }
+}
+
+impl SubAssign for Bytes {
+    #[inline]
+    fn sub_assign(&mut self, other: Bytes) {
+        *self = *self - other;
+    }
+}
+
+impl Div<Rate> for Bytes {
+    type Output = Duration;
+    /// The time that `self` takes at `rate`, rounded up to the nanosecond.
+    ///
+    /// # Panics
+    /// If the rate is zero.
+    #[inline]
+    fn div(self, rate: Rate) -> Duration {
+        match self.0.checked_mul(8 * NS_PER_S) {
+            Some(scaled) => Duration(scaled.div_ceil(rate.0)),
+            None => Duration((u128::from(self.0) * u128::from(8 * NS_PER_S)).div_ceil(u128::from(rate.0)) as u64),
+        }
+    }
+}
+
+impl Mul<Duration> for Rate {
+    type Output = Bytes;
+    /// The whole bytes that fit into `d` at this rate.
+    #[inline]
+    fn mul(self, d: Duration) -> Bytes {
+        Bytes((u128::from(self.0) * u128::from(d.0) / u128::from(8 * NS_PER_S)) as u64)
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t={}.{:09}s", self.0 / NS_PER_S, self.0 % NS_PER_S)
+    }
+}
+
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}s", self.0 / NS_PER_S, self.0 % NS_PER_S)
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bit/s", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_over_rate_rounds_up() {
+        // 1500 B at 10 Mbit/s: 12000 bit / 10^7 bit/s = 1.2 ms exactly.
+        assert_eq!(Bytes::new(1500) / Rate::from_bps(10_000_000), Duration::from_micros(1200));
+        // 1 B at 3 bit/s: 8/3 s = 2.666…67 s, the last digit rounded up.
+        assert_eq!(Bytes::new(1) / Rate::from_bps(3), Duration::from_nanos(2_666_666_667));
+        // Past 64 bits on the way: 4 GB at 1 Gbit/s is 32 s.
+        assert_eq!(Bytes::new(4_000_000_000) / Rate::from_bps(1_000_000_000), Duration::from_secs(32));
+    }
+
+    #[test]
+    fn rate_times_duration_rounds_down() {
+        // 10 Mbit/s for 1.2 ms less a nanosecond: one byte short of a whole packet.
+        let d = Duration::from_nanos(1_199_999);
+        assert_eq!(Rate::from_bps(10_000_000) * d, Bytes::new(1499));
+    }
+
+    #[test]
+    #[should_panic(expected = "time ran backwards")]
+    fn time_never_runs_backwards() {
+        let _ = Instant::ZERO - Instant::from_nanos(1);
+    }
+
+    #[test]
+    fn seconds_round_to_the_nanosecond() {
+        assert_eq!(Duration::from_secs_f64(0.003), Duration::from_millis(3));
+        assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
+        assert_eq!(Duration::from_secs_f64(f64::NAN), Duration::ZERO);
+    }
+}
