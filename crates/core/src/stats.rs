@@ -1,2 +1,285 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To come.
+//! Measuring: the measured span, a histogram, a time average, the meter of a queue.
+//!
+//! All of them take the instants of what they count, so they give the same figures whether an element is
+//! driven in time, late, or ahead of time.
+
+use crate::units::{Bytes, Duration, Instant};
+
+/// The measured part of a run: from the end of the warm-up to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first instant that counts.
+    pub from: Instant,
+    /// The first instant that no longer counts.
+    pub until: Instant,
+}
+
+impl Span {
+    /// All time: what counts unless a scenario says otherwise.
+    pub const ALWAYS: Self = Self { from: Instant::ZERO, until: Instant::MAX };
+
+    /// Whether what happens at `at` counts.
+    #[inline]
+    pub fn contains(&self, at: Instant) -> bool {
+        self.from <= at && at < self.until
+    }
+
+    /// How much of `from..until` counts.
+    #[inline]
+    pub fn overlap(&self, from: Instant, until: Instant) -> Duration {
+        until.min(self.until).saturating_since(from.max(self.from))
+    }
+
+    /// The length of the span.
+    pub fn length(&self) -> Duration {
+        self.until.saturating_since(self.from)
+    }
+}
+
+/// Buckets per octave, as a power of two: quantiles are within 2⁻⁶ = 1.6 % of the value.
+const PRECISION: u32 = 6;
+
+/// A histogram of durations with 64 buckets an octave, exact below 64 ns. Its mean is exact.
+#[derive(Clone, Debug, Default)]
+pub struct LogHistogram {
+    counts: Vec<u32>,
+    count: u64,
+    sum_ns: u64,
+}
+
+impl LogHistogram {
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, value: Duration) {
+        let ns = value.as_nanos();
+        let bucket = Self::bucket(ns);
+        if bucket >= self.counts.len() {
+            self.grow(bucket);
+        }
+        self.counts[bucket] += 1;
+        self.count += 1;
+        self.sum_ns += ns;
+    }
+
+    #[cold]
+    fn grow(&mut self, bucket: usize) {
+        self.counts.resize(bucket + 1, 0);
+    }
+
+    /// How many values were counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The mean in seconds; none without values.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64 / 1e9)
+    }
+
+    /// The value in seconds that a share `q` of the values do not exceed, to 1.6 %; none without values.
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = (libm::ceil(q * self.count as f64) as u64).clamp(1, self.count);
+        let mut seen = 0;
+        for (bucket, &n) in self.counts.iter().enumerate() {
+            seen += u64::from(n);
+            if seen >= rank {
+                return Some(Self::middle_ns(bucket) / 1e9);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn bucket(ns: u64) -> usize {
+        if ns >> PRECISION == 0 {
+            return ns as usize;
+        }
+        let octave = 63 - ns.leading_zeros() - PRECISION;
+        (((octave as u64) << PRECISION) + (ns >> octave)) as usize
+    }
+
+    fn middle_ns(bucket: usize) -> f64 {
+        let bucket = bucket as u64;
+        if bucket >> (PRECISION + 1) == 0 {
+            return bucket as f64;
+        }
+        let octave = (bucket >> PRECISION) - 1;
+        let lowest = ((1 << PRECISION) + (bucket & ((1 << PRECISION) - 1))) << octave;
+        lowest as f64 + (1u64 << octave) as f64 / 2.0
+    }
+}
+
+/// The mean over time of a value that changes in steps.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeAverage {
+    span: Span,
+    value: f64,
+    since: Instant,
+    area: f64,
+}
+
+impl TimeAverage {
+    /// Averages over `span`, starting with `value`.
+    pub fn new(span: Span, value: f64) -> Self {
+        Self { span, value, since: Instant::ZERO, area: 0.0 }
+    }
+
+    /// The value is `value` from `now` on.
+    #[inline]
+    pub fn set(&mut self, now: Instant, value: f64) {
+        self.area += self.value * self.span.overlap(self.since, now).as_nanos() as f64;
+        self.since = now;
+        self.value = value;
+    }
+
+    /// The mean over the part of the span that lies before `now`; none if that is empty.
+    pub fn mean(&self, now: Instant) -> Option<f64> {
+        let time = self.span.overlap(Instant::ZERO, now).as_nanos() as f64;
+        let area = self.area + self.value * self.span.overlap(self.since, now).as_nanos() as f64;
+        (time > 0.0).then(|| area / time)
+    }
+}
+
+/// What a queue went through in the measured span.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    span: Span,
+    /// Packets that came, whether or not they found room.
+    pub arrivals: u64,
+    /// Packets turned away because the buffer was full.
+    pub drops: u64,
+    /// Packets lost after they left the buffer: at the radio, or by the link's loss model.
+    pub losses: u64,
+    /// Packets that left.
+    pub departures: u64,
+    /// Bytes that left.
+    pub departed: Bytes,
+    /// Time in the queue of the packets that left.
+    pub delay: LogHistogram,
+    byte_ns: u128,
+    empty: Duration,
+}
+
+impl Meter {
+    /// A meter that counts within `span`.
+    pub fn new(span: Span) -> Self {
+        Self {
+            span,
+            arrivals: 0,
+            drops: 0,
+            losses: 0,
+            departures: 0,
+            departed: Bytes::ZERO,
+            delay: LogHistogram::default(),
+            byte_ns: 0,
+            empty: Duration::ZERO,
+        }
+    }
+
+    /// A packet came; `accepted` if it found room.
+    #[inline]
+    pub fn arrive(&mut self, now: Instant, accepted: bool) {
+        if self.span.contains(now) {
+            self.arrivals += 1;
+            self.drops += u64::from(!accepted);
+        }
+    }
+
+    /// A packet that came at `arrived` left at `now`.
+    #[inline]
+    pub fn depart(&mut self, arrived: Instant, now: Instant, size: Bytes) {
+        if self.span.contains(now) {
+            self.departures += 1;
+            self.departed += size;
+            self.delay.record(now - arrived);
+        }
+    }
+
+    /// A packet was lost at `now`.
+    #[inline]
+    pub fn lose(&mut self, now: Instant) {
+        self.losses += u64::from(self.span.contains(now));
+    }
+
+    /// The queue held `bytes` from `from` until `until`.
+    #[inline]
+    pub fn hold(&mut self, from: Instant, until: Instant, bytes: Bytes) {
+        let time = self.span.overlap(from, until);
+        if bytes == Bytes::ZERO {
+            self.empty += time;
+        } else {
+            self.byte_ns += u128::from(bytes.get()) * u128::from(time.as_nanos());
+        }
+    }
+
+    /// The mean number of bytes held over the span.
+    pub fn mean_bytes(&self) -> f64 {
+        self.byte_ns as f64 / self.span.length().as_nanos() as f64
+    }
+
+    /// The share of the span in which nothing was held.
+    pub fn empty_fraction(&self) -> f64 {
+        self.empty.as_secs_f64() / self.span.length().as_secs_f64()
+    }
+
+    /// The span that is measured.
+    pub fn span(&self) -> Span {
+        self.span
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn quantiles_are_within_a_bucket_and_the_mean_is_exact() {
+        let mut histogram = LogHistogram::default();
+        for ms in 1..=1000 {
+            histogram.record(Duration::from_millis(ms));
+        }
+        // Mean of 1…1000 ms is 500.5 ms; the 95th percentile is 950 ms.
+        assert_eq!(histogram.mean_s(), Some(0.5005));
+        let p95 = histogram.quantile_s(0.95).unwrap();
+        assert!((p95 / 0.95 - 1.0).abs() < 1.0 / 64.0, "{p95}");
+        assert_eq!(LogHistogram::default().quantile_s(0.5), None);
+    }
+
+    #[test]
+    fn every_bucket_holds_its_own_middle() {
+        for bucket in 0..2000 {
+            assert_eq!(LogHistogram::bucket(LogHistogram::middle_ns(bucket) as u64), bucket);
+        }
+    }
+
+    #[test]
+    fn a_time_average_weighs_by_time_and_skips_the_warm_up() {
+        let span = Span { from: at(100), until: at(200) };
+        let mut average = TimeAverage::new(span, 7.0);
+        average.set(at(100), 1.0);
+        average.set(at(175), 5.0);
+        // 75 ms of 1 and 25 ms of 5: (75 + 125)/100 = 2.
+        assert_eq!(average.mean(at(250)), Some(2.0));
+    }
+
+    #[test]
+    fn a_meter_cuts_at_both_ends_of_the_span() {
+        let mut meter = Meter::new(Span { from: at(100), until: at(200) });
+        meter.hold(at(0), at(150), Bytes::new(300));
+        meter.hold(at(150), at(180), Bytes::ZERO);
+        meter.hold(at(180), at(300), Bytes::new(100));
+        // 50 ms of 300 B and 20 ms of 100 B over 100 ms: 170 B; empty 30 ms of 100.
+        assert!((meter.mean_bytes() - 170.0).abs() < 1e-9);
+        assert!((meter.empty_fraction() - 0.3).abs() < 1e-12);
+        meter.depart(at(0), at(200), Bytes::new(1));
+        assert_eq!(meter.departures, 0);
+    }
+}
