@@ -11,6 +11,7 @@ pub mod fading;
 pub mod law;
 pub mod line;
 pub mod link;
+pub mod loss;
 pub mod marker;
 pub mod packet;
 pub mod queue;

@@ -1,2 +1,224 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To come.
+//! Lines: what one stream of packets crosses alone, first in, first out.
+//!
+//! ```text
+//!            Path                                    Line = Path + the packets on it
+//!   packet → jitter → (rate, delay, loss) → … →      [head, …, tail]   only the head is scheduled
+//! ```
+//!
+//! A stream that has a link of constant rate and endless buffer to itself meets no surprise there: when a packet
+//! leaves follows from when it came. So a whole chain of such links is arithmetic, and folds into one line.
+
+use std::collections::VecDeque;
+
+use crate::element::{Departure, Element};
+use crate::loss::Loss;
+use crate::packet::Parcel;
+use crate::rng::Stream;
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// A link of constant rate that one stream has to itself.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    rate: Option<Rate>,
+    delay: Duration,
+    loss: Loss,
+    busy_until: Instant,
+    /// The time that the last size took to send: most packets of a stream are of one or two sizes.
+    sending: (Bytes, Duration),
+}
+
+impl Stage {
+    /// A link of this rate (none: infinitely fast), propagation delay and error model.
+    pub fn new(rate: Option<Rate>, delay: Duration, loss: Loss) -> Self {
+        Self { rate, delay, loss, busy_until: Instant::ZERO, sending: (Bytes::ZERO, Duration::ZERO) }
+    }
+
+    /// When a packet that enters at `now` is out at the far end; none if it is lost.
+    #[inline]
+    fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
+        let mut at = now;
+        if let Some(rate) = self.rate {
+            if self.sending.0 != size {
+                self.sending = (size, size / rate);
+            }
+            at = at.max(self.busy_until) + self.sending.1;
+            self.busy_until = at;
+        }
+        if self.loss.strikes() { None } else { Some(at + self.delay) }
+    }
+}
+
+/// The time that a host takes to get a packet out: uniform from nothing to `most`, order kept.
+#[derive(Clone, Debug)]
+pub struct Jitter {
+    most: Duration,
+    stream: Stream,
+    last: Instant,
+}
+
+impl Jitter {
+    /// Delays of up to `most`.
+    pub fn new(most: Duration, stream: Stream) -> Self {
+        Self { most, stream, last: Instant::ZERO }
+    }
+
+    #[inline]
+    fn transit(&mut self, now: Instant) -> Instant {
+        let delay = Duration::from_secs_f64(self.most.as_secs_f64() * self.stream.uniform());
+        self.last = self.last.max(now + delay);
+        self.last
+    }
+}
+
+/// A chain of private links.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    jitter: Option<Jitter>,
+    stages: Vec<Stage>,
+}
+
+impl Path {
+    /// The links in the order in which packets cross them, after the jitter of the host.
+    pub fn new(jitter: Option<Jitter>, stages: Vec<Stage>) -> Self {
+        Self { jitter, stages }
+    }
+
+    /// A pure delay.
+    pub fn delay(delay: Duration) -> Self {
+        Self::new(None, vec![Stage::new(None, delay, Loss::None)])
+    }
+
+    /// Whether a packet is at the far end the instant it enters.
+    pub fn is_trivial(&self) -> bool {
+        self.jitter.is_none()
+            && self.stages.iter().all(|s| s.rate.is_none() && s.delay.is_zero() && matches!(s.loss, Loss::None))
+    }
+
+    /// When a packet that enters at `now` is out at the far end; none if it is lost on the way. Packets must come in
+    /// order of time, and they leave so.
+    #[inline]
+    pub fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
+        let mut at = match &mut self.jitter {
+            Some(jitter) => jitter.transit(now),
+            None => now,
+        };
+        for stage in &mut self.stages {
+            at = stage.transit(at, size)?;
+        }
+        Some(at)
+    }
+}
+
+/// A path and the packets on it.
+#[derive(Debug)]
+pub struct Line<P> {
+    path: Path,
+    packets: VecDeque<Departure<P>>,
+    due: Instant,
+}
+
+impl<P> Line<P> {
+    /// An empty line.
+    pub fn new(path: Path) -> Self {
+        Self { path, packets: VecDeque::new(), due: Instant::ZERO }
+    }
+
+    /// Packets on the line.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Whether nothing is on the line.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+}
+
+impl<P: Parcel> Element<P> for Line<P> {
+    #[inline]
+    fn receive(&mut self, now: Instant, packet: P) {
+        if let Some(at) = self.path.transit(now, packet.size()) {
+            self.packets.push_back(Departure { at, packet });
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Instant> {
+        self.packets.front().map(|head| head.at)
+    }
+
+    #[inline]
+    fn wake(&mut self, now: Instant) {
+        self.due = now;
+    }
+
+    #[inline]
+    fn poll_departure(&mut self) -> Option<Departure<P>> {
+        if self.packets.front()?.at <= self.due { self.packets.pop_front() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+    use crate::rng::Streams;
+
+    fn at(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    fn stage(rate: u64, delay_us: u64) -> Stage {
+        Stage::new(Some(Rate::from_bps(rate)), Duration::from_micros(delay_us), Loss::None)
+    }
+
+    #[test]
+    fn back_to_back_packets_leave_one_sending_time_apart() {
+        // 1500 B take 12 µs at 1 Gbit/s; then 100 µs of propagation.
+        let mut path = Path::new(None, vec![stage(1_000_000_000, 100)]);
+        let exits: Vec<_> = (0..3).map(|_| path.transit(at(0), Bytes::new(1500)).unwrap()).collect();
+        assert_eq!(exits, [at(112), at(124), at(136)]);
+        assert_eq!(path.transit(at(1000), Bytes::new(1500)), Some(at(1112)), "after a pause the line is free");
+    }
+
+    #[test]
+    fn the_slowest_stage_of_a_chain_sets_the_pace() {
+        let mut path = Path::new(None, vec![stage(1_000_000_000, 0), stage(100_000_000, 10)]);
+        // 12 µs on the first, then 120 µs each on the second, then 10 µs.
+        assert_eq!(path.transit(at(0), Bytes::new(1500)), Some(at(142)));
+        assert_eq!(path.transit(at(0), Bytes::new(1500)), Some(at(262)));
+    }
+
+    #[test]
+    fn jitter_keeps_the_order_and_its_bound() {
+        let jitter = Jitter::new(Duration::from_micros(100), Streams::new(1).stream("host", "jitter"));
+        let mut path = Path::new(Some(jitter), vec![]);
+        let exits: Vec<_> = (0..1000).map(|i| path.transit(at(10 * i), Bytes::new(1500)).unwrap()).collect();
+        assert!(exits.is_sorted());
+        let delays: Vec<_> = exits.iter().zip(0..).map(|(&exit, i)| exit - at(10 * i)).collect();
+        assert!(delays.iter().all(|&d| d <= Duration::from_micros(100)));
+        assert!(delays.iter().any(|&d| d > Duration::from_micros(90)));
+    }
+
+    #[test]
+    fn a_line_gives_back_only_what_is_due() {
+        let mut line = Line::new(Path::delay(Duration::from_micros(10)));
+        line.receive(at(0), Packet::data(0, 0, 1460, 40, at(0)));
+        line.receive(at(3), Packet::data(0, 1460, 1460, 40, at(3)));
+        assert_eq!(line.next_wake(), Some(at(10)));
+        line.wake(at(12));
+        let departure = line.poll_departure().unwrap();
+        assert_eq!((departure.at, departure.packet.seq()), (at(10), 0));
+        assert!(line.poll_departure().is_none());
+        assert_eq!(line.next_wake(), Some(at(13)));
+    }
+
+    #[test]
+    fn a_lost_packet_took_its_time_on_the_link() {
+        let always = Loss::Bernoulli { p: 1.0, stream: Streams::new(1).stream("link", "loss") };
+        let mut path = Path::new(None, vec![Stage::new(Some(Rate::from_bps(1_000_000_000)), Duration::ZERO, always)]);
+        assert_eq!(path.transit(at(0), Bytes::new(1500)), None);
+        assert_eq!(path.stages[0].busy_until, at(12));
+    }
+}

@@ -1,2 +1,261 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To come.
+//! A link that streams share: a buffer and a transmitter of constant rate.
+//!
+//! As in a network card, the packet in transmission has left the buffer: the limit, the mean queue and the queueing
+//! delay speak of those that wait.
+//!
+//! If the buffer is drop-tail and nobody marks, nothing that happens later can change when a waiting packet leaves. Then
+//! the link sends every packet on the instant it comes, with the stamp of its departure, and keeps nothing but the
+//! stamps of those that wait: no event at all. Otherwise the packets wait in a [`Queue`], and the link wakes for each.
+
+use std::collections::VecDeque;
+
+use crate::element::{Departure, Element};
+use crate::error::{ParameterError, ensure};
+use crate::loss::{Loss, LossConfig};
+use crate::marker::MarkerConfig;
+use crate::packet::Parcel;
+use crate::queue::{Limit, Queue, QueueConfig};
+use crate::rng::Streams;
+use crate::stats::{Meter, Span};
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// A link's parameters.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// Rate of the transmitter.
+    pub rate: Rate,
+    /// The buffer.
+    pub queue: QueueConfig,
+    /// What is lost after the transmitter.
+    pub loss: LossConfig,
+}
+
+/// A buffer and a transmitter.
+#[derive(Debug)]
+pub struct Link<P> {
+    rate: Rate,
+    sending: (Bytes, Duration),
+    buffer: Buffer<P>,
+    loss: Loss,
+    departures: VecDeque<Departure<P>>,
+}
+
+#[derive(Debug)]
+enum Buffer<P> {
+    Foreseen(Foreseen),
+    Held { queue: Queue<P>, in_transmission: Option<Departure<P>> },
+}
+
+/// The stamps of the packets that wait, where the packets themselves have been sent on.
+#[derive(Debug)]
+struct Foreseen {
+    limit: Limit,
+    /// When each waiting packet's transmission starts, and its size.
+    waiting: VecDeque<(Instant, Bytes)>,
+    bytes: Bytes,
+    busy_until: Instant,
+    /// Until when somebody waits.
+    held_until: Instant,
+    meter: Meter,
+}
+
+impl<P: Parcel> Link<P> {
+    /// An idle link, measured over `span`; `name` names its streams of random numbers.
+    ///
+    /// # Errors
+    /// A rate of zero, or a queue or an error model with a parameter outside its domain.
+    pub fn new(name: &str, config: &LinkConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
+        ensure(config.rate > Rate::from_bps(0), "rate", format!("{:?}", config.rate), "more than 0 bit/s")?;
+        let queue = Queue::new(&config.queue, span).map_err(|e| e.within("queue"))?;
+        let buffer = match config.queue.marker {
+            MarkerConfig::None => Buffer::Foreseen(Foreseen::new(config.queue.limit, span)),
+            _ => Buffer::Held { queue, in_transmission: None },
+        };
+        Ok(Self {
+            rate: config.rate,
+            sending: (Bytes::ZERO, Duration::ZERO),
+            buffer,
+            loss: Loss::new(config.loss, || streams.stream(name, "loss")).map_err(|e| e.within("loss"))?,
+            departures: VecDeque::with_capacity(4),
+        })
+    }
+
+    /// Rate of the transmitter.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The packets that wait: how many, and their bytes.
+    pub fn waiting(&self, now: Instant) -> (usize, Bytes) {
+        match &self.buffer {
+            Buffer::Foreseen(foreseen) => foreseen.waiting_at(now),
+            Buffer::Held { queue, .. } => (queue.len(), queue.bytes()),
+        }
+    }
+
+    /// The queue, where the packets wait in one (see the module's text).
+    pub fn queue(&self) -> Option<&Queue<P>> {
+        match &self.buffer {
+            Buffer::Foreseen(_) => None,
+            Buffer::Held { queue, .. } => Some(queue),
+        }
+    }
+
+    /// What the buffer went through.
+    pub fn meter(&self) -> &Meter {
+        match &self.buffer {
+            Buffer::Foreseen(foreseen) => &foreseen.meter,
+            Buffer::Held { queue, .. } => queue.meter(),
+        }
+    }
+
+    /// Brings the meter up to the end of the run.
+    pub fn finish(&mut self, now: Instant) {
+        match &mut self.buffer {
+            Buffer::Foreseen(foreseen) => foreseen.finish(now),
+            Buffer::Held { queue, .. } => queue.finish(now),
+        }
+    }
+
+    #[inline]
+    fn sending_time(&mut self, size: Bytes) -> Duration {
+        if self.sending.0 != size {
+            self.sending = (size, size / self.rate);
+        }
+        self.sending.1
+    }
+
+    #[inline]
+    fn depart(&mut self, departure: Departure<P>) {
+        if self.loss.strikes() {
+            self.meter_mut().lose(departure.at);
+        } else {
+            self.departures.push_back(departure);
+        }
+    }
+
+    fn meter_mut(&mut self) -> &mut Meter {
+        match &mut self.buffer {
+            Buffer::Foreseen(foreseen) => &mut foreseen.meter,
+            Buffer::Held { queue, .. } => queue.meter_mut(),
+        }
+    }
+
+    /// Puts the next waiting packet, if any, into transmission at `at`.
+    fn start(&mut self, at: Instant) {
+        let Buffer::Held { queue, .. } = &mut self.buffer else { return };
+        let next = queue.pop(at).map(|packet| (packet.size(), packet));
+        let next = next.map(|(size, packet)| Departure { at: at + self.sending_time(size), packet });
+        if let Buffer::Held { in_transmission, .. } = &mut self.buffer {
+            *in_transmission = next;
+        }
+    }
+}
+
+impl<P: Parcel> Element<P> for Link<P> {
+    #[inline]
+    fn receive(&mut self, now: Instant, packet: P) {
+        let size = packet.size();
+        let sending = self.sending_time(size);
+        match &mut self.buffer {
+            Buffer::Foreseen(foreseen) => {
+                if let Some(at) = foreseen.admit(now, size, sending) {
+                    self.depart(Departure { at, packet });
+                }
+            }
+            Buffer::Held { .. } => {
+                self.wake(now);
+                let Buffer::Held { queue, in_transmission } = &mut self.buffer else { return };
+                if queue.push(now, packet) && in_transmission.is_none() {
+                    self.start(now);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Instant> {
+        match &self.buffer {
+            Buffer::Foreseen(_) => None,
+            Buffer::Held { in_transmission, .. } => in_transmission.as_ref().map(|departure| departure.at),
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        while let Buffer::Held { in_transmission, .. } = &mut self.buffer {
+            match in_transmission.take_if(|departure| departure.at <= now) {
+                None => break,
+                Some(departure) => {
+                    let at = departure.at;
+                    self.depart(departure);
+                    self.start(at);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn poll_departure(&mut self) -> Option<Departure<P>> {
+        self.departures.pop_front()
+    }
+}
+
+impl Foreseen {
+    fn new(limit: Limit, span: Span) -> Self {
+        Self {
+            limit,
+            waiting: VecDeque::with_capacity(64),
+            bytes: Bytes::ZERO,
+            busy_until: Instant::ZERO,
+            held_until: Instant::ZERO,
+            meter: Meter::new(span),
+        }
+    }
+
+    /// When the packet will have left, if there is room for it.
+    #[inline]
+    fn admit(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
+        while let Some(&(start, size)) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.bytes -= size;
+            self.waiting.pop_front();
+        }
+        let start = self.busy_until.max(now);
+        // A packet that need not wait needs no room.
+        let accepted = start == now || self.limit.admits(self.waiting.len(), self.bytes, size);
+        self.meter.arrive(now, accepted);
+        if !accepted {
+            return None;
+        }
+        if start > now {
+            if self.held_until < now {
+                self.meter.hold(self.held_until, now, Bytes::ZERO);
+            }
+            self.held_until = start;
+            self.meter.hold(now, start, size);
+            self.waiting.push_back((start, size));
+            self.bytes += size;
+        }
+        self.meter.depart(now, start, size);
+        self.busy_until = start + sending;
+        Some(self.busy_until)
+    }
+
+    fn waiting_at(&self, now: Instant) -> (usize, Bytes) {
+        let still = self.waiting.iter().filter(|(start, _)| *start > now);
+        still.fold((0, Bytes::ZERO), |(n, bytes), (_, size)| (n + 1, bytes + *size))
+    }
+
+    fn finish(&mut self, now: Instant) {
+        if self.held_until < now {
+            self.meter.hold(self.held_until, now, Bytes::ZERO);
+            self.held_until = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -155,6 +155,10 @@ impl<P: Parcel> Queue<P> {
         &self.meter
     }
 
+    pub(crate) fn meter_mut(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
     /// Brings the meter up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         self.account(now);

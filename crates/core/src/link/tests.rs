@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use proptest::prelude::*;
+
+use super::*;
+use crate::packet::Packet;
+
+const SPAN: Span = Span { from: Instant::ZERO, until: Instant::from_nanos(1_000_000_000) };
+
+fn at(us: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(us)
+}
+
+fn packet(seq: u64, payload: u32) -> Packet {
+    Packet::data(0, seq, payload, 40, Instant::ZERO)
+}
+
+fn link(limit: Limit) -> Link<Packet> {
+    let config = LinkConfig {
+        rate: Rate::from_bps(10_000_000),
+        queue: QueueConfig { limit, marker: MarkerConfig::None },
+        loss: LossConfig::None,
+    };
+    Link::new("link", &config, &Streams::new(1), SPAN).unwrap()
+}
+
+/// The same link, made to hold its packets although it could foresee their departures.
+fn holding(limit: Limit) -> Link<Packet> {
+    let mut link = link(limit);
+    let queue = Queue::new(&QueueConfig { limit, marker: MarkerConfig::None }, SPAN).unwrap();
+    link.buffer = Buffer::Held { queue, in_transmission: None };
+    link
+}
+
+fn drain(link: &mut Link<Packet>, departures: &mut Vec<(Instant, u64)>) {
+    while let Some(departure) = link.poll_departure() {
+        departures.push((departure.at, departure.packet.seq()));
+    }
+}
+
+#[test]
+fn packets_leave_one_sending_time_apart_and_the_last_finds_no_room() {
+    for mut link in [link(Limit::Packets(2)), holding(Limit::Packets(2))] {
+        // One in transmission, two wait, the fourth is dropped. 1500 B take 1200 µs at 10 Mbit/s.
+        for i in 0..4 {
+            link.receive(at(0), packet(i, 1460));
+        }
+        link.wake(at(10_000));
+        link.finish(at(1_000_000));
+        let mut departures = vec![];
+        drain(&mut link, &mut departures);
+        assert_eq!(departures, [(at(1200), 0), (at(2400), 1), (at(3600), 2)]);
+        assert_eq!(link.meter().drops, 1);
+        // Waits of 0, 1200 and 2400 µs.
+        assert_eq!(link.meter().delay.mean_s(), Some(0.0012));
+        // 3600 µs of waiting, in packets of 1500 B, over a second; somebody waits for 2400 µs of it.
+        assert!((link.meter().mean_bytes() - 5.4).abs() < 1e-9);
+        assert!((link.meter().empty_fraction() - 0.9976).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn a_link_without_rate_is_refused() {
+    let config =
+        LinkConfig { rate: Rate::from_bps(0), queue: QueueConfig::default(), loss: LossConfig::Bernoulli { p: 0.5 } };
+    let error = Link::<Packet>::new("link", &config, &Streams::new(1), SPAN).unwrap_err();
+    assert_eq!(error.to_string(), "rate = 0 bit/s: wanted more than 0 bit/s");
+}
+
+#[test]
+fn losses_come_after_the_transmitter() {
+    let config = LinkConfig {
+        rate: Rate::from_bps(10_000_000),
+        queue: QueueConfig::default(),
+        loss: LossConfig::Bernoulli { p: 0.25 },
+    };
+    let mut link = Link::new("link", &config, &Streams::new(1), SPAN).unwrap();
+    let mut departures = vec![];
+    for i in 0..400 {
+        link.receive(at(2000 * i), packet(i, 1460));
+        drain(&mut link, &mut departures);
+    }
+    assert_eq!(departures.len() as u64 + link.meter().losses, 400);
+    assert_eq!(link.meter().departures, 400);
+    // Binomial: 100 ± 8.7.
+    assert!((65..135).contains(&link.meter().losses), "{}", link.meter().losses);
+}
+
+proptest! {
+    /// A foreseen departure is the one that events would have given, late wakes change nothing, work is conserved
+    /// and Little's law holds.
+    #[test]
+    fn foreseeing_changes_nothing(
+        arrivals in prop::collection::vec((0u64..3000, 0u32..1461), 1..200),
+        limit in prop_oneof![
+            Just(Limit::None),
+            (1usize..20).prop_map(Limit::Packets),
+            (1500u64..20_000).prop_map(|b| Limit::Bytes(Bytes::new(b))),
+        ],
+        late in prop::collection::vec(any::<bool>(), 200),
+    ) {
+        let (mut foreseen, mut held) = (link(limit), holding(limit));
+        let (mut a, mut b) = (vec![], vec![]);
+        let mut now = Instant::ZERO;
+        let mut busy = Instant::ZERO;
+        for (i, &(gap_us, payload)) in arrivals.iter().enumerate() {
+            now += Duration::from_micros(gap_us);
+            // Some wakes come in time, others not until the next arrival.
+            while let Some(due) = held.next_wake().filter(|due| *due <= now && !late[i]) {
+                held.wake(due);
+            }
+            foreseen.receive(now, packet(i as u64, payload));
+            held.receive(now, packet(i as u64, payload));
+            drain(&mut foreseen, &mut a);
+            drain(&mut held, &mut b);
+            prop_assert_eq!(foreseen.waiting(now), held.waiting(now));
+        }
+        let end = SPAN.until;
+        held.wake(end);
+        drain(&mut held, &mut b);
+        foreseen.finish(end);
+        held.finish(end);
+        a.retain(|(at, _)| *at <= end);
+        prop_assert_eq!(&a, &b);
+        prop_assert_eq!(foreseen.meter().drops, held.meter().drops);
+        prop_assert!((foreseen.meter().mean_bytes() - held.meter().mean_bytes()).abs() < 1e-6);
+        prop_assert!((foreseen.meter().empty_fraction() - held.meter().empty_fraction()).abs() < 1e-9);
+        // Work conservation: without drops the link is busy from an arrival until all that came has been sent.
+        if held.meter().drops == 0 && now + Duration::from_millis(300) < end {
+            let mut clock = Instant::ZERO;
+            for &(gap_us, payload) in &arrivals {
+                clock += Duration::from_micros(gap_us);
+                busy = busy.max(clock) + Bytes::new(u64::from(payload) + 40) / Rate::from_bps(10_000_000);
+            }
+            prop_assert_eq!(b.last().map(|d| d.0), Some(busy));
+        }
+    }
+}
