@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The event list: which element wakes next.
+//!
+//! An entry is "wake element `id` at `at`", sixteen bytes, in a heap with four children a node: half the depth of a
+//! binary heap, and the four children of a node share a cache line. Entries compare as whole 128-bit numbers, so that ties have
+//! a total order: by element. An element has at most one entry, so the list is as long as the network, not the traffic.
+
+use lasthop_core::units::Instant;
+
+const ARITY: usize = 4;
+
+/// The pending wakes, earliest first.
+#[derive(Debug, Default)]
+pub struct EventList {
+    heap: Vec<u128>,
+    /// The root has been handed out: the next entry may take its place, which saves a removal.
+    hole: bool,
+}
+
+#[inline]
+fn pack(at: Instant, id: u32) -> u128 {
+    (u128::from(at.as_nanos()) << 64) | u128::from(id)
+}
+
+#[inline]
+fn unpack(entry: u128) -> (Instant, u32) {
+    (Instant::from_nanos((entry >> 64) as u64), entry as u32)
+}
+
+impl EventList {
+    /// Adds a wake.
+    #[inline]
+    pub fn push(&mut self, at: Instant, id: u32) {
+        let entry = pack(at, id);
+        if self.hole {
+            self.hole = false;
+            self.sift_down(entry);
+        } else {
+            self.heap.push(entry);
+            self.sift_up(self.heap.len() - 1, entry);
+        }
+    }
+
+    /// Takes out the earliest wake if it comes before `until`.
+    #[inline]
+    pub fn pop_before(&mut self, until: Instant) -> Option<(Instant, u32)> {
+        if self.hole {
+            self.hole = false;
+            match self.heap.pop() {
+                Some(last) if !self.heap.is_empty() => self.sift_down(last),
+                _ => {}
+            }
+        }
+        let (at, id) = unpack(*self.heap.first()?);
+        if at >= until {
+            return None;
+        }
+        self.hole = true;
+        Some((at, id))
+    }
+
+    #[inline]
+    fn sift_up(&mut self, mut i: usize, entry: u128) {
+        while i > 0 {
+            let parent = (i - 1) / ARITY;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.heap[i] = self.heap[parent];
+            i = parent;
+        }
+        self.heap[i] = entry;
+    }
+
+    /// Puts `entry` in place of the root.
+    #[inline]
+    fn sift_down(&mut self, entry: u128) {
+        let heap = self.heap.as_mut_slice();
+        let mut i = 0;
+        loop {
+            let first = i * ARITY + 1;
+            let child = if let Some(four) = heap.get(first..first + ARITY) {
+                // A tournament without branches.
+                let a = usize::from(four[1] < four[0]);
+                let b = 2 + usize::from(four[3] < four[2]);
+                first + if four[b] < four[a] { b } else { a }
+            } else {
+                match (first..heap.len()).min_by_key(|&c| heap[c]) {
+                    Some(child) => child,
+                    None => break,
+                }
+            };
+            if entry <= heap[child] {
+                break;
+            }
+            heap[i] = heap[child];
+            i = child;
+        }
+        heap[i] = entry;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ties_go_by_element() {
+        let mut events = EventList::default();
+        for id in [3, 1, 2] {
+            events.push(Instant::from_nanos(7), id);
+        }
+        let order: Vec<_> = std::iter::from_fn(|| events.pop_before(Instant::MAX)).map(|(_, id)| id).collect();
+        assert_eq!(order, [1, 2, 3]);
+    }
+
+    proptest! {
+        /// Pops interleaved with pushes come out as from a sorted list.
+        #[test]
+        fn pops_come_in_order(steps in prop::collection::vec((0u64..50, any::<bool>()), 1..300)) {
+            let mut events = EventList::default();
+            let mut sorted: Vec<(u64, u32)> = vec![];
+            let mut now = 0;
+            for (id, &(delay, pop)) in steps.iter().enumerate() {
+                if pop {
+                    sorted.sort_unstable();
+                    let expected = (!sorted.is_empty()).then(|| sorted.remove(0));
+                    let got = events.pop_before(Instant::MAX).map(|(at, id)| (at.as_nanos(), id));
+                    prop_assert_eq!(got, expected);
+                    now = got.map_or(now, |(at, _)| at);
+                } else {
+                    events.push(Instant::from_nanos(now + delay), id as u32);
+                    sorted.push((now + delay, id as u32));
+                }
+            }
+            prop_assert_eq!(events.pop_before(Instant::ZERO), None);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Scenario values with units: `"3 ms"`, `"10 Mbit/s"`, `"19.5 kB"`, parsed once at the border.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use lasthop_core::queue::Limit;
+use lasthop_core::units::{Bytes, Duration, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+
+/// A text that is not what the key wants.
+#[derive(Debug, thiserror::Error)]
+#[error("{text:?}: wanted {wanted}")]
+pub struct QuantityError {
+    text: String,
+    wanted: &'static str,
+}
+
+/// A span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Time(pub Duration);
+
+/// A size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub Bytes);
+
+/// A size in bytes or in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// Bytes on the wire.
+    Bytes(Bytes),
+    /// Whole packets.
+    Packets(u64),
+}
+
+/// A rate in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitRate(pub Rate);
+
+/// A frequency in Hz.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frequency(pub f64);
+
+/// Events a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerSecond(pub f64);
+
+const TIMES: &[(&str, f64)] =
+    &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
+const SIZES: &[(&str, f64)] =
+    &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("KiB", 1024.0), ("MiB", 1_048_576.0)];
+const RATES: &[(&str, f64)] = &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
+const FREQUENCIES: &[(&str, f64)] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
+const PER_SECOND: &[(&str, f64)] = &[("/s", 1.0), ("/min", 1.0 / 60.0)];
+const PACKETS: &[(&str, f64)] = &[("packets", 1.0), ("packet", 1.0)];
+
+/// `"2.5 ms"` → 2.5 × the unit's scale; none if it is no finite number of 0 or more with one of the units.
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_alphabetic() || c == '/')?;
+    // An exponent is part of the number: "1e6 bit/s".
+    let split = match text[split..].strip_prefix(['e', 'E']) {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') => {
+            split + 1 + rest.find(|c: char| c.is_alphabetic() || c == '/')?
+        }
+        _ => split,
+    };
+    let (number, unit) = text.split_at(split);
+    let scale = units.iter().find(|(name, _)| *name == unit)?.1;
+    let value: f64 = number.trim().replace('_', "").parse().ok()?;
+    (value.is_finite() && value >= 0.0).then_some(value * scale)
+}
+
+fn whole(value: f64) -> Option<u64> {
+    (value <= 9e18).then(|| libm::rint(value) as u64)
+}
+
+macro_rules! quantity {
+    ($type:ty, $wanted:literal, $pattern:literal, $parse:expr) => {
+        impl FromStr for $type {
+            type Err = QuantityError;
+            fn from_str(text: &str) -> Result<Self, QuantityError> {
+                let parse: fn(&str) -> Option<$type> = $parse;
+                parse(text).ok_or_else(|| QuantityError { text: text.into(), wanted: $wanted })
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl Visitor<'_> for Text {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($wanted)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Text)
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "description": $wanted, "pattern": $pattern })
+            }
+        }
+    };
+}
+
+quantity!(Time, "a time with its unit, e.g. \"3 ms\"", r"^[0-9._eE+-]+ *(ns|us|µs|μs|ms|s|min|h)$", |text| {
+    Some(Time(Duration::from_nanos(whole(scaled(text, TIMES)?)?)))
+});
+quantity!(Size, "a size with its unit, e.g. \"19.5 kB\"", r"^[0-9._eE+-]+ *(B|kB|MB|GB|KiB|MiB)$", |text| {
+    Some(Size(Bytes::new(whole(scaled(text, SIZES)?)?)))
+});
+quantity!(
+    Amount,
+    "a size, e.g. \"19.5 kB\" or \"60 packets\"",
+    r"^[0-9._eE+-]+ *(B|kB|MB|GB|KiB|MiB|packets?)$",
+    |text| {
+        if let Some(packets) = scaled(text, PACKETS) {
+            return (libm::rint(packets) == packets).then_some(Amount::Packets(whole(packets)?));
+        }
+        Some(Amount::Bytes(Bytes::new(whole(scaled(text, SIZES)?)?)))
+    }
+);
+quantity!(BitRate, "a rate with its unit, e.g. \"10 Mbit/s\"", r"^[0-9._eE+-]+ *[kMG]?bit/s$", |text| {
+    Some(BitRate(Rate::from_bps(whole(scaled(text, RATES)?)?)))
+});
+quantity!(Frequency, "a frequency with its unit, e.g. \"60 Hz\"", r"^[0-9._eE+-]+ *[kMG]?Hz$", |text| {
+    scaled(text, FREQUENCIES).map(Frequency)
+});
+quantity!(PerSecond, "a number a second, e.g. \"0.26 /s\"", r"^[0-9._eE+-]+ */(s|min)$", |text| {
+    scaled(text, PER_SECOND).map(PerSecond)
+});
+
+impl Amount {
+    /// The limit of a queue.
+    pub fn limit(self) -> Limit {
+        match self {
+            Amount::Bytes(bytes) => Limit::Bytes(bytes),
+            Amount::Packets(n) => Limit::Packets(n as usize),
+        }
+    }
+
+    /// The bytes of payload that this is, with packets of `payload` bytes.
+    pub fn payload(self, payload: Bytes) -> Bytes {
+        match self {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Packets(n) => Bytes::new(n * payload.get()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_scale() {
+        assert_eq!("3 ms".parse::<Time>().unwrap().0, Duration::from_millis(3));
+        assert_eq!("2.525ms".parse::<Time>().unwrap().0, Duration::from_micros(2525));
+        assert_eq!("0.5 min".parse::<Time>().unwrap().0, Duration::from_secs(30));
+        assert_eq!("19.5 kB".parse::<Size>().unwrap().0, Bytes::new(19_500));
+        assert_eq!("1e6 bit/s".parse::<BitRate>().unwrap().0, Rate::from_bps(1_000_000));
+        assert_eq!("1.44 Mbit/s".parse::<BitRate>().unwrap().0, Rate::from_bps(1_440_000));
+        assert_eq!("4.3 MHz".parse::<Frequency>().unwrap().0, 4.3e6);
+        assert_eq!("60 packets".parse::<Amount>().unwrap(), Amount::Packets(60));
+        assert_eq!("6 MB".parse::<Amount>().unwrap(), Amount::Bytes(Bytes::new(6_000_000)));
+        assert_eq!("0.26 /s".parse::<PerSecond>().unwrap().0, 0.26);
+    }
+
+    #[test]
+    fn what_is_no_quantity_says_what_is_wanted() {
+        let error = "3 parsecs".parse::<Time>().unwrap_err();
+        assert_eq!(error.to_string(), "\"3 parsecs\": wanted a time with its unit, e.g. \"3 ms\"");
+        for text in ["", "3", "ms", "-1 s", "1e400 s", "nan s", "3 MS", "3 ms 4", "1e30 s", "--3 s"] {
+            assert!(text.parse::<Time>().is_err(), "{text:?}");
+        }
+        assert!("10 mbit/s".parse::<BitRate>().is_err());
+        assert!("2.5 packets".parse::<Amount>().is_err());
+        assert!("10 Mb/s".parse::<BitRate>().is_err());
+    }
+}

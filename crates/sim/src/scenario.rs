@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The scenario file: one TOML text, read by the simulator and by the emulator.
+//!
+//! These structs are its only definition: the JSON Schema for editors comes from them, and a key that no field
+//! takes is refused. Values carry their units. Where a key takes one of several kinds, it is a table with the key
+//! `kind`; the bare name of a kind stands for that table with nothing else in it.
+
+mod flow;
+mod kinds;
+mod read;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub use flow::{App, DelayedAcks, Flow, Receiver, ReceiverSlowStart, Sender, SenderOptions, Sizes};
+pub use kinds::{Loss, Price, Radio, Scheduler};
+pub use read::{ScenarioError, effective, parse, schema};
+
+use crate::quantity::{Amount, BitRate, Time};
+
+/// A scenario.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What the scenario shows, in one line.
+    #[serde(default)]
+    pub title: String,
+    /// Length of the run.
+    pub duration: Time,
+    /// What is cut off at the start before anything is measured.
+    #[serde(default)]
+    pub warmup: Time,
+    /// Seed of all random streams, unless the command gives one.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// What to record over time; without it only the summary is kept.
+    #[serde(default)]
+    pub probe: Option<Probe>,
+    /// Links that flows share.
+    #[serde(default)]
+    pub link: Vec<Link>,
+    /// Wireless access points.
+    #[serde(default)]
+    pub ap: Vec<AccessPoint>,
+    /// Flows, each a TCP connection or several alike.
+    pub flow: Vec<Flow>,
+}
+
+/// What to record over time.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// Interval between samples of windows, queues and radios.
+    #[serde(default)]
+    pub every: Option<Time>,
+    /// When the samples start.
+    #[serde(default)]
+    pub from: Time,
+    /// Record every packet at the senders and receivers (for pcapng).
+    #[serde(default)]
+    pub packets: bool,
+}
+
+/// A link between two nodes, shared by the flows whose path crosses it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Name of the link and of its queue in the results.
+    pub name: String,
+    /// The node at its start.
+    pub from: String,
+    /// The node at its end.
+    pub to: String,
+    /// Rate of the transmitter.
+    pub rate: BitRate,
+    /// Propagation delay, one way.
+    #[serde(default)]
+    pub delay: Time,
+    /// The buffer in front of the transmitter.
+    #[serde(default)]
+    pub queue: Queue,
+    /// What the router writes into passing packets.
+    #[serde(default)]
+    pub price: Option<Price>,
+    /// What is lost behind the transmitter.
+    #[serde(default)]
+    pub loss: Option<Loss>,
+    /// Whether acknowledgements come back over a link of the same rate, delay and buffer; otherwise they come back over
+    /// the delay alone.
+    #[serde(default = "yes")]
+    pub duplex: bool,
+}
+
+/// A buffer.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// How much it holds; endless by default.
+    #[serde(default)]
+    pub limit: Option<Amount>,
+}
+
+/// An access point: a queue a station, a scheduler, a radio.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccessPoint {
+    /// Name of the access point; its queues are `NAME/STATION`.
+    pub name: String,
+    /// Propagation delay between the access point and its stations, one way.
+    #[serde(default)]
+    pub delay: Time,
+    /// Who is served next.
+    #[serde(default)]
+    pub scheduler: Scheduler,
+    /// The radio of every station that has none of its own.
+    pub radio: Radio,
+    /// The buffer of every station that has none of its own.
+    #[serde(default)]
+    pub queue: Queue,
+    /// What the access point writes into passing packets.
+    #[serde(default)]
+    pub price: Option<Price>,
+    /// Packets lost on the radio whatever its state.
+    #[serde(default)]
+    pub loss: Option<Loss>,
+    /// Stations that differ from the rest. Any other station exists as soon as a flow names it.
+    #[serde(default)]
+    pub station: Vec<Station>,
+}
+
+/// A station with a radio or a buffer of its own.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Station {
+    /// Its name.
+    pub name: String,
+    /// Its radio, in place of the access point's.
+    #[serde(default)]
+    pub radio: Option<Radio>,
+    /// Its buffer, in place of the access point's.
+    #[serde(default)]
+    pub queue: Option<Queue>,
+    /// Its price, in place of the access point's.
+    #[serde(default)]
+    pub price: Option<Price>,
+}
+
+impl Scenario {
+    /// Reads a scenario from TOML after `overrides` (`("flow[0].rtt", "\"80 ms\"")`) were put into it.
+    ///
+    /// # Errors
+    /// One line that names the key, its value and what is wanted.
+    pub fn from_toml(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        parse(&effective(text, overrides)?)
+    }
+
+    /// Looks for a file named in the scenario: beside the scenario, unless its name is absolute.
+    pub fn beside(directory: &Path, file: &str) -> std::path::PathBuf {
+        directory.join(file)
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}

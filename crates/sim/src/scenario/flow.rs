@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Flows: path, sender, receiver, application.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::kinds::Loss;
+use super::read::kinds;
+use crate::quantity::{Amount, BitRate, PerSecond, Size, Time};
+
+/// One TCP connection, or several alike.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name; with `count` the names are `NAME-1`, `NAME-2`, …
+    pub name: String,
+    /// How many flows there are of this kind.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Each further flow of `count` starts so much later.
+    #[serde(default)]
+    pub stagger: Time,
+    /// The nodes that the data crosses, joined by links; it may end at an access point.
+    #[serde(default)]
+    pub path: Vec<String>,
+    /// The station of the access point at the path's end (of the only access point, where there is no path).
+    #[serde(default)]
+    pub station: Option<String>,
+    /// Two-way propagation delay of the flow's private part of the path, besides that of links and access point.
+    #[serde(default)]
+    pub rtt: Time,
+    /// Rate of the sender's private access link; unlimited by default.
+    #[serde(default)]
+    pub access: Option<BitRate>,
+    /// The receiver's private access link.
+    #[serde(default)]
+    pub sink: Option<Sink>,
+    /// Size of a full data packet on the wire, with 40 bytes of headers.
+    #[serde(default = "mtu")]
+    pub packet: Size,
+    /// Each packet leaves its sender after a time uniform from nothing to this.
+    #[serde(default)]
+    pub jitter: Time,
+    /// The sender.
+    #[serde(default)]
+    pub sender: Sender,
+    /// The receiver.
+    #[serde(default)]
+    pub receiver: Receiver,
+    /// What is sent.
+    #[serde(default)]
+    pub app: App,
+    /// When the flow starts.
+    #[serde(default)]
+    pub start: Time,
+    /// When it stops sending new data, if it has not finished before.
+    #[serde(default)]
+    pub stop: Option<Time>,
+}
+
+/// A receiver's private access link.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sink {
+    /// Its rate; unlimited by default.
+    #[serde(default)]
+    pub rate: Option<BitRate>,
+    /// Its propagation delay, one way.
+    #[serde(default)]
+    pub delay: Time,
+    /// Data packets lost on it.
+    #[serde(default)]
+    pub loss: Option<Loss>,
+}
+
+/// A sender: its window law and its loss recovery.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(tag = "kind", rename_all = "kebab-case")]
+pub enum Sender {
+    /// RFC 5681 with the recovery of RFC 6582.
+    Newreno(SenderOptions),
+    /// RFC 5681 with the recovery of RFC 5681.
+    Reno(SenderOptions),
+    /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
+    Cubic(SenderOptions),
+}
+
+/// What every sender has.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SenderOptions {
+    /// Selective acknowledgements (RFC 2018, 6675); on for CUBIC, off for the others.
+    #[serde(default)]
+    pub sack: Option<bool>,
+    /// Timestamps (RFC 7323): an RTT sample from every ACK.
+    #[serde(default)]
+    pub timestamps: bool,
+    /// Limited transmit (RFC 3042).
+    #[serde(default)]
+    pub limited_transmit: bool,
+    /// Initial window in segments; RFC 5681's by default.
+    #[serde(default)]
+    pub initial_window: Option<u32>,
+    /// Initial slow-start threshold; unlimited by default.
+    #[serde(default)]
+    pub initial_ssthresh: Option<Amount>,
+    /// A bound on the window besides the receiver's.
+    #[serde(default)]
+    pub window_limit: Option<Amount>,
+    /// Least retransmission time-out; 1 s (RFC 6298) by default.
+    #[serde(default)]
+    pub rto_min: Option<Time>,
+    /// Retransmission time-out before the first RTT sample; 1 s (RFC 6298) by default.
+    #[serde(default)]
+    pub rto_initial: Option<Time>,
+    /// Greatest retransmission time-out; 60 s by default.
+    #[serde(default)]
+    pub rto_max: Option<Time>,
+    /// Count an ACK as a duplicate only if its window is that of the last (RFC 5681 to the letter). CLAMP changes the
+    /// window on every ACK, and loses its fast retransmits under this rule.
+    #[serde(default)]
+    pub strict_duplicate_acks: bool,
+    /// Open with SYN and SYN-ACK; otherwise data goes at once.
+    #[serde(default)]
+    pub handshake: Option<bool>,
+}
+
+/// A receiver: what it advertises, and when it acknowledges.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(tag = "kind", rename_all = "kebab-case")]
+pub enum Receiver {
+    /// Advertises its free buffer.
+    Plain(Plain),
+    /// Advertises CLAMP's window (clamp eq. 14–17).
+    Clamp(Clamp),
+}
+
+/// What every receiver has.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plain {
+    /// Its buffer: the most that it ever advertises.
+    #[serde(default)]
+    pub buffer: Option<Size>,
+    /// Acknowledge every second segment (RFC 1122).
+    #[serde(default)]
+    pub delayed_acks: Option<DelayedAcks>,
+}
+
+/// Delayed acknowledgements.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelayedAcks {
+    /// The longest that an ACK waits for a second segment.
+    pub timeout: Time,
+}
+
+/// The receiver of CLAMP.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Clamp {
+    /// Bytes that the flow aims to keep in the queue.
+    pub tau: Size,
+    /// Weight: the flow's share of the queue's rate is φ/Σφ.
+    #[serde(default = "unity")]
+    pub phi: f64,
+    /// Packets over which the received rate is measured (α).
+    #[serde(default = "thousand")]
+    pub packets: u32,
+    /// Gain of the round-trip estimate (β).
+    #[serde(default = "per_mille")]
+    pub beta: f64,
+    /// Most that the window grows on one packet.
+    #[serde(default = "ten_kb")]
+    pub max_increase: Size,
+    /// Least window; one segment by default.
+    #[serde(default)]
+    pub min_window: Option<Size>,
+    /// The older law, without 1/d and with `tau` a second (clamp-report eq. 10b).
+    #[serde(default)]
+    pub unscaled: bool,
+    /// How the window opens.
+    #[serde(default)]
+    pub slow_start: ReceiverSlowStart,
+    /// Growth is held while the window is so many times what arrives in a round trip; 0 never holds.
+    #[serde(default = "two")]
+    pub hold: f64,
+    /// The receiver's buffer: the most that it ever advertises.
+    #[serde(default)]
+    pub buffer: Option<Size>,
+    /// Acknowledge every second segment (RFC 1122).
+    #[serde(default)]
+    pub delayed_acks: Option<DelayedAcks>,
+}
+
+/// How a CLAMP receiver's window opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReceiverSlowStart {
+    /// Doubles each round trip until the price or a loss ends it (clamp §4.3).
+    #[default]
+    On,
+    /// By the law alone.
+    Off,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(tag = "kind", rename_all = "kebab-case")]
+pub enum App {
+    /// Endless data.
+    #[default]
+    Bulk,
+    /// One transfer.
+    Fixed(Fixed),
+    /// Bursts at a rate, with pauses.
+    OnOff(OnOff),
+    /// Transfers that arrive by a Poisson process, each on a connection of its own: `NAME#1`, `NAME#2`, …
+    Poisson(Poisson),
+    /// A constant bit rate.
+    Cbr(Cbr),
+}
+
+/// One transfer.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fixed {
+    /// Its payload.
+    pub size: Amount,
+}
+
+/// Bursts and pauses.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOff {
+    /// Rate of payload within a burst.
+    pub rate: BitRate,
+    /// Mean length of a burst.
+    pub on: Time,
+    /// Mean length of a pause.
+    pub off: Time,
+    /// Exponential lengths; otherwise all are of the mean.
+    #[serde(default = "yes")]
+    pub exponential: bool,
+    /// Bytes written at once; a segment by default.
+    #[serde(default)]
+    pub chunk: Option<Size>,
+}
+
+/// Transfers that come and go.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// Arrivals a second.
+    pub rate: PerSecond,
+    /// When the last may arrive; by default at the end of the run.
+    #[serde(default)]
+    pub until: Option<Time>,
+    /// Their sizes.
+    pub size: Sizes,
+}
+
+/// How sizes are distributed.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(tag = "kind", rename_all = "kebab-case")]
+pub enum Sizes {
+    /// All alike.
+    Constant(ConstantSize),
+    /// A triangle.
+    Triangular(Triangular),
+    /// Pareto.
+    Pareto(Pareto),
+}
+
+/// One size.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConstantSize {
+    /// The size.
+    pub value: Amount,
+}
+
+/// Sizes in a triangle.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Triangular {
+    /// Least size.
+    pub min: Amount,
+    /// Greatest size.
+    pub max: Amount,
+    /// Most likely size; the middle by default.
+    #[serde(default)]
+    pub mode: Option<Amount>,
+}
+
+/// Sizes by Pareto.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pareto {
+    /// Least size.
+    pub min: Amount,
+    /// Shape.
+    pub shape: f64,
+}
+
+/// A constant bit rate.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cbr {
+    /// Rate of payload.
+    pub rate: BitRate,
+    /// Bytes written at once; a segment by default.
+    #[serde(default)]
+    pub chunk: Option<Size>,
+}
+
+kinds!(Sender or "newreno": "newreno" => Newreno(_), "reno" => Reno(_), "cubic" => Cubic(_));
+kinds!(Receiver or "plain": "plain" => Plain(_), "clamp" => Clamp(_));
+kinds!(App: "bulk" => Bulk, "fixed" => Fixed(_), "on-off" => OnOff(_), "poisson" => Poisson(_), "cbr" => Cbr(_));
+kinds!(Sizes: "constant" => Constant(_), "triangular" => Triangular(_), "pareto" => Pareto(_));
+
+impl Default for Sender {
+    fn default() -> Self {
+        Sender::Newreno(SenderOptions::default())
+    }
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Receiver::Plain(Plain::default())
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn unity() -> f64 {
+    1.0
+}
+
+fn two() -> f64 {
+    2.0
+}
+
+fn thousand() -> u32 {
+    1000
+}
+
+fn per_mille() -> f64 {
+    1e-3
+}
+
+fn bytes(n: u64) -> Size {
+    Size(lasthop_core::units::Bytes::new(n))
+}
+
+fn mtu() -> Size {
+    bytes(1500)
+}
+
+fn ten_kb() -> Size {
+    bytes(10_000)
+}

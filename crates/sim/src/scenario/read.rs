@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From text to a scenario, with errors that name the key.
+
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::{Deserialize, de};
+use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
+
+use super::Scenario;
+
+/// What is wrong with a scenario, in one line: key, value, what is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScenarioError(String);
+
+impl ScenarioError {
+    /// Says it of a key.
+    pub fn at(key: &str, message: impl std::fmt::Display) -> Self {
+        Self(format!("{key}: {message}"))
+    }
+
+    /// Puts the place in front of what a constructor refused: `radio.slot` becomes `ap[0].radio.slot`.
+    pub fn parameter(place: &str, error: lasthop_core::error::ParameterError) -> Self {
+        Self(if place.is_empty() { error.to_string() } else { error.within(place).to_string() })
+    }
+}
+
+/// The JSON Schema of scenario files.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Scenario).to_value()
+}
+
+/// The text with `overrides` put in: each a key such as `ap[0].price.a` and a TOML value (or bare text, taken as a
+/// string).
+///
+/// # Errors
+/// Text that is no TOML, or a key that leads nowhere.
+pub fn effective(text: &str, overrides: &[(String, String)]) -> Result<String, ScenarioError> {
+    let mut document: DocumentMut = text.parse().map_err(|e: toml_edit::TomlError| {
+        let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+        ScenarioError(format!("line {line}: {}", one_line(e.message())))
+    })?;
+    for (key, value) in overrides {
+        set(document.as_item_mut(), key, value)?;
+    }
+    Ok(document.to_string())
+}
+
+/// Reads a scenario.
+///
+/// # Errors
+/// One line that names the key, its value and what is wanted.
+pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| ScenarioError(one_line(e.message())))?;
+    within(toml::Value::Table(table)).map_err(ScenarioError)
+}
+
+/// Deserializes, and says where it failed: `path: message`, or `path = value: wanted …`.
+fn within<T: DeserializeOwned>(value: toml::Value) -> Result<T, String> {
+    let root = value.clone();
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let path = e.path().to_string();
+        let message = one_line(e.inner().message());
+        let path = if path == "." { String::new() } else { path };
+        match message.strip_prefix(MARK) {
+            // An inner table has named its own key already.
+            Some(inner) if path.is_empty() => inner.to_owned(),
+            Some(inner) if inner.starts_with(' ') => format!("{path}{}", &inner[1..]),
+            Some(inner) => format!("{path}.{inner}"),
+            None => describe(&root, &path, &message),
+        }
+    })
+}
+
+/// Marks a message that starts with a key of its own, for the table around it to complete.
+const MARK: char = '\u{1}';
+
+fn describe(root: &toml::Value, path: &str, message: &str) -> String {
+    let mistaken = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    let message = match mistaken.and_then(|rest| rest.split_once(", expected ")) {
+        Some((found, wanted)) => format!("wanted {}, not {found}", plain_words(wanted)),
+        None => message.to_owned(),
+    };
+    match (path.is_empty(), message.split_once(": wanted ")) {
+        // A quantity's own error opens with the value.
+        (false, Some((value, wanted))) => format!("{path} = {value}: wanted {wanted}"),
+        (false, None) => match lookup(root, path) {
+            Some(value) if !value.is_table() && !value.is_array() && !message.starts_with("unknown field") => {
+                format!("{path} = {value}: {message}")
+            }
+            _ => format!("{path}: {message}"),
+        },
+        (true, _) => message,
+    }
+}
+
+/// What serde calls a type, as a person would.
+fn plain_words(wanted: &str) -> &str {
+    match wanted {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        other => other,
+    }
+}
+
+fn lookup<'v>(root: &'v toml::Value, path: &str) -> Option<&'v toml::Value> {
+    let mut at = root;
+    for step in steps(path)? {
+        at = match step {
+            Step::Key(key) => at.get(key)?,
+            Step::Index(index) => at.get(index)?,
+        };
+    }
+    Some(at)
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).collect::<Vec<_>>().join(", ")
+}
+
+/// The kind and the rest of a table with the key `kind` (or of the default kind), or of the bare name of a kind.
+pub(super) fn kind_of<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    default: Option<&str>,
+) -> Result<(String, toml::Value), D::Error> {
+    match toml::Value::deserialize(deserializer)? {
+        toml::Value::String(kind) => Ok((kind, toml::Value::Table(toml::Table::new()))),
+        toml::Value::Table(mut table) => match (table.remove("kind"), default) {
+            (Some(toml::Value::String(kind)), _) => Ok((kind, toml::Value::Table(table))),
+            (Some(other), _) => Err(D::Error::custom(format!("{MARK}kind = {other}: wanted a name"))),
+            (None, Some(kind)) => Ok((kind.into(), toml::Value::Table(table))),
+            (None, None) => Err(D::Error::custom("missing key `kind`")),
+        },
+        other => Err(D::Error::custom(format!("{other}: wanted a name or a table with the key `kind`"))),
+    }
+}
+
+/// Deserializes the rest of a table with the key `kind`.
+pub(super) fn rest<T: DeserializeOwned, E: de::Error>(value: toml::Value) -> Result<T, E> {
+    let empty = value.as_table().is_some_and(toml::Table::is_empty);
+    within(value).map_err(|message| {
+        let own_key = message.split([':', '=']).next().is_some_and(|key| !key.trim().contains(' '));
+        if own_key && !empty { E::custom(format!("{MARK}{message}")) } else { E::custom(message) }
+    })
+}
+
+/// A kind that takes no further keys.
+pub(super) fn nothing<E: de::Error>(value: &toml::Value) -> Result<(), E> {
+    match value.as_table().and_then(|table| table.keys().next()) {
+        Some(key) => Err(E::custom(format!("unknown field `{key}`, there are no others"))),
+        None => Ok(()),
+    }
+}
+
+/// Deserializes an enum from `{ kind = "name", … }` or from `"name"`.
+macro_rules! kinds {
+    ($type:ident $(or $default:literal)?: $($name:literal => $variant:ident $(($hole:tt))?),+) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let default = None$(.or(Some($default)))?;
+                let (kind, value) = crate::scenario::read::kind_of(deserializer, default)?;
+                match kind.as_str() {
+                    $($name => kinds!(@variant $type $variant value $(($hole))?),)+
+                    _ => Err(serde::de::Error::custom(format!(
+                        "{kind:?}: wanted {}", [$(concat!("\"", $name, "\"")),+].join(" or ")
+                    ))),
+                }
+            }
+        }
+    };
+    (@variant $type:ident $variant:ident $value:ident (_)) => {
+        Ok($type::$variant(crate::scenario::read::rest($value)?))
+    };
+    (@variant $type:ident $variant:ident $value:ident) => {{
+        crate::scenario::read::nothing::<D::Error>(&$value)?;
+        Ok($type::$variant)
+    }};
+}
+pub(super) use kinds;
+
+enum Step<'k> {
+    Key(&'k str),
+    Index(usize),
+}
+
+/// `flow[0].sender.kind` as steps; none if it does not parse.
+fn steps(key: &str) -> Option<Vec<Step<'_>>> {
+    let mut steps = vec![];
+    for part in key.split('.') {
+        let (name, mut indices) = part.split_at(part.find('[').unwrap_or(part.len()));
+        if name.is_empty() {
+            return None;
+        }
+        steps.push(Step::Key(name));
+        while let Some(rest) = indices.strip_prefix('[') {
+            let (index, tail) = rest.split_once(']')?;
+            steps.push(Step::Index(index.parse().ok()?));
+            indices = tail;
+        }
+        if !indices.is_empty() {
+            return None;
+        }
+    }
+    Some(steps)
+}
+
+/// Puts `value` at `key`. `flow[near].rtt` reaches a table by its name, `flow[0].rtt` by its place,
+/// `flow[*].rtt` all of them.
+fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
+    let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+    let parts: Vec<&str> = key.split('.').collect();
+    let Some(table) = root.as_table_like_mut() else { return Ok(()) };
+    put(table, &parts, &value).map_err(|message| ScenarioError::at(key, message))
+}
+
+fn put(table: &mut dyn TableLike, parts: &[&str], value: &Value) -> Result<(), String> {
+    let (part, rest) = match parts {
+        [] | [""] => return Err("wanted a key such as duration or flow[0].rtt".into()),
+        [last] if !last.contains('[') => {
+            write(table, last, value);
+            return Ok(());
+        }
+        [_] => return Err("leads to a whole table, wanted a key within it".into()),
+        [part, rest @ ..] => (part, rest),
+    };
+    let Some((name, selector)) = part.split_once('[') else {
+        if table.get(part).is_some_and(Item::is_array_of_tables) {
+            return Err(format!("which {part}? wanted {part}[0], {part}[NAME] or {part}[*]"));
+        }
+        return put(child(table, part)?, rest, value);
+    };
+    let selector = selector.strip_suffix(']').ok_or_else(|| format!("{part}: wanted ] at its end"))?;
+    let tables = elements(table.get_mut(name)).ok_or_else(|| format!("there is no [[{name}]]"))?;
+    let count = tables.len();
+    let mut found = false;
+    for (i, table) in tables.into_iter().enumerate() {
+        let named = table.get("name").and_then(Item::as_str) == Some(selector);
+        if selector == "*" || named || selector.parse() == Ok(i) {
+            put(table, rest, value)?;
+            found = true;
+        }
+    }
+    if found { Ok(()) } else { Err(format!("there is no {name}[{selector}], there are {count}")) }
+}
+
+fn write(table: &mut dyn TableLike, key: &str, value: &Value) {
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = value.clone();
+            *old.decor_mut() = decor;
+        }
+        None => {
+            table.insert(key, Item::Value(value.clone()));
+        }
+    }
+}
+
+/// The table under `name`, made if there is none; the bare name of a kind becomes the table that it stands for.
+fn child<'t>(table: &'t mut dyn TableLike, name: &str) -> Result<&'t mut dyn TableLike, String> {
+    let item = table.entry(name).or_insert_with(|| Item::Value(Value::InlineTable(InlineTable::new())));
+    if let Some(kind) = item.as_str().map(str::to_owned) {
+        let mut kinded = InlineTable::new();
+        kinded.insert("kind", kind.into());
+        *item = Item::Value(Value::InlineTable(kinded));
+    }
+    item.as_table_like_mut().ok_or_else(|| format!("{name} is no table"))
+}
+
+/// The tables of a list.
+fn elements(item: Option<&mut Item>) -> Option<Vec<&mut dyn TableLike>> {
+    match item? {
+        Item::ArrayOfTables(array) => Some(array.iter_mut().map(|table| table as &mut dyn TableLike).collect()),
+        Item::Value(Value::Array(array)) => {
+            array.iter_mut().map(|value| value.as_inline_table_mut().map(|table| table as &mut dyn TableLike)).collect()
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = r#"
+        duration = "10 s"
+        [[ap]]
+        name = "ap"
+        radio = { kind = "jakes", doppler = "60 Hz", bandwidth = "4.3 MHz", max_rate = "10 Mbit/s", attempts = 15 }
+        price = { kind = "linear", a = "6.5 kB" }
+        [[flow]]
+        name = "near"
+        station = "m1"
+        sender = "newreno"
+        [[flow]]
+        name = "far"
+        station = "m2"
+    "#;
+
+    fn refuse(key: &str, value: &str) -> String {
+        Scenario::from_toml(SCENARIO, &[(key.into(), value.into())]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_error_names_key_value_and_what_is_wanted() {
+        for (key, value, message) in [
+            ("duration", "3 parsecs", "duration = \"3 parsecs\": wanted a time with its unit, e.g. \"3 ms\""),
+            ("ap[0].radio.slot", "fast", "ap[0].radio.slot = \"fast\": wanted a time with its unit, e.g. \"3 ms\""),
+            (
+                "ap[0].radio.doppler",
+                "-1 Hz",
+                "ap[0].radio.doppler = \"-1 Hz\": wanted a frequency with its unit, e.g. \"60 Hz\"",
+            ),
+            ("flow[1].rtt", "7", "flow[1].rtt = 7: wanted a time with its unit, e.g. \"3 ms\", not integer `7`"),
+            (
+                "ap[0].scheduler",
+                "fifo",
+                "ap[0].scheduler = \"fifo\": wanted \"proportional-fair\" or \"best-snr\" or \"round-robin\"",
+            ),
+            (
+                "flow[0].sender.rto_min",
+                "1",
+                "flow[0].sender.rto_min = 1: wanted a time with its unit, e.g. \"3 ms\", not integer `1`",
+            ),
+            ("seed", "-1", "seed = -1: wanted a whole number of 0 or more, not integer `-1`"),
+        ] {
+            assert_eq!(refuse(key, value), message);
+        }
+        let unknown = refuse("ap[0].radio.dopler", "60 Hz");
+        assert!(
+            unknown.starts_with("ap[0].radio.dopler: unknown field `dopler`, expected one of `doppler`"),
+            "{unknown}"
+        );
+        let unknown = refuse("flw", "1");
+        assert!(unknown.starts_with("flw: unknown field `flw`, expected one of"), "{unknown}");
+        let missing = Scenario::from_toml(&SCENARIO.replace("attempts = 15", ""), &[]).unwrap_err();
+        assert!(missing.to_string().contains("attempts"), "{missing}");
+        let syntax = Scenario::from_toml("duration = \"1 s\"\n[[flow\n", &[]).unwrap_err().to_string();
+        assert!(syntax.starts_with("line 2: ") && !syntax.contains('\n'), "{syntax}");
+    }
+
+    #[test]
+    fn overrides_reach_every_key() {
+        let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let overrides = [
+            set("seed", "7"),
+            set("title", "Two flows"),
+            set("flow[*].rtt", "80 ms"),
+            set("flow[far].sender.rto_min", "200 ms"),
+            set("flow[0].sender.timestamps", "true"),
+            set("ap[ap].price.b", "0.5"),
+            set("probe.every", "10 ms"),
+        ];
+        let scenario = Scenario::from_toml(SCENARIO, &overrides).unwrap();
+        assert_eq!((scenario.seed, scenario.title.as_str()), (7, "Two flows"));
+        assert!(scenario.flow.iter().all(|flow| flow.rtt == "80 ms".parse().unwrap()));
+        assert!(matches!(&scenario.flow[0].sender, crate::scenario::Sender::Newreno(o) if o.timestamps));
+        assert!(scenario.probe.is_some());
+    }
+
+    #[test]
+    fn an_override_that_leads_nowhere_is_refused() {
+        assert_eq!(refuse("flow[2].rtt", "1 s"), "flow[2].rtt: there is no flow[2], there are 2");
+        assert_eq!(refuse("flow.rtt", "1 s"), "flow.rtt: which flow? wanted flow[0], flow[NAME] or flow[*]");
+        assert_eq!(refuse("link[0].rate", "1 s"), "link[0].rate: there is no [[link]]");
+        assert!(refuse("duration.x", "1 s").starts_with("duration: wanted a time"));
+    }
+}
