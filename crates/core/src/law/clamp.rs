@@ -1,2 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To come.
+//! CLAMP: a price at the router's queue and a window at the receiver.
+//!
+//! Units are the papers': seconds, bytes, byte/s, `f64`. Nothing here knows a clock: each call brings its time,
+//! and the times of one object never decrease. `clamp` is the TMC 2008 paper, `clamp-report` the 2004 report and
+//! `clamp-mice` the paper on mice and elephants.
+//!
+//! At equilibrium k flows of one queue have q* = (kτ + a)/b (clamp eq. 11) and share its rate as φ_i/Σφ.
+
+mod receiver;
+mod router;
+mod sliding;
+
+#[cfg(test)]
+mod tests;
+
+pub use receiver::{Arrival, Receiver, ReceiverParams, Variant};
+pub use router::{Average, PriceKind, Router, RouterParams};
+pub use sliding::SlidingRate;

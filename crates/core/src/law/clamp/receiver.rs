@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The receiver's side of CLAMP: the window it advertises.
+
+use super::SlidingRate;
+use crate::error::{ParameterError, ensure};
+
+/// Weight of a new sample in the average round-trip time (RFC 6298's α).
+const RTT_WEIGHT: f64 = 0.125;
+/// Slow start's window is twice what a round trip brings, by design, and grows by as much within it.
+const SLOW_START_ROOM: f64 = 2.0;
+
+/// Whether the window's rate of change is divided by the round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Variant {
+    /// (φτ − pμ̂)/d̂, τ in bytes: clamp eq. 14, clamp-report eq. 2.
+    #[default]
+    Scaled,
+    /// φτ − pμ̂, τ in byte/s: the law of 2002 and 2003, clamp-report eq. 10b.
+    Unscaled,
+}
+
+/// What a CLAMP receiver is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceiverParams {
+    /// τ \[B; byte/s in the unscaled law\], more than 0: what a flow of weight 1 keeps in the queue.
+    pub tau: f64,
+    /// φ, more than 0: the flow's weight.
+    pub phi: f64,
+    /// α, at least 1: packets over which the received rate is measured.
+    pub alpha_packets: usize,
+    /// β, in (0, 1]: weight of a new sample in d̂.
+    pub beta: f64,
+    /// Largest growth by one packet \[B\], more than 0.
+    pub max_increase_bytes: f64,
+    /// The least window \[B\], more than 0.
+    pub min_window_bytes: f64,
+    /// The connection's maximum segment size \[B\], more than 0.
+    pub mss_bytes: f64,
+    /// Scaled by the round-trip time or not.
+    pub variant: Variant,
+    /// Whether a connection starts with the receiver's slow start (clamp §4.3).
+    pub slow_start: bool,
+    /// The window grows no more while it is above this many times what arrives in a round trip (at least 1;
+    /// `None`: it always may). The papers ask for such a threshold and leave it open.
+    pub hold: Option<f64>,
+}
+
+impl ReceiverParams {
+    /// The TMC paper's receiver with a target of `tau` bytes for segments of `mss_bytes`.
+    pub fn new(tau: f64, mss_bytes: f64) -> Self {
+        Self {
+            tau,
+            phi: 1.0,
+            alpha_packets: 1000,
+            beta: 0.001,
+            max_increase_bytes: 10_000.0,
+            min_window_bytes: mss_bytes,
+            mss_bytes,
+            variant: Variant::Scaled,
+            slow_start: true,
+            hold: Some(2.0),
+        }
+    }
+}
+
+/// A data packet, as the law sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// When it came \[s\].
+    pub t_s: f64,
+    /// Its size on the wire \[B\]: rates are of these bytes, as the router's are.
+    pub size_bytes: f64,
+    /// Its payload \[B\]: by at most this much may the window shrink.
+    pub payload_bytes: f64,
+    /// The price it carries \[s\]; zero if none.
+    pub price_s: f64,
+    /// A sample of the round-trip time \[s\], if it gives one.
+    pub rtt_s: Option<f64>,
+}
+
+/// One flow's agent at the receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    params: ReceiverParams,
+    window_bytes: f64,
+    slow_start: bool,
+    arrivals: SlidingRate,
+    /// μ̂ \[B/s\]; zero before two packets have come at different times.
+    rate: f64,
+    /// d̂ \[s\]; zero: not known yet.
+    delay_s: f64,
+    rtt_s: Option<f64>,
+    round: Round,
+}
+
+/// Bytes that arrive in one round-trip time, counted round by round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    started_s: f64,
+    bytes: f64,
+    previous_bytes: f64,
+}
+
+impl Receiver {
+    /// A receiver before its connection.
+    ///
+    /// # Errors
+    /// If a parameter lies outside the domain its field states.
+    pub fn new(params: ReceiverParams) -> Result<Self, ParameterError> {
+        let positive = |key, value: f64, wanted| ensure(value.is_finite() && value > 0.0, key, value, wanted);
+        positive("tau", params.tau, "more than 0 B")?;
+        positive("phi", params.phi, "more than 0")?;
+        positive("max_increase", params.max_increase_bytes, "more than 0 B")?;
+        positive("min_window", params.min_window_bytes, "more than 0 B")?;
+        positive("mss", params.mss_bytes, "more than 0 B")?;
+        ensure(params.alpha_packets > 0, "alpha", params.alpha_packets, "at least 1 packet")?;
+        ensure(params.beta > 0.0 && params.beta <= 1.0, "beta", params.beta, "in (0, 1]")?;
+        if let Some(hold) = params.hold {
+            ensure(hold >= 1.0, "hold", hold, "at least 1")?;
+        }
+        Ok(Self {
+            params,
+            window_bytes: params.mss_bytes.max(params.min_window_bytes),
+            slow_start: params.slow_start,
+            arrivals: SlidingRate::new(params.alpha_packets),
+            rate: 0.0,
+            delay_s: 0.0,
+            rtt_s: None,
+            round: Round::default(),
+        })
+    }
+
+    /// The first data packet came `d0_s` after the SYN-ACK left: d̂ starts there. Without it (or with 0) d̂ starts
+    /// as the first AWND/μ̂.
+    pub fn start(&mut self, d0_s: f64) {
+        self.delay_s = d0_s.max(0.0);
+    }
+
+    /// Takes in a data packet while the operating system would advertise `os_window_bytes`; returns w \[B\]. To be
+    /// advertised is min(w, `os_window_bytes`) (clamp eq. 17), and never less than moves the right edge left.
+    pub fn on_packet(&mut self, arrival: &Arrival, os_window_bytes: f64) -> f64 {
+        let params = &self.params;
+        let gap_s = self.arrivals.last_s().map_or(0.0, |last_s| arrival.t_s - last_s);
+        self.arrivals.push(arrival.t_s, arrival.size_bytes);
+        if gap_s > 0.0 {
+            //= clamp#15
+            self.rate = self.arrivals.bytes() / self.arrivals.elapsed_s();
+        }
+        if self.rate > 0.0 {
+            //= clamp#17
+            let awnd_bytes = self.window_bytes.min(os_window_bytes);
+            let sample_s = awnd_bytes / self.rate;
+            //= clamp#16
+            let beta = if self.delay_s > 0.0 { params.beta } else { 1.0 };
+            self.delay_s += beta * (sample_s - self.delay_s);
+        }
+        let may_grow = self.may_grow(arrival);
+        let params = &self.params;
+
+        //= clamp#14
+        let force = params.phi * params.tau - arrival.price_s * self.rate;
+        let change_bytes = match params.variant {
+            _ if gap_s == 0.0 => 0.0,
+            Variant::Scaled if self.delay_s > 0.0 => force * gap_s / self.delay_s,
+            Variant::Scaled => 0.0,
+            //= clamp-report#10b
+            Variant::Unscaled => force * gap_s,
+        };
+
+        //= clamp#4.3
+        if self.slow_start && change_bytes >= 0.0 {
+            if may_grow {
+                self.window_bytes += params.mss_bytes;
+            }
+        } else if self.slow_start {
+            self.end_slow_start();
+        } else {
+            //= clamp-report#5
+            let limit_bytes = if may_grow { params.max_increase_bytes } else { 0.0 };
+            let change_bytes = change_bytes.clamp(-arrival.payload_bytes, limit_bytes);
+            self.window_bytes = (self.window_bytes + change_bytes).max(params.min_window_bytes);
+        }
+        self.window_bytes
+    }
+
+    /// The receiver has sent three duplicate ACKs: a packet is lost, and slow start is over.
+    pub fn on_three_duplicate_acks(&mut self) {
+        if self.slow_start {
+            self.end_slow_start();
+        }
+    }
+
+    /// w \[B\].
+    #[inline]
+    pub fn window_bytes(&self) -> f64 {
+        self.window_bytes
+    }
+
+    /// μ̂ \[B/s\]: the rate of the last α packets; zero before two have come.
+    #[inline]
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// d̂ \[s\]: the coarse round-trip time; zero before the start.
+    #[inline]
+    pub fn delay_s(&self) -> f64 {
+        self.delay_s
+    }
+
+    /// Whether slow start still runs.
+    pub fn in_slow_start(&self) -> bool {
+        self.slow_start
+    }
+
+    fn end_slow_start(&mut self) {
+        self.slow_start = false;
+        self.window_bytes = (self.window_bytes / 2.0).max(self.params.min_window_bytes);
+    }
+
+    /// Whether the window is still within reach of what arrives in a round trip. That is the larger of μ̂·RTT, which
+    /// lags while the flow speeds up, and of what came in this round or the last.
+    fn may_grow(&mut self, arrival: &Arrival) -> bool {
+        if let Some(sample_s) = arrival.rtt_s {
+            let old_s = self.rtt_s.unwrap_or(sample_s);
+            self.rtt_s = Some(old_s + RTT_WEIGHT * (sample_s - old_s));
+        }
+        let (Some(hold), Some(rtt_s)) = (self.params.hold, self.rtt_s) else {
+            return true;
+        };
+        if arrival.t_s - self.round.started_s >= rtt_s {
+            self.round = Round { started_s: arrival.t_s, bytes: 0.0, previous_bytes: self.round.bytes };
+        }
+        self.round.bytes += arrival.size_bytes;
+        let per_round_bytes = (self.rate * rtt_s).max(self.round.bytes).max(self.round.previous_bytes);
+        let room = if self.slow_start { SLOW_START_ROOM } else { 1.0 };
+        self.window_bytes <= hold * room * per_round_bytes
+    }
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use super::*;
+
+fn close(value: f64, wanted: f64) {
+    assert!((value - wanted).abs() <= 1e-9 * wanted.abs().max(1.0), "{value}, wanted {wanted}");
+}
+
+/// A router whose queue is 0 until a long silence ends with `queue_bytes`, served at 1000 B/s.
+fn priced(params: RouterParams, queue_bytes: f64) -> f64 {
+    let mut router = Router::new(params).unwrap();
+    for n in 0..3 {
+        router.on_departure(f64::from(n), 1000.0, queue_bytes);
+    }
+    router.on_arrival(1e6, queue_bytes);
+    router.price_s()
+}
+
+//= clamp#13
+#[test]
+fn the_linear_price_is_the_excess_over_a_in_seconds() {
+    // (2 · 3000 − 2000)/1000 = 4 s; below a/b it is 0.
+    let params = RouterParams { b: 2.0, ..RouterParams::new(2000.0) };
+    close(priced(params, 3000.0), 4.0);
+    assert_eq!(priced(params, 999.0), 0.0);
+}
+
+//= clamp-mice#1
+#[test]
+fn the_mice_price_takes_a_from_the_queue() {
+    // 2 · (3000 − 2000)/1000 = 2 s.
+    let params = RouterParams { kind: PriceKind::Mice, b: 2.0, ..RouterParams::new(2000.0) };
+    close(priced(params, 3000.0), 2.0);
+    assert_eq!(priced(params, 1999.0), 0.0);
+}
+
+//= clamp-report#1
+#[test]
+fn the_smooth_price_is_a_parabola_that_becomes_a_line() {
+    let params = RouterParams { kind: PriceKind::Smooth, b: 2.0, ..RouterParams::new(2000.0) };
+    // Below 2a/b = 2000: 4 · 1000²/(4 · 2000 · 1000) = 0.5 s. At 2000 both give 2 s. Above: (2 · 3000 − 2000)/1000.
+    close(priced(params, 1000.0), 0.5);
+    close(priced(params, 2000.0), 2.0);
+    close(priced(params, 2000.0 + 1e-6), 2.0 + 2e-9);
+    close(priced(params, 3000.0), 4.0);
+}
+
+#[test]
+fn without_a_the_smooth_price_is_linear_and_finite() {
+    let params = RouterParams { kind: PriceKind::Smooth, ..RouterParams::new(0.0) };
+    assert_eq!(priced(params, 0.0), 0.0);
+    close(priced(params, 500.0), 0.5);
+}
+
+//= clamp#4.1
+#[test]
+fn the_average_forgets_as_exp_minus_two_i() {
+    let mut router = Router::new(RouterParams::new(0.0)).unwrap();
+    // After ln 2 / 2 seconds half of the old average stands: 0 → 500 → 250 + 100.
+    let half_s = libm::log(2.0) / 2.0;
+    router.on_arrival(half_s, 1000.0);
+    close(router.average_bytes(), 500.0);
+    router.on_departure(half_s, 1000.0, 0.0);
+    close(router.average_bytes(), 500.0);
+    router.on_arrival(2.0 * half_s, 200.0);
+    close(router.average_bytes(), 350.0);
+}
+
+#[test]
+fn the_gain_of_the_average_is_live() {
+    let average = Average::AtArrivals { gain_per_s: 4.0 };
+    let mut router = Router::new(RouterParams { average, ..RouterParams::new(0.0) }).unwrap();
+    router.on_arrival(libm::log(2.0) / 2.0, 1000.0);
+    close(router.average_bytes(), 750.0);
+}
+
+#[test]
+fn the_raw_queue_is_the_queue() {
+    let mut router = Router::new(RouterParams { average: Average::Raw, ..RouterParams::new(0.0) }).unwrap();
+    router.on_arrival(1.0, 1500.0);
+    assert_eq!(router.average_bytes(), 1500.0);
+    router.on_departure(2.0, 1000.0, 500.0);
+    assert_eq!(router.average_bytes(), 500.0);
+}
+
+//= clamp-mice#3.1
+#[test]
+fn the_average_over_time_counts_how_long_the_queue_stood() {
+    let average = Average::OverTime { time_constant_s: 1.0 / libm::log(2.0) };
+    let mut router = Router::new(RouterParams { average, ..RouterParams::new(0.0) }).unwrap();
+    // Half is forgotten each second: empty to 1 s, then 1000 B for 1 s (500), then empty for 1 s (250).
+    router.on_arrival(1.0, 1000.0);
+    assert_eq!(router.average_bytes(), 0.0);
+    router.on_departure(2.0, 1000.0, 0.0);
+    close(router.average_bytes(), 500.0);
+    router.on_arrival(3.0, 1000.0);
+    close(router.average_bytes(), 250.0);
+}
+
+//= clamp-report#V
+//= clamp-mice#4.1
+#[test]
+fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
+    let mut router = Router::new(RouterParams::new(0.0)).unwrap();
+    router.on_departure(0.0, 999.0, 0.0);
+    assert_eq!(router.service_rate(), None);
+    // 100 packets of 10 B, one a second; the first gap is 1 s too: 1000 B in 100 s.
+    for n in 1..=100 {
+        router.on_departure(f64::from(n), 10.0, 0.0);
+    }
+    close(router.service_rate().unwrap(), 10.0);
+    // After 400 s of silence: 100 packets in t = 1 … 500 s, with 10·99 + 509 = 1499 B in 499 s.
+    router.on_departure(500.0, 509.0, 0.0);
+    close(router.service_rate().unwrap(), 1499.0 / 499.0);
+}
+
+#[test]
+fn the_span_of_the_service_rate_is_live() {
+    let mut router = Router::new(RouterParams { rate_packets: 1, ..RouterParams::new(0.0) }).unwrap();
+    for (t_s, size_bytes) in [(0.0, 10.0), (1.0, 20.0), (3.0, 30.0)] {
+        router.on_departure(t_s, size_bytes, 0.0);
+    }
+    close(router.service_rate().unwrap(), 15.0);
+}
+
+#[test]
+fn a_router_refuses_what_it_cannot_take() {
+    let good = RouterParams::new(0.0);
+    let key = |params| Router::new(params).unwrap_err().key;
+    assert_eq!(key(RouterParams { a_bytes: -1.0, ..good }), "a");
+    assert_eq!(key(RouterParams { b: f64::NAN, ..good }), "b");
+    assert_eq!(key(RouterParams { rate_packets: 0, ..good }), "rate_packets");
+    assert_eq!(key(RouterParams { average: Average::AtArrivals { gain_per_s: 0.0 }, ..good }), "average.gain");
+    let average = Average::OverTime { time_constant_s: 0.0 };
+    assert_eq!(key(RouterParams { average, ..good }), "average.time_constant");
+}
+
+const MSS: f64 = 1000.0;
+const OPEN: f64 = 1e9;
+
+fn params() -> ReceiverParams {
+    ReceiverParams { slow_start: false, hold: None, ..ReceiverParams::new(500.0, MSS) }
+}
+
+fn packet(t_s: f64, price_s: f64) -> Arrival {
+    Arrival { t_s, size_bytes: MSS, payload_bytes: MSS, price_s, rtt_s: None }
+}
+
+/// A receiver with d̂ = `d0_s` whose packets come once a second: μ̂ = 1000 B/s at t = 1 s.
+fn steady(params: ReceiverParams, d0_s: f64) -> Receiver {
+    let mut receiver = Receiver::new(params).unwrap();
+    receiver.start(d0_s);
+    receiver.on_packet(&packet(0.0, 0.0), OPEN);
+    receiver
+}
+
+//= clamp#14
+#[test]
+fn the_window_changes_by_the_force_over_the_round_trip() {
+    // d̂ starts at 1 s and AWND/μ̂ is 1 s: it stays. (500 − 0.25 · 1000)/1 · 1 s = +250 B.
+    let mut receiver = steady(params(), 1.0);
+    close(receiver.on_packet(&packet(1.0, 0.25), OPEN), MSS + 250.0);
+    // (500 − 0.6 · 1000) · 1/d̂, where d̂ = 1 + 0.001 · (1.25 − 1).
+    close(receiver.on_packet(&packet(2.0, 0.6), OPEN), 1250.0 - 100.0 / 1.00025);
+}
+
+#[test]
+fn phi_weighs_the_target() {
+    let mut receiver = steady(ReceiverParams { phi: 3.0, ..params() }, 1.0);
+    close(receiver.on_packet(&packet(1.0, 0.25), OPEN), MSS + 1250.0);
+    // At the price where the force is zero, weights 3 and 1 carry 3 to 1: φτ = pμ.
+    let mut receiver = steady(ReceiverParams { phi: 3.0, ..params() }, 1.0);
+    close(receiver.on_packet(&packet(1.0, 1.5), OPEN), MSS);
+}
+
+//= clamp#15
+#[test]
+fn the_rate_is_of_the_last_alpha_packets() {
+    let mut receiver = Receiver::new(ReceiverParams { alpha_packets: 2, ..params() }).unwrap();
+    receiver.on_packet(&packet(0.0, 0.0), OPEN);
+    assert_eq!(receiver.rate(), 0.0);
+    receiver.on_packet(&packet(2.0, 0.0), OPEN);
+    close(receiver.rate(), 500.0);
+    receiver.on_packet(&packet(4.0, 0.0), OPEN);
+    receiver.on_packet(&packet(5.0, 0.0), OPEN);
+    // The packets at 4 and 5 s, since 2 s.
+    close(receiver.rate(), 2000.0 / 3.0);
+}
+
+#[test]
+fn packets_of_one_instant_keep_the_old_rate() {
+    let mut receiver = steady(params(), 1.0);
+    receiver.on_packet(&packet(1.0, 0.0), OPEN);
+    let before = receiver.window_bytes();
+    receiver.on_packet(&packet(1.0, 0.0), OPEN);
+    close(receiver.rate(), 1000.0);
+    assert_eq!(receiver.window_bytes(), before);
+}
+
+//= clamp#16
+//= clamp#17
+#[test]
+fn the_delay_follows_the_window_that_is_advertised() {
+    // The operating system offers 600 B < w: AWND/μ̂ = 0.6 s.
+    let mut receiver = steady(params(), 2.0);
+    receiver.on_packet(&packet(1.0, 0.5), 600.0);
+    close(receiver.delay_s(), 0.999 * 2.0 + 0.001 * 0.6);
+    let mut receiver = steady(ReceiverParams { beta: 0.5, ..params() }, 2.0);
+    receiver.on_packet(&packet(1.0, 0.5), OPEN);
+    close(receiver.delay_s(), 0.5 * 2.0 + 0.5 * 1.0);
+}
+
+#[test]
+fn without_a_handshake_the_delay_starts_as_the_first_sample() {
+    let mut receiver = steady(params(), 0.0);
+    receiver.on_packet(&packet(1.0, 0.5), OPEN);
+    close(receiver.delay_s(), 1.0);
+}
+
+//= clamp-report#5
+#[test]
+fn the_change_is_clipped() {
+    // A price of 100 s would take 99,500 B: only the packet's bytes go, and the least window stands.
+    let wide = ReceiverParams { mss_bytes: 5000.0, ..params() };
+    let mut receiver = steady(wide, 5.0);
+    assert_eq!(receiver.on_packet(&packet(1.0, 100.0), OPEN), 4000.0);
+    let mut receiver = steady(ReceiverParams { min_window_bytes: 4500.0, ..wide }, 5.0);
+    assert_eq!(receiver.on_packet(&packet(1.0, 100.0), OPEN), 4500.0);
+    // 100 s of silence would add 50 kB: 10 kB it is.
+    let mut receiver = steady(params(), 1.0);
+    receiver.on_packet(&packet(1.0, 0.5), OPEN);
+    assert_eq!(receiver.on_packet(&packet(101.0, 0.0), OPEN), MSS + 10_000.0);
+    let mut receiver = steady(ReceiverParams { max_increase_bytes: 7.0, ..params() }, 1.0);
+    assert_eq!(receiver.on_packet(&packet(1.0, 0.0), OPEN), MSS + 7.0);
+}
+
+//= clamp-report#10b
+#[test]
+fn the_old_law_has_no_round_trip_in_it() {
+    let old = ReceiverParams { variant: Variant::Unscaled, ..params() };
+    for d0_s in [0.1, 1.0, 10.0] {
+        let mut receiver = steady(old, d0_s);
+        close(receiver.on_packet(&packet(1.0, 0.25), OPEN), MSS + 250.0);
+    }
+}
+
+//= clamp#4.3
+#[test]
+fn slow_start_adds_a_segment_a_packet_and_ends_by_halving() {
+    let params = ReceiverParams { slow_start: true, ..params() };
+    let mut receiver = steady(params, 1.0);
+    assert_eq!(receiver.window_bytes(), 2.0 * MSS);
+    for n in 1..10 {
+        receiver.on_packet(&packet(f64::from(n), 0.0), OPEN);
+    }
+    assert_eq!(receiver.window_bytes(), 11.0 * MSS);
+    let mut lost = receiver.clone();
+    // A price that makes Δw negative.
+    assert_eq!(receiver.on_packet(&packet(10.0, 1.0), OPEN), 5.5 * MSS);
+    assert!(!receiver.in_slow_start());
+    // Or a loss, once.
+    lost.on_three_duplicate_acks();
+    lost.on_three_duplicate_acks();
+    assert_eq!(lost.window_bytes(), 5.5 * MSS);
+    assert!(!lost.in_slow_start());
+}
+
+/// `rounds` round trips of 100 ms with `per_round` packets each, evenly spaced.
+fn limited_sender(receiver: &mut Receiver, rounds: usize, per_round: usize) {
+    for n in 0..rounds * per_round {
+        let t_s = n as f64 * 0.1 / per_round as f64;
+        receiver.on_packet(&Arrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
+    }
+}
+
+#[test]
+fn growth_is_held_while_the_sender_does_not_follow() {
+    // Ten packets a round trip, eleven where rounding lets the next in. Without a price w gains τ a round trip until
+    // it passes twice that.
+    let mut held = Receiver::new(ReceiverParams { hold: Some(2.0), ..params() }).unwrap();
+    held.start(0.1);
+    limited_sender(&mut held, 1000, 10);
+    assert!((20.0 * MSS..22.2 * MSS).contains(&held.window_bytes()), "{}", held.window_bytes());
+    let mut free = Receiver::new(params()).unwrap();
+    free.start(0.1);
+    limited_sender(&mut free, 1000, 10);
+    assert!(free.window_bytes() > 40.0 * MSS, "{}", free.window_bytes());
+    // Slow start, too: at four times.
+    let mut starting = Receiver::new(ReceiverParams { slow_start: true, hold: Some(2.0), ..params() }).unwrap();
+    starting.start(0.1);
+    limited_sender(&mut starting, 1000, 10);
+    assert!((40.0 * MSS..46.0 * MSS).contains(&starting.window_bytes()), "{}", starting.window_bytes());
+}
+
+#[test]
+fn the_hold_lets_slow_start_double() {
+    // Round n brings a burst of 2^n packets, 1 ms apart: what a sender that follows the window sends.
+    let params = ReceiverParams { slow_start: true, hold: Some(2.0), ..params() };
+    let mut receiver = Receiver::new(params).unwrap();
+    receiver.start(0.1);
+    let mut received = 0.0;
+    for round in 0..7 {
+        for n in 0..1 << round {
+            let t_s = 0.1 * f64::from(round) + 0.001 * f64::from(n);
+            received += 1.0;
+            let window_bytes = receiver.on_packet(&Arrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
+            assert_eq!(window_bytes, (1.0 + received) * MSS, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn a_receiver_refuses_what_it_cannot_take() {
+    let good = params();
+    let key = |params| Receiver::new(params).unwrap_err().key;
+    assert_eq!(key(ReceiverParams { tau: 0.0, ..good }), "tau");
+    assert_eq!(key(ReceiverParams { phi: -1.0, ..good }), "phi");
+    assert_eq!(key(ReceiverParams { alpha_packets: 0, ..good }), "alpha");
+    assert_eq!(key(ReceiverParams { beta: 1.5, ..good }), "beta");
+    assert_eq!(key(ReceiverParams { max_increase_bytes: 0.0, ..good }), "max_increase");
+    assert_eq!(key(ReceiverParams { min_window_bytes: 0.0, ..good }), "min_window");
+    assert_eq!(key(ReceiverParams { mss_bytes: 0.0, ..good }), "mss");
+    assert_eq!(key(ReceiverParams { hold: Some(0.5), ..good }), "hold");
+}
+
+/// One bottleneck served at 10⁶ B/s whose router and receivers are the law, windows kept by self-clocking: a packet
+/// is sent for each that arrives, more or fewer as the window moved.
+fn equilibrium(b: f64, phis: &[f64]) -> (f64, Vec<f64>) {
+    use std::collections::VecDeque;
+    const SERVICE_S: f64 = 0.001;
+    let mut router = Router::new(RouterParams { b, ..RouterParams::new(8000.0) }).unwrap();
+    let mut receivers: Vec<Receiver> =
+        phis.iter().map(|&phi| Receiver::new(ReceiverParams { phi, ..params() }).unwrap()).collect();
+    let mut outstanding = vec![0.0; phis.len()];
+    let mut carried = vec![0.0; phis.len()];
+    let mut queue: VecDeque<(usize, f64)> = VecDeque::new();
+    let mut wire: VecDeque<(f64, usize)> = VecDeque::new();
+    receivers.iter_mut().for_each(|r| r.start(0.05));
+    let (mut mean, mut counted) = (0.0, 0.0);
+    for step in 0..300_000 {
+        let t_s = f64::from(step) * SERVICE_S;
+        for flow in 0..phis.len() {
+            while outstanding[flow] + MSS <= receivers[flow].window_bytes() {
+                outstanding[flow] += MSS;
+                wire.push_back((t_s + 0.05, flow));
+            }
+        }
+        while wire.front().is_some_and(|&(due_s, _)| due_s <= t_s) {
+            let (_, flow) = wire.pop_front().unwrap();
+            queue.push_back((flow, t_s));
+            router.on_arrival(t_s, queue.len() as f64 * MSS);
+        }
+        if let Some((flow, _)) = queue.pop_front() {
+            router.on_departure(t_s, MSS, queue.len() as f64 * MSS);
+            receivers[flow].on_packet(&packet(t_s, router.price_s()), OPEN);
+            outstanding[flow] -= MSS;
+            if step > 150_000 {
+                carried[flow] += 1.0;
+                mean += router.average_bytes();
+                counted += 1.0;
+            }
+        }
+    }
+    (mean / counted, carried)
+}
+
+#[test]
+fn the_queue_settles_at_k_tau_plus_a_over_b_and_is_shared_by_weight() {
+    //= clamp#11
+    // b = 1: (3 · 500 + 8000)/1 = 9500 B.
+    let (mean_bytes, carried) = equilibrium(1.0, &[1.0, 1.0, 1.0]);
+    assert!((mean_bytes / 9500.0 - 1.0).abs() < 0.02, "{mean_bytes}");
+    let total: f64 = carried.iter().sum();
+    for share in &carried {
+        assert!((3.0 * share / total - 1.0).abs() < 0.1, "{carried:?}");
+    }
+    // b = 0.5 doubles it; weights 1 and 3 make kτ four flows' worth: (4 · 500 + 8000)/0.5 = 20,000 B.
+    let (mean_bytes, carried) = equilibrium(0.5, &[1.0, 3.0]);
+    assert!((mean_bytes / 20_000.0 - 1.0).abs() < 0.02, "{mean_bytes}");
+    assert!((carried[1] / carried[0] / 3.0 - 1.0).abs() < 0.15, "{carried:?}");
+}
