@@ -1,2 +1,425 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To come.
+//! The access point: a queue per station, a scheduler, and one channel that the stations share in time.
+//!
+//! ```text
+//! receive ──► queue of m1 ─┐
+//!         ──► queue of m2 ─┼─► scheduler ──► radio: slots, packets or opportunities ──► departures
+//!         ──► queue of m3 ─┘
+//! ```
+//!
+//! A packet stays in its queue until it is through. What happens at one instant happens in this order: the end of what
+//! is on the air, the scheduler's next choice, arrivals. So an arrival at the very instant of a choice comes too late for it,
+//! however the access point is driven. While nothing waits, nothing happens and nothing is computed.
+
+mod station;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+pub use station::{AirMeter, Probe, Station};
+
+use crate::capacity::{Opportunity, Trace};
+use crate::element::{Departure, Element};
+use crate::error::{ParameterError, ensure};
+use crate::loss::LossConfig;
+use crate::packet::Parcel;
+use crate::queue::QueueConfig;
+use crate::radio::{FadingRadio, Frames, RadioConfig};
+use crate::rng::Streams;
+use crate::scheduler::{Candidates, Scheduler, SchedulerConfig};
+use crate::stats::Span;
+use crate::units::{Duration, Instant, Rate};
+use station::{Channel, Frame};
+
+/// An access point's parameters.
+#[derive(Clone, Debug)]
+pub struct ApConfig {
+    /// Who is served next.
+    pub scheduler: SchedulerConfig,
+    /// The stations, in the order of the packets' station index.
+    pub stations: Vec<StationConfig>,
+}
+
+/// A station's parameters.
+#[derive(Clone, Debug)]
+pub struct StationConfig {
+    /// Its name within the access point.
+    pub name: String,
+    /// Its queue at the access point.
+    pub queue: QueueConfig,
+    /// Its channel. All stations of an access point have channels of one kind; those that fade agree in slot and frames,
+    /// and recorded ones share one trace.
+    pub radio: RadioConfig,
+    /// Losses on the air that have nothing to do with the channel's state, drawn once a packet.
+    pub loss: LossConfig,
+}
+
+/// An access point.
+#[derive(Debug)]
+pub struct AccessPoint<P> {
+    stations: Vec<Station<P>>,
+    scheduler: Scheduler,
+    timing: Timing,
+    /// The next instant at which something ends or starts.
+    next: Option<Instant>,
+    on_air: Option<Frame>,
+    /// Packets in all queues.
+    held: usize,
+    departures: VecDeque<Departure<P>>,
+    span: Span,
+}
+
+/// When transmissions start and end.
+#[derive(Debug)]
+enum Timing {
+    /// At multiples of `length`. `slot` is the first slot that has not begun, `attempts` the most for one frame.
+    Slots { length: Duration, slot: u64, attempts: Attempts, shared: bool },
+    /// One packet after the other; slots only tell when the SNR changes.
+    Packets { slot_length: Duration, attempts: Attempts },
+    /// As recorded.
+    Opportunities { trace: Arc<Trace>, next: Opportunity },
+}
+
+/// How often each station's frame is tried.
+type Attempts = Vec<u32>;
+
+impl<P: Parcel> AccessPoint<P> {
+    /// An idle access point, measured over `span`. Its stations' names and streams are `<name>/<station>`.
+    ///
+    /// # Errors
+    /// If there is no station, stations' channels do not go together, or a parameter lies outside its domain.
+    pub fn new(name: &str, config: &ApConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
+        let timing = Timing::new(&config.stations)?;
+        let stations: Result<Vec<_>, _> = config
+            .stations
+            .iter()
+            .map(|station| Station::new(name, station, streams, span).map_err(|error| error.within(&station.name)))
+            .collect();
+        let scheduler = Scheduler::new(config.scheduler, config.stations.len());
+        Ok(Self {
+            stations: stations?,
+            scheduler: scheduler.map_err(|error| error.within("scheduler"))?,
+            timing,
+            next: None,
+            on_air: None,
+            held: 0,
+            departures: VecDeque::with_capacity(16),
+            span,
+        })
+    }
+
+    /// The stations, in the order of their index.
+    pub fn stations(&self) -> &[Station<P>] {
+        &self.stations
+    }
+
+    /// The rate that the channel offered a station, for comparison with what it carried: the constant rate, the trace's mean
+    /// rate, or of a fading channel the mean rate while it served the station; none if it never did.
+    pub fn capacity(&self, station: usize) -> Option<Rate> {
+        match (&self.timing, &self.stations[station].channel) {
+            (Timing::Opportunities { trace, .. }, _) => Some(trace.mean_rate()),
+            (_, Channel::Constant(rate)) => Some(*rate),
+            _ => self.stations[station].air.offered_rate(),
+        }
+    }
+
+    /// A sample of a station's state at `now`, to which the access point has been driven.
+    pub fn probe(&mut self, station: usize, now: Instant) -> Probe {
+        let slot = match self.timing {
+            Timing::Slots { length, .. } => now.as_nanos() / length.as_nanos(),
+            Timing::Packets { slot_length, .. } => now.as_nanos() / slot_length.as_nanos(),
+            Timing::Opportunities { .. } => 0,
+        };
+        self.stations[station].probe(slot)
+    }
+
+    /// Brings the meters up to the end of the run.
+    pub fn finish(&mut self, now: Instant) {
+        self.wake(now);
+        for station in &mut self.stations {
+            station.queue.finish(now);
+        }
+    }
+
+    /// Something waits again: the next start.
+    fn resume(&mut self, now: Instant) {
+        self.next = Some(match &mut self.timing {
+            Timing::Slots { length, slot, .. } => {
+                let start = now.as_nanos().div_ceil(length.as_nanos());
+                if start > *slot {
+                    self.scheduler.idle(start - *slot);
+                    *slot = start;
+                }
+                Instant::from_nanos(start * length.as_nanos())
+            }
+            Timing::Packets { .. } => now,
+            Timing::Opportunities { trace, next } => {
+                *next = trace.after(now);
+                next.at(trace)
+            }
+        });
+    }
+
+    /// A slot ends at `now` and another begins.
+    #[inline]
+    fn slot(&mut self, now: Instant) {
+        let Timing::Slots { length, slot, attempts, shared } = &mut self.timing else { return };
+        let (length, number, shared) = (*length, *slot, *shared);
+        let mut again = None;
+        if let Some(frame) = self.on_air.take() {
+            let station = &mut self.stations[frame.station];
+            let tries = attempts[frame.station];
+            let got_through = succeeds(station, &frame, number);
+            if self.span.contains(now) {
+                station.air.count(&frame, got_through);
+            }
+            let mut through = 0;
+            if got_through {
+                station.failures = 0;
+                through = station.deliver(frame.bits, now, &mut self.departures);
+            } else {
+                station.failures += 1;
+                if station.failures >= tries {
+                    station.failures = 0;
+                    through = match shared {
+                        true => station.give_up(frame.bits, now),
+                        false => station.damage(frame.bits, now, &mut self.departures),
+                    };
+                } else if !shared && repeats(station) {
+                    again = Some(frame);
+                }
+            }
+            self.held -= through;
+            self.scheduler.count(frame.station, frame.rate, got_through);
+            if !shared && through == 0 && again.is_none() {
+                // The packet goes on, coded anew.
+                again = Some(Self::slot_frame(station, frame.station, number, length, shared));
+            }
+        }
+        self.on_air = again.or_else(|| {
+            let chosen = self.scheduler.pick(&mut At { stations: &mut self.stations, slot: number })?;
+            Some(Self::slot_frame(&mut self.stations[chosen], chosen, number, length, shared))
+        });
+        self.next = None;
+        if self.on_air.is_some() {
+            *slot = number + 1;
+            self.next = Some(now + length);
+        }
+    }
+
+    /// What a station would send in a slot.
+    #[inline]
+    fn slot_frame(station: &mut Station<P>, index: usize, slot: u64, length: Duration, shared: bool) -> Frame {
+        let waiting_bits = if shared { station.waiting_bits() } else { station.rest_of_head() };
+        let Channel::Fading(radio) = &mut station.channel else { unreachable!("slots are of fading channels") };
+        let attempt = radio.attempt(slot);
+        let room_bits = radio.bits(&attempt);
+        Frame {
+            station: index,
+            bits: waiting_bits.min(room_bits),
+            room_bits,
+            airtime: length,
+            rate: attempt.rate,
+            attempt: Some(attempt),
+        }
+    }
+
+    /// A packet's transmission ends at `now` and another begins.
+    fn packet(&mut self, now: Instant) {
+        let Timing::Packets { slot_length, attempts } = &self.timing else { return };
+        let slot = now.as_nanos() / slot_length.as_nanos();
+        let mut again = None;
+        if let Some(frame) = self.on_air.take() {
+            let station = &mut self.stations[frame.station];
+            let got_through = succeeds(station, &frame, slot);
+            if self.span.contains(now) {
+                station.air.count(&frame, got_through);
+            }
+            station.failures = if got_through { 0 } else { station.failures + 1 };
+            if got_through {
+                self.held -= station.deliver(frame.bits, now, &mut self.departures);
+            } else if station.failures >= attempts[frame.station] {
+                station.failures = 0;
+                self.held -= station.give_up(frame.bits, now);
+            } else if repeats(station) {
+                again = Some(frame);
+            } else {
+                again = Some(Self::packet_frame(station, frame.station, slot));
+            }
+            self.scheduler.count(frame.station, frame.rate, got_through);
+        }
+        self.on_air = again.or_else(|| {
+            let chosen = self.scheduler.pick(&mut At { stations: &mut self.stations, slot })?;
+            Some(Self::packet_frame(&mut self.stations[chosen], chosen, slot))
+        });
+        self.next = self.on_air.map(|frame| now + frame.airtime);
+    }
+
+    /// A station's head, sent in one piece.
+    fn packet_frame(station: &mut Station<P>, index: usize, slot: u64) -> Frame {
+        let bits = station.rest_of_head();
+        let (rate, airtime, attempt) = match &mut station.channel {
+            Channel::Fading(radio) => {
+                let attempt = radio.attempt(slot);
+                (attempt.rate, Duration::from_secs_f64(bits as f64 / attempt.rate), Some(attempt))
+            }
+            Channel::Constant(rate) => (rate.as_bps() as f64, crate::units::Bytes::new(bits / 8) / *rate, None),
+            Channel::Trace => unreachable!("traces have opportunities"),
+        };
+        Frame { station: index, bits, room_bits: bits, airtime, rate, attempt }
+    }
+
+    /// An opportunity comes at `now`.
+    fn opportunity(&mut self, now: Instant) {
+        let Timing::Opportunities { trace, next } = &mut self.timing else { return };
+        if let Some(chosen) = self.scheduler.pick(&mut At { stations: &mut self.stations, slot: 0 }) {
+            let station = &mut self.stations[chosen];
+            let room_bits = 8 * Trace::OPPORTUNITY.get();
+            let bits = station.waiting_bits().min(room_bits);
+            let frame = Frame {
+                station: chosen,
+                bits,
+                room_bits,
+                airtime: Duration::ZERO,
+                rate: room_bits as f64,
+                attempt: None,
+            };
+            if self.span.contains(now) {
+                station.air.count(&frame, true);
+            }
+            self.held -= station.deliver(bits, now, &mut self.departures);
+            self.scheduler.count(chosen, frame.rate, true);
+        }
+        *next = next.next(trace);
+        self.next = (self.held > 0).then(|| next.at(trace));
+    }
+}
+
+#[inline]
+fn succeeds<P: Parcel>(station: &mut Station<P>, frame: &Frame, end_slot: u64) -> bool {
+    match (&mut station.channel, &frame.attempt) {
+        (Channel::Fading(radio), Some(attempt)) => radio.succeeds(attempt, end_slot),
+        _ => true,
+    }
+}
+
+#[inline]
+fn repeats<P: Parcel>(station: &Station<P>) -> bool {
+    matches!(&station.channel, Channel::Fading(radio) if radio.repeats())
+}
+
+impl<P: Parcel> Element<P> for AccessPoint<P> {
+    #[inline]
+    fn receive(&mut self, now: Instant, packet: P) {
+        self.wake(now);
+        if self.stations[packet.station()].queue.push(now, packet) {
+            self.held += 1;
+            if self.held == 1 {
+                self.resume(now);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Instant> {
+        self.next
+    }
+
+    #[inline]
+    fn wake(&mut self, now: Instant) {
+        while let Some(due) = self.next.filter(|&due| due <= now) {
+            match self.timing {
+                Timing::Slots { .. } => self.slot(due),
+                Timing::Packets { .. } => self.packet(due),
+                Timing::Opportunities { .. } => self.opportunity(due),
+            }
+        }
+    }
+
+    #[inline]
+    fn poll_departure(&mut self) -> Option<Departure<P>> {
+        self.departures.pop_front()
+    }
+}
+
+/// The stations as the scheduler sees them in a slot.
+struct At<'a, P> {
+    stations: &'a mut [Station<P>],
+    slot: u64,
+}
+
+impl<P: Parcel> Candidates for At<'_, P> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.stations.len()
+    }
+
+    #[inline]
+    fn waits(&self, station: usize) -> bool {
+        !self.stations[station].queue.is_empty()
+    }
+
+    #[inline]
+    fn rate(&mut self, station: usize) -> f64 {
+        match &mut self.stations[station].channel {
+            Channel::Fading(radio) => radio.attempt(self.slot).rate,
+            Channel::Constant(rate) => rate.as_bps() as f64,
+            Channel::Trace => 1.0,
+        }
+    }
+
+    /// The SNR of a fading channel. A constant one is the better the faster it is; a trace is equally good to all.
+    #[inline]
+    fn snr(&mut self, station: usize) -> f64 {
+        match &mut self.stations[station].channel {
+            Channel::Fading(radio) => radio.fading.snr(self.slot),
+            Channel::Constant(rate) => rate.as_bps() as f64,
+            Channel::Trace => 1.0,
+        }
+    }
+}
+
+impl Timing {
+    fn new(stations: &[StationConfig]) -> Result<Self, ParameterError> {
+        let Some(first) = stations.first() else {
+            return Err(ParameterError::new("stations", 0, "at least one station"));
+        };
+        let agree = |holds: bool, station: &StationConfig, wanted: &str| {
+            ensure(holds, "radio", &station.name, wanted).map_err(|error| error.within(&station.name))
+        };
+        match &first.radio {
+            RadioConfig::Fading(lead) => {
+                let mut attempts = Attempts::new();
+                for station in stations {
+                    let RadioConfig::Fading(radio) = &station.radio else {
+                        return Err(agree(false, station, "a fading channel, as the first station's").unwrap_err());
+                    };
+                    let same = radio.slot == lead.slot && radio.frames == lead.frames;
+                    agree(same, station, "the first station's slot and frames")?;
+                    attempts.push(radio.attempts);
+                }
+                let &FadingRadio { slot: length, frames, .. } = lead;
+                Ok(match frames {
+                    Frames::Whole => Self::Packets { slot_length: length, attempts },
+                    _ => Self::Slots { length, slot: 0, attempts, shared: frames == Frames::Shared },
+                })
+            }
+            RadioConfig::Constant { .. } => {
+                for station in stations {
+                    let same = matches!(station.radio, RadioConfig::Constant { .. });
+                    agree(same, station, "a constant rate, as the first station's")?;
+                }
+                Ok(Self::Packets { slot_length: Duration::from_secs(1), attempts: vec![1; stations.len()] })
+            }
+            RadioConfig::Trace(trace) => {
+                for station in stations {
+                    let same = matches!(&station.radio, RadioConfig::Trace(other) if other == trace);
+                    agree(same, station, "the first station's trace")?;
+                }
+                Ok(Self::Opportunities { trace: Arc::clone(trace), next: trace.after(Instant::ZERO) })
+            }
+        }
+    }
+}

@@ -46,8 +46,10 @@ pub enum Action {
     Open,
     /// Hands over more bytes.
     Write(Bytes),
-    /// Writes no more.
+    /// Has written all.
     Close,
+    /// Breaks off: nothing new is sent from now on.
+    Stop,
 }
 
 /// An application on its connection.
@@ -61,7 +63,7 @@ pub struct App {
 }
 
 impl App {
-    /// An application that starts at `start` and, unless it has finished by then, closes at `stop`.
+    /// An application that starts at `start` and, unless it has finished by then, breaks off at `stop`.
     ///
     /// # Errors
     /// A size, rate, chunk or burst of nothing, or a stop before the start.
@@ -105,7 +107,7 @@ impl App {
         if self.stop == Some(at) {
             self.stop = None;
             self.next = None;
-            return Some((at, Action::Close));
+            return Some((at, Action::Stop));
         }
         let (_, action) = self.next?;
         self.next = self.following(at, action);
@@ -114,7 +116,7 @@ impl App {
 
     fn following(&mut self, at: Instant, action: Action) -> Option<(Instant, Action)> {
         match (self.config, action) {
-            (_, Action::Close) => None,
+            (_, Action::Close | Action::Stop) => None,
             (AppConfig::Bulk, Action::Open) => Some((at, Action::Write(Bytes::MAX))),
             (AppConfig::Bulk, Action::Write(_)) => None,
             (AppConfig::Fixed { size }, Action::Open) => Some((at, Action::Write(size))),
@@ -242,8 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn bulk_opens_writes_and_closes_at_its_stop() {
-        let expected = [(at(5), Action::Open), (at(5), Action::Write(Bytes::MAX)), (at(90), Action::Close)];
+    fn bulk_opens_writes_and_breaks_off_at_its_stop() {
+        let expected = [(at(5), Action::Open), (at(5), Action::Write(Bytes::MAX)), (at(90), Action::Stop)];
         assert_eq!(acts(AppConfig::Bulk, 5, Some(90), 100), expected);
         assert_eq!(acts(AppConfig::Bulk, 5, None, 100), expected[..2]);
     }

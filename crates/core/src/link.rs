@@ -2,7 +2,8 @@
 //! A link that streams share: a buffer and a transmitter of constant rate.
 //!
 //! As in a network card, the packet in transmission has left the buffer: the limit, the mean queue and the queueing
-//! delay speak of those that wait.
+//! delay speak of those that wait. What arrives in the very instant in which a transmission ends comes before its end: it
+//! finds the buffer as it was, and no flow can live on landing exactly in the place that another's packet has freed.
 //!
 //! If the buffer is drop-tail and nobody marks, nothing that happens later can change when a waiting packet leaves. Then
 //! the link sends every packet on the instant it comes, with the stamp of its departure, and keeps nothing but the
@@ -142,6 +143,16 @@ impl<P: Parcel> Link<P> {
         }
     }
 
+    /// Ends the transmissions that are due, each at its instant, and starts the next.
+    fn serve(&mut self, is_due: impl Fn(Instant) -> bool) {
+        while let Buffer::Held { in_transmission, .. } = &mut self.buffer {
+            let Some(departure) = in_transmission.take_if(|departure| is_due(departure.at)) else { break };
+            let at = departure.at;
+            self.depart(departure);
+            self.start(at);
+        }
+    }
+
     /// Puts the next waiting packet, if any, into transmission at `at`.
     fn start(&mut self, at: Instant) {
         let Buffer::Held { queue, .. } = &mut self.buffer else { return };
@@ -165,7 +176,7 @@ impl<P: Parcel> Element<P> for Link<P> {
                 }
             }
             Buffer::Held { .. } => {
-                self.wake(now);
+                self.serve(|due| due < now);
                 let Buffer::Held { queue, in_transmission } = &mut self.buffer else { return };
                 if queue.push(now, packet) && in_transmission.is_none() {
                     self.start(now);
@@ -183,16 +194,7 @@ impl<P: Parcel> Element<P> for Link<P> {
     }
 
     fn wake(&mut self, now: Instant) {
-        while let Buffer::Held { in_transmission, .. } = &mut self.buffer {
-            match in_transmission.take_if(|departure| departure.at <= now) {
-                None => break,
-                Some(departure) => {
-                    let at = departure.at;
-                    self.depart(departure);
-                    self.start(at);
-                }
-            }
-        }
+        self.serve(|due| due <= now);
     }
 
     #[inline]
@@ -217,7 +219,7 @@ impl Foreseen {
     #[inline]
     fn admit(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
         while let Some(&(start, size)) = self.waiting.front() {
-            if start > now {
+            if start >= now {
                 break;
             }
             self.bytes -= size;
@@ -245,7 +247,7 @@ impl Foreseen {
     }
 
     fn waiting_at(&self, now: Instant) -> (usize, Bytes) {
-        let still = self.waiting.iter().filter(|(start, _)| *start > now);
+        let still = self.waiting.iter().filter(|(start, _)| *start >= now);
         still.fold((0, Bytes::ZERO), |(n, bytes), (_, size)| (n + 1, bytes + *size))
     }
 

@@ -1,2 +1,213 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To come.
+//! CUBIC (RFC 9438): the window is a cubic function of the time since the last loss.
+
+use crate::error::{ParameterError, ensure};
+use crate::law::AckSample;
+use crate::units::Instant;
+
+/// The law's numbers; [`Default`] is RFC 9438 §5.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CubicParams {
+    /// C \[segments/s³\], above 0.
+    pub c: f64,
+    /// β_cubic, in (0, 1): the share of the flight that is left after a loss.
+    pub beta: f64,
+    /// Whether a flow that loses before it is back at W_max makes room for others (§4.7).
+    pub fast_convergence: bool,
+    /// Whether the window keeps up with the one that Reno would have (§4.3).
+    pub reno_friendly: bool,
+}
+
+impl Default for CubicParams {
+    fn default() -> Self {
+        Self { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
+    }
+}
+
+/// CUBIC, windows in segments and times in seconds.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    params: CubicParams,
+    /// W_max: the window just before the last loss, or less by fast convergence; 0: no loss yet.
+    w_max: f64,
+    /// cwnd_prior: the window at the last loss.
+    cwnd_prior: f64,
+    /// Whether the next congestion avoidance starts on the plateau (after a time-out, §4.8).
+    after_timeout: bool,
+    epoch: Option<Epoch>,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Instant,
+    /// Where the cubic has its plateau.
+    w_max: f64,
+    /// K \[s\]: time to the plateau.
+    k: f64,
+    /// W_est: the window Reno would have.
+    w_est: f64,
+    alpha: f64,
+}
+
+impl Cubic {
+    /// Sets the law up.
+    ///
+    /// # Errors
+    /// C or β outside its domain.
+    pub fn new(params: CubicParams) -> Result<Self, ParameterError> {
+        let CubicParams { c, beta, .. } = params;
+        ensure(c > 0.0 && c.is_finite(), "c", c, "a number of segments/s³ above 0")?;
+        ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
+        Ok(Self { params, w_max: 0.0, cwnd_prior: 0.0, after_timeout: false, epoch: None })
+    }
+
+    /// Congestion avoidance, one acknowledgement (§4.2 to §4.5).
+    #[inline]
+    pub fn increase(&mut self, cwnd: f64, ack: &AckSample) -> f64 {
+        let mut epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => self.begin(cwnd, ack.now),
+        };
+        let t = ack.now.saturating_since(epoch.start).as_nanos() as f64 * 1e-9;
+        epoch.w_est += epoch.alpha * ack.acked / cwnd;
+        if epoch.w_est >= self.cwnd_prior {
+            epoch.alpha = 1.0;
+        }
+        let next = if self.params.reno_friendly && self.w_cubic(&epoch, t) < epoch.w_est {
+            cwnd.max(epoch.w_est)
+        } else {
+            let target = self.w_cubic(&epoch, t + ack.srtt_s).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) * ack.acked.min(1.0) / cwnd
+        };
+        self.epoch = Some(epoch);
+        next
+    }
+
+    /// A loss told by duplicate acknowledgements (§4.6, §4.7): the new slow-start threshold.
+    pub fn on_loss(&mut self, cwnd: f64, flight: f64) -> f64 {
+        self.reduce(cwnd);
+        self.after_timeout = false;
+        self.params.beta * flight
+    }
+
+    /// A loss told by the retransmission timer (§4.8): the new slow-start threshold.
+    pub fn on_timeout(&mut self, cwnd: f64, flight: f64) -> f64 {
+        self.reduce(cwnd);
+        self.after_timeout = true;
+        self.params.beta * flight
+    }
+
+    fn reduce(&mut self, cwnd: f64) {
+        let converge = self.params.fast_convergence && cwnd < self.w_max;
+        self.w_max = if converge { cwnd * (1.0 + self.params.beta) / 2.0 } else { cwnd };
+        self.cwnd_prior = cwnd;
+        self.epoch = None;
+    }
+
+    #[cold]
+    fn begin(&mut self, cwnd: f64, now: Instant) -> Epoch {
+        let on_plateau = self.after_timeout || cwnd >= self.w_max;
+        if on_plateau {
+            self.w_max = cwnd;
+        }
+        let w_max = self.w_max;
+        let k = libm::cbrt((w_max - cwnd) / self.params.c); // eq. 2
+        self.after_timeout = false;
+        let beta = self.params.beta;
+        Epoch { start: now, w_max, k, w_est: cwnd, alpha: 3.0 * (1.0 - beta) / (1.0 + beta) }
+    }
+
+    /// Eq. 1.
+    #[inline]
+    fn w_cubic(&self, epoch: &Epoch, t: f64) -> f64 {
+        let dt = t - epoch.k;
+        self.params.c * dt * dt * dt + epoch.w_max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Duration;
+
+    fn ack(at_s: f64, srtt_s: f64) -> AckSample {
+        let now = Instant::ZERO + Duration::from_secs_f64(at_s);
+        AckSample { now, acked: 1.0, flight: 0.0, rtt: Duration::ZERO, srtt_s }
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9 * b
+    }
+
+    /// A loss at 36 segments: it leaves 25.2, and K = ∛(10.8/0.4) = 3 s (eq. 2).
+    fn after_a_loss(reno_friendly: bool) -> Cubic {
+        let mut law = Cubic::new(CubicParams { reno_friendly, ..CubicParams::default() }).unwrap();
+        assert!(close(law.on_loss(36.0, 36.0), 25.2));
+        law
+    }
+
+    #[test]
+    fn the_window_is_back_at_its_maximum_after_k() {
+        let mut law = after_a_loss(false);
+        // The first ACK starts the epoch; a round trip of 3 s ahead W_cubic is 36: + (36 − 25.2)/25.2 (§4.4).
+        assert!(close(law.increase(25.2, &ack(10.0, 3.0)), 25.2 + 10.8 / 25.2));
+        // Half-way, at 1.5 s: 36 − 0.4·1.5³ = 34.65.
+        assert!(close(law.increase(30.0, &ack(11.5, 0.0)), 30.0 + 4.65 / 30.0));
+        // 3 s past the plateau: 36 + 0.4·27 = 46.8 (eq. 1).
+        assert!(close(law.increase(36.0, &ack(16.0, 0.0)), 36.0 + 10.8 / 36.0));
+    }
+
+    #[test]
+    fn the_target_is_between_the_window_and_half_as_much_again() {
+        let mut law = after_a_loss(false);
+        law.increase(25.2, &ack(0.0, 0.0));
+        // §4.2: W_cubic(100) is far above, W_cubic(1) = 32.8 below a window of 40.
+        assert!(close(law.increase(40.0, &ack(100.0, 0.0)), 40.0 + 20.0 / 40.0));
+        assert_eq!(law.increase(40.0, &ack(1.0, 0.0)), 40.0);
+    }
+
+    #[test]
+    fn the_window_keeps_up_with_renos() {
+        // §4.3: α = 3·0.3/1.7. With the first ACK W_cubic(0) = 25.2 is below W_est = 25.2 + α/25.2.
+        let mut law = after_a_loss(true);
+        let alpha = 0.9 / 1.7;
+        assert!(close(law.increase(25.2, &ack(0.0, 0.0)), 25.2 + alpha / 25.2));
+        // At once 1000 more: W_est passes the 36 of before the loss, and then grows by 1 in a window: here 1/50.
+        let many = AckSample { acked: 1000.0, ..ack(0.0, 0.0) };
+        let w_est = 25.2 + alpha / 25.2 + alpha * 1000.0 / 25.2;
+        assert!(w_est > 36.0);
+        assert!(close(law.increase(25.2, &many), w_est));
+        assert!(close(law.increase(50.0, &ack(0.0, 0.0)), 50.0_f64.max(w_est + 1.0 / 50.0)));
+    }
+
+    #[test]
+    fn fast_convergence_makes_room() {
+        // §4.7: a loss at 30, below the last maximum of 36: W_max = 30·1.7/2 = 25.5, not 30.
+        for (fast_convergence, w_max) in [(true, 25.5), (false, 30.0)] {
+            let mut law = Cubic::new(CubicParams { fast_convergence, ..CubicParams::default() }).unwrap();
+            law.on_loss(36.0, 36.0);
+            law.on_loss(30.0, 30.0);
+            assert!(close(law.w_max, w_max));
+        }
+    }
+
+    #[test]
+    fn after_a_timeout_the_plateau_is_where_congestion_avoidance_begins() {
+        // §4.8: K = 0 and W_max = cwnd = 20: after 1 s W_cubic is 20.4. The threshold is by β of the flight.
+        let mut law = Cubic::new(CubicParams { reno_friendly: false, ..CubicParams::default() }).unwrap();
+        assert!(close(law.on_timeout(36.0, 30.0), 21.0));
+        assert_eq!(law.increase(20.0, &ack(5.0, 0.0)), 20.0);
+        assert!(close(law.increase(20.0, &ack(6.0, 0.0)), 20.0 + 0.4 / 20.0));
+    }
+
+    #[test]
+    fn what_is_no_cubic_is_refused() {
+        let base = CubicParams::default();
+        for params in
+            [CubicParams { c: 0.0, ..base }, CubicParams { beta: 1.0, ..base }, CubicParams { beta: 0.0, ..base }]
+        {
+            assert!(Cubic::new(params).is_err());
+        }
+    }
+}

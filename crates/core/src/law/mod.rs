@@ -1,6 +1,216 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The laws: small pure state machines in the units of their papers.
+//!
+//! A law decides how a window grows and how far it falls; when it falls is the business of loss recovery
+//! ([`crate::tcp`]), which is one engine for all of them. Each role is a closed enum, so that adding a law the
+//! compiler lists the places to touch.
 
 pub mod aimd;
 pub mod clamp;
 pub mod cubic;
+
+use crate::error::ParameterError;
+use crate::units::{Bytes, Duration, Instant};
+pub use aimd::{Aimd, AimdParams};
+pub use cubic::{Cubic, CubicParams};
+
+/// Which law a sender follows. [`Default`] is TCP's own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SenderLaw {
+    /// Additive increase, multiplicative decrease; Reno's and NewReno's with α = 1, β = ½.
+    Aimd(AimdParams),
+    /// CUBIC (RFC 9438).
+    Cubic(CubicParams),
+}
+
+impl Default for SenderLaw {
+    fn default() -> Self {
+        Self::Aimd(AimdParams::default())
+    }
+}
+
+/// The congestion window of a sender, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window, at least 1.
+    pub cwnd: f64,
+    /// Slow-start threshold: below it the window is in slow start.
+    pub ssthresh: f64,
+}
+
+impl Window {
+    /// Whether the window grows by slow start (RFC 5681 §3.1).
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// What a sender's law is told of an acknowledgement of new data outside loss recovery.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSample {
+    /// When the acknowledgement came.
+    pub now: Instant,
+    /// Segments that it acknowledges.
+    pub acked: f64,
+    /// Segments that were outstanding when it came.
+    pub flight: f64,
+    /// Round-trip time of the segment that caused it.
+    pub rtt: Duration,
+    /// Smoothed round-trip time \[s\] (RFC 6298's SRTT); 0 before the first measurement.
+    pub srtt_s: f64,
+}
+
+/// A sender's law at work.
+#[derive(Clone, Debug)]
+pub enum Sender {
+    /// Additive increase, multiplicative decrease.
+    Aimd(Aimd),
+    /// CUBIC.
+    Cubic(Cubic),
+}
+
+impl Sender {
+    /// Sets the law up.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    pub fn new(law: SenderLaw) -> Result<Self, ParameterError> {
+        Ok(match law {
+            SenderLaw::Aimd(params) => Self::Aimd(Aimd::new(params)?),
+            SenderLaw::Cubic(params) => Self::Cubic(Cubic::new(params)?),
+        })
+    }
+
+    /// New data was acknowledged: the window may grow.
+    #[inline]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        if window.in_slow_start() {
+            // RFC 5681 eq. 2: by what was acknowledged, one segment at most.
+            window.cwnd += ack.acked.min(1.0);
+            return;
+        }
+        match self {
+            Self::Aimd(law) => window.cwnd = law.increase(window.cwnd, ack.acked),
+            Self::Cubic(law) => window.cwnd = law.increase(window.cwnd, ack),
+        }
+    }
+
+    /// Duplicate acknowledgements tell of a loss. Gives the slow-start threshold, in segments, before
+    /// RFC 5681's floor of two is put under it; `flight` is FlightSize.
+    pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+        match self {
+            Self::Aimd(law) => law.decrease(flight),
+            Self::Cubic(law) => law.on_loss(window.cwnd, flight),
+        }
+    }
+
+    /// The retransmission timer tells of a loss. Gives the slow-start threshold as [`on_loss`](Self::on_loss) does.
+    pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+        match self {
+            Self::Aimd(law) => law.decrease(flight),
+            Self::Cubic(law) => law.on_timeout(window.cwnd, flight),
+        }
+    }
+}
+
+/// Which law a receiver follows when it chooses the window to advertise.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum ReceiverLaw {
+    /// The operating system's: all the buffer that is free.
+    #[default]
+    Plain,
+    /// CLAMP.
+    Clamp(clamp::ReceiverParams),
+}
+
+/// What a receiver's law is told of an arrival.
+#[derive(Clone, Copy, Debug)]
+pub struct DataSample {
+    /// When the packet came.
+    pub now: Instant,
+    /// Size on the wire.
+    pub size: Bytes,
+    /// Payload \[B\].
+    pub payload: u32,
+    /// Price that the routers on the path stamped, if any \[s\].
+    pub price_s: Option<f64>,
+    /// Round-trip time that the packet's echo gives, if any.
+    pub rtt: Option<Duration>,
+}
+
+/// A receiver's law at work.
+#[derive(Clone, Debug)]
+pub enum Receiver {
+    /// Advertises what the operating system would.
+    Plain,
+    /// CLAMP.
+    Clamp(Box<clamp::Receiver>),
+}
+
+impl Receiver {
+    /// Sets the law up.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    pub fn new(law: ReceiverLaw) -> Result<Self, ParameterError> {
+        Ok(match law {
+            ReceiverLaw::Plain => Self::Plain,
+            ReceiverLaw::Clamp(params) => Self::Clamp(Box::new(clamp::Receiver::new(params)?)),
+        })
+    }
+
+    /// The window of the SYN-ACK, before any data.
+    pub fn first_window(&self, os_window: Bytes) -> Bytes {
+        match self {
+            Self::Plain => os_window,
+            Self::Clamp(law) => whole_bytes(law.window_bytes()).min(os_window),
+        }
+    }
+
+    /// The first data came `d0` after the SYN-ACK left.
+    pub fn start(&mut self, d0: Duration) {
+        match self {
+            Self::Plain => {}
+            Self::Clamp(law) => law.start(d0.as_secs_f64()),
+        }
+    }
+
+    /// A data packet came, in order or not. Gives the window to advertise, `os_window` at most.
+    #[inline]
+    pub fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
+        match self {
+            Self::Plain => os_window,
+            Self::Clamp(law) => {
+                let arrival = clamp::Arrival {
+                    t_s: seconds(sample.now.as_nanos()),
+                    size_bytes: sample.size.as_f64(),
+                    payload_bytes: f64::from(sample.payload),
+                    price_s: sample.price_s.unwrap_or(0.0),
+                    rtt_s: sample.rtt.map(|rtt| seconds(rtt.as_nanos())),
+                };
+                whole_bytes(law.on_packet(&arrival, os_window.as_f64())).min(os_window)
+            }
+        }
+    }
+
+    /// The receiver sent its third duplicate acknowledgement in a row.
+    pub fn on_three_duplicate_acks(&mut self) {
+        match self {
+            Self::Plain => {}
+            Self::Clamp(law) => law.on_three_duplicate_acks(),
+        }
+    }
+}
+
+/// Rounds down to whole bytes.
+#[inline]
+fn whole_bytes(bytes: f64) -> Bytes {
+    Bytes::new(bytes as u64)
+}
+
+/// Nanoseconds in seconds, by a multiplication: a packet's path has no room for a division.
+#[inline]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}

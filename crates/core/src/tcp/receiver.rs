@@ -1,2 +1,324 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To come.
+//! The receiver: in-order delivery, acknowledgements, the advertised window.
+//!
+//! Without delayed acknowledgements it has no timer and may be told of arrivals ahead of time: its acknowledgements
+//! depend on the arrivals and their instants alone.
+
+use std::collections::VecDeque;
+
+use super::config::ReceiverConfig;
+use super::ranges::Ranges;
+use super::stats::ReceiverStats;
+use crate::element::{Departure, Element};
+use crate::error::ParameterError;
+use crate::law::{self, DataSample};
+use crate::packet::{Kind, Packet, Parcel};
+use crate::stats::Span;
+use crate::units::{Bytes, Duration, Instant};
+
+/// Bytes on the wire of a SACK option without its blocks, padding included (RFC 2018 §3).
+const SACK_OPTION: u32 = 4;
+/// Bytes on the wire of a SACK block (RFC 2018 §3).
+const SACK_BLOCK: u32 = 8;
+/// Duplicate acknowledgements that the law is told of.
+const DUP_THRESH: u32 = 3;
+
+/// The receiving side of a connection.
+#[derive(Debug)]
+pub struct Receiver {
+    /// Next byte expected (RCV.NXT).
+    next: u64,
+    /// The window's right edge, which never moves left: what lies beyond is refused.
+    edge: u64,
+    ranges: Ranges,
+
+    /// The acknowledgement that is due now.
+    due: Option<Due>,
+    /// Segments in order that are not acknowledged yet, and what the first of them echoes.
+    delayed: u32,
+    delayed_echo: Instant,
+    /// When the delayed acknowledgement is due; [`Instant::MAX`]: none is.
+    deadline: Instant,
+    duplicate_acks: u32,
+    syn_ack_sent: Option<Instant>,
+    has_started: bool,
+
+    law: law::Receiver,
+    config: ReceiverConfig,
+    flow: u32,
+    span: Span,
+    sample_end: Instant,
+    sample: u64,
+    stats: ReceiverStats,
+    outbox: VecDeque<Departure<Packet>>,
+}
+
+/// An acknowledgement to send.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at: Instant,
+    echo: Instant,
+    is_syn_ack: bool,
+}
+
+impl Receiver {
+    /// A receiver of flow `flow` that counts within `span`.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    pub fn new(flow: u32, config: ReceiverConfig, span: Span) -> Result<Self, ParameterError> {
+        config.validate()?;
+        let law = law::Receiver::new(config.law).map_err(|e| e.within("law"))?;
+        Ok(Self {
+            next: 0,
+            edge: 0,
+            ranges: Ranges::default(),
+            due: None,
+            delayed: 0,
+            delayed_echo: Instant::ZERO,
+            deadline: Instant::MAX,
+            duplicate_acks: 0,
+            syn_ack_sent: None,
+            has_started: false,
+            law,
+            flow,
+            span,
+            sample_end: config.sample_interval.map_or(Instant::MAX, |interval| span.from + interval),
+            sample: 0,
+            config,
+            stats: ReceiverStats::default(),
+            outbox: VecDeque::new(),
+        })
+    }
+
+    /// Whether the receiver may have something to do by itself: only with delayed acknowledgements.
+    pub fn has_timer(&self) -> bool {
+        self.config.delayed_ack.is_some()
+    }
+
+    /// Payload delivered to the application in all.
+    pub fn delivered(&self) -> Bytes {
+        Bytes::new(self.next)
+    }
+
+    /// The window that an acknowledgement would advertise now.
+    pub fn window(&self) -> Bytes {
+        Bytes::new((self.edge - self.next).min(u64::from(u32::MAX)))
+    }
+
+    /// The law that chooses the window.
+    pub fn law(&self) -> &law::Receiver {
+        &self.law
+    }
+
+    /// What was counted.
+    pub fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+
+    /// Ends the sampling of goodput: intervals that end by `now` are complete, even if nothing came in them.
+    pub fn finish(&mut self, now: Instant) {
+        self.close_samples(now);
+    }
+
+    fn on_syn(&mut self, now: Instant, packet: &Packet) {
+        let window = self.law.first_window(self.config.buffer);
+        if self.syn_ack_sent.is_none() {
+            self.edge = window.get();
+        }
+        self.syn_ack_sent = Some(now);
+        self.due = Some(Due { at: now, echo: packet.sent, is_syn_ack: true });
+    }
+
+    #[inline]
+    fn on_data(&mut self, now: Instant, packet: &Packet) {
+        if !self.has_started {
+            self.start(now, packet);
+        }
+        let (start, end) = (packet.seq(), packet.seq() + u64::from(packet.payload()));
+        let before = self.next;
+        let is_plain = start == self.next && end <= self.edge && self.ranges.is_empty();
+        if is_plain {
+            self.next = end;
+        } else {
+            self.take_irregular(now, start, end);
+        }
+        self.advertise(now, packet);
+        if self.span.contains(now) {
+            self.stats.packets += 1;
+            self.stats.delivered += Bytes::new(self.next - before);
+            if now >= self.sample_end {
+                self.close_samples(now);
+            }
+            self.sample += self.next - before;
+        }
+        if self.next > before {
+            self.duplicate_acks = 0;
+        } else {
+            self.duplicate_acks += 1;
+            if self.duplicate_acks == DUP_THRESH {
+                self.law.on_three_duplicate_acks();
+            }
+        }
+        self.acknowledge(now, packet.sent, is_plain);
+    }
+
+    /// What is not simply the next segment: a repetition, one that comes too early, one that fills a gap, one beyond
+    /// the window.
+    #[cold]
+    fn take_irregular(&mut self, now: Instant, start: u64, end: u64) {
+        let counts = u64::from(self.span.contains(now));
+        if end > self.edge {
+            self.stats.refused += counts;
+        } else if end <= self.next {
+            self.stats.duplicates += counts;
+        } else if start <= self.next {
+            self.next = self.ranges.deliver(end);
+        } else if self.ranges.insert(start, end) {
+            self.stats.out_of_order += counts;
+        } else {
+            self.stats.duplicates += counts;
+        }
+    }
+
+    /// Lets the law choose the window and moves the right edge, never to the left (RFC 9293 §3.8.6).
+    #[inline]
+    fn advertise(&mut self, now: Instant, packet: &Packet) {
+        let sample = DataSample {
+            now,
+            size: packet.size(),
+            payload: packet.payload(),
+            price_s: packet.signal.price(),
+            rtt: (packet.echo != Instant::ZERO).then(|| now.saturating_since(packet.echo)),
+        };
+        let window = self.law.on_packet(&sample, self.config.buffer).get();
+        self.edge = self.edge.max(self.next + window);
+    }
+
+    #[cold]
+    fn start(&mut self, now: Instant, packet: &Packet) {
+        self.has_started = true;
+        match self.syn_ack_sent {
+            Some(sent) => self.law.start(now.saturating_since(sent)),
+            None => self.edge = packet.seq() + self.config.buffer.get(),
+        }
+    }
+
+    /// Acknowledges at once or later (RFC 5681 §4.2): out of order, repeated or filling a gap, at once.
+    #[inline]
+    fn acknowledge(&mut self, now: Instant, echo: Instant, is_plain: bool) {
+        match self.config.delayed_ack {
+            Some(delayed) => self.acknowledge_later(now, echo, is_plain, delayed.timeout),
+            None => self.due = Some(Due { at: now, echo, is_syn_ack: false }),
+        }
+    }
+
+    fn acknowledge_later(&mut self, now: Instant, echo: Instant, is_plain: bool, timeout: Duration) {
+        // RFC 7323 §4.3: an acknowledgement of several segments echoes the first of them.
+        let echo = if self.delayed > 0 { self.delayed_echo } else { echo };
+        if is_plain && self.delayed == 0 {
+            self.delayed = 1;
+            self.delayed_echo = echo;
+            self.deadline = now + timeout;
+        } else {
+            self.delayed = 0;
+            self.deadline = Instant::MAX;
+            self.due = Some(Due { at: now, echo, is_syn_ack: false });
+        }
+    }
+
+    /// Completes the sampling intervals that end by `now`.
+    #[cold]
+    fn close_samples(&mut self, now: Instant) {
+        if let Some(interval) = self.config.sample_interval {
+            while self.sample_end <= now.min(self.span.until) {
+                self.stats.samples.push(self.sample);
+                self.sample = 0;
+                self.sample_end += interval;
+            }
+        }
+    }
+
+    /// Serves what earlier arrivals and the timer have left before an arrival at `now`.
+    #[cold]
+    fn catch_up(&mut self, now: Instant) {
+        self.send_due();
+        if self.deadline <= now {
+            self.due = Some(Due { at: self.deadline, echo: self.delayed_echo, is_syn_ack: false });
+            self.deadline = Instant::MAX;
+            self.delayed = 0;
+            self.send_due();
+        }
+    }
+
+    fn send_due(&mut self) {
+        if let Some(departure) = self.take_due() {
+            self.outbox.push_back(departure);
+        }
+    }
+
+    #[inline]
+    fn take_due(&mut self) -> Option<Departure<Packet>> {
+        let due = self.due.take()?;
+        Some(Departure { at: due.at, packet: self.build(due) })
+    }
+
+    #[inline]
+    fn build(&self, due: Due) -> Packet {
+        let window = Bytes::new(self.edge - self.next);
+        let size = self.config.ack_size;
+        let mut packet = if due.is_syn_ack {
+            Packet::syn_ack(self.flow, window, size, due.at)
+        } else if self.config.sack && !self.ranges.is_empty() {
+            self.selective_ack(window, due.at)
+        } else {
+            Packet::ack(self.flow, self.next, window, size, due.at)
+        };
+        packet.echo = due.echo;
+        packet
+    }
+
+    #[cold]
+    fn selective_ack(&self, window: Bytes, at: Instant) -> Packet {
+        let blocks = self.ranges.sack_blocks();
+        let size = self.config.ack_size + SACK_OPTION + SACK_BLOCK * blocks.iter().count() as u32;
+        let mut packet = Packet::ack(self.flow, self.next, window, size, at);
+        packet.sack = Some(Box::new(blocks));
+        packet
+    }
+}
+
+impl Element<Packet> for Receiver {
+    /// Takes a SYN or data. A delayed acknowledgement that is due at `now` goes before.
+    #[inline]
+    fn receive(&mut self, now: Instant, packet: Packet) {
+        if self.due.is_some() || self.deadline <= now {
+            self.catch_up(now);
+        }
+        match packet.kind() {
+            Kind::Data => self.on_data(now, &packet),
+            Kind::Syn => self.on_syn(now, &packet),
+            Kind::Ack | Kind::SynAck => debug_assert!(false, "a receiver got {:?}", packet.kind()),
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Instant> {
+        (self.deadline != Instant::MAX).then_some(self.deadline)
+    }
+
+    #[inline]
+    fn wake(&mut self, now: Instant) {
+        if self.deadline <= now {
+            self.catch_up(now);
+        }
+    }
+
+    #[inline]
+    fn poll_departure(&mut self) -> Option<Departure<Packet>> {
+        match self.outbox.pop_front() {
+            None => self.take_due(),
+            departure => departure,
+        }
+    }
+}

@@ -1,2 +1,666 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To come.
+//! The sender: sequence space, windows and the timer. Loss recovery is in `recovery.rs`.
+//!
+//! Segments are built when they are asked for, as long as the windows allow, so there is nothing to queue. The timer
+//! is an instant that acknowledgements move; nobody has to be told.
+
+use std::collections::VecDeque;
+
+use super::config::{Recovery, SenderConfig};
+use super::rto::Rto;
+use super::scoreboard::Scoreboard;
+use super::stats::{SenderStats, WindowAverages, WindowMeans};
+use crate::element::{Departure, Element};
+use crate::error::ParameterError;
+use crate::law::{self, AckSample, Window};
+use crate::packet::{Kind, Packet};
+use crate::stats::Span;
+use crate::units::{Bytes, Duration, Instant};
+
+/// Most segments that a window counts to: as bytes it stays far below 2⁶³.
+const MOST_SEGMENTS: f64 = 1e9;
+/// The window before any is advertised, in a connection without handshake: the most a packet can tell.
+const UNKNOWN_WINDOW: u64 = u32::MAX as u64;
+
+/// The timer goes off when the time is past: an acknowledgement that comes in the very instant comes in time,
+/// whichever of the two is served first.
+const TOO_LATE: Duration = Duration::from_nanos(1);
+
+/// Where a sender stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not opened yet.
+    Closed,
+    /// Waits for the answer to its SYN.
+    SynSent,
+    /// Sends, nothing known to be lost.
+    Open,
+    /// Fast recovery, until what was outstanding at its start is acknowledged.
+    Recovery,
+    /// After a time-out, until what was outstanding then is acknowledged.
+    Loss,
+}
+
+/// What must be sent before anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urgent {
+    Nothing,
+    Syn,
+    /// The first unacknowledged segment, whatever the windows say.
+    Retransmission,
+    /// A segment to learn whether a closed window has opened.
+    Probe,
+}
+
+/// The sending side of a connection.
+#[derive(Debug)]
+pub struct Sender {
+    // Sequence space. una ≤ nxt ≤ max ≤ written, but for a probe's byte between nxt and max.
+    /// First byte not acknowledged (SND.UNA).
+    pub(super) una: u64,
+    /// Next byte to send; after a time-out pulled back to `una` (SND.NXT).
+    pub(super) nxt: u64,
+    /// One past the highest byte ever sent (HighData + 1).
+    pub(super) max: u64,
+    /// One past the last byte that the application wrote.
+    pub(super) written: u64,
+    /// `nxt` may go this far: the windows and what is written.
+    edge: u64,
+    pub(super) mss: u64,
+
+    pub(super) window: Window,
+    pub(super) cwnd_bytes: u64,
+    /// By how much duplicate and partial acknowledgements in fast recovery change the window \[B\].
+    pub(super) inflation: i64,
+    awnd: u64,
+    widest_awnd: u64,
+    window_limit: u64,
+    mss_f64: f64,
+    per_mss: f64,
+
+    /// The instant of the event that is being served.
+    pub(super) now: Instant,
+    /// Timers due by then may be served.
+    horizon: Instant,
+    /// When the timer goes off; [`Instant::MAX`]: it is off.
+    pub(super) deadline: Instant,
+    /// Whether all that the events so far allow has been polled.
+    settled: bool,
+    /// Whether `next_segment` must look at `urgent` and at SACK recovery.
+    attention: bool,
+    urgent: Urgent,
+    pub(super) state: State,
+
+    pub(super) rto: Rto,
+    /// The segment being timed ends here; [`u64::MAX`]: none is.
+    timed_end: u64,
+    timed_at: Instant,
+    last_sent: Instant,
+    /// `sent` of the acknowledgement that is being served, for the echo.
+    release: Instant,
+
+    pub(super) duplicate_acks: u32,
+    /// `max` when the last recovery began or the timer last went off (RFC 6582's recover + 1).
+    pub(super) recover: Option<u64>,
+    pub(super) partial_acks: u32,
+    /// `max` at the first duplicate acknowledgement: what is above was sent by limited transmit.
+    pub(super) limited_from: u64,
+    /// `una` when the timer last went off.
+    pub(super) timed_out_at: Option<u64>,
+    pub(super) board: Scoreboard,
+    pub(super) pipe: u64,
+    syns: u32,
+    probes: u32,
+    closed: bool,
+
+    pub(super) law: law::Sender,
+    pub(super) config: Box<SenderConfig>,
+    header: u32,
+    flow: u32,
+    span: Span,
+    averages: WindowAverages,
+    pub(super) stats: SenderStats,
+    outbox: VecDeque<Departure<Packet>>,
+}
+
+impl Sender {
+    /// A sender of flow `flow` that counts within `span`.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    pub fn new(flow: u32, config: SenderConfig, span: Span) -> Result<Self, ParameterError> {
+        config.validate()?;
+        let law = law::Sender::new(config.law).map_err(|e| e.within("law"))?;
+        let mss = u64::from(config.mss);
+        let ssthresh = config.initial_ssthresh.map_or(f64::INFINITY, |b| b.as_f64() / mss as f64);
+        let mut sender = Self {
+            una: 0,
+            nxt: 0,
+            max: 0,
+            written: 0,
+            edge: 0,
+            mss,
+            window: Window { cwnd: f64::from(config.initial_window_segments()), ssthresh },
+            cwnd_bytes: 0,
+            inflation: 0,
+            awnd: UNKNOWN_WINDOW,
+            widest_awnd: 0,
+            window_limit: config.window_limit.map_or(u64::MAX, Bytes::get),
+            mss_f64: mss as f64,
+            per_mss: 1.0 / mss as f64,
+            now: Instant::ZERO,
+            horizon: Instant::ZERO,
+            deadline: Instant::MAX,
+            settled: true,
+            attention: false,
+            urgent: Urgent::Nothing,
+            state: State::Closed,
+            rto: Rto::new(&config),
+            timed_end: u64::MAX,
+            timed_at: Instant::ZERO,
+            last_sent: Instant::ZERO,
+            release: Instant::ZERO,
+            duplicate_acks: 0,
+            recover: None,
+            partial_acks: 0,
+            limited_from: 0,
+            timed_out_at: None,
+            board: Scoreboard::new(mss),
+            pipe: 0,
+            syns: 0,
+            probes: 0,
+            closed: false,
+            law,
+            header: config.header_size(),
+            config: Box::new(config),
+            flow,
+            span,
+            averages: WindowAverages::new(span),
+            stats: SenderStats::default(),
+            outbox: VecDeque::new(),
+        };
+        sender.set_cwnd(sender.window.cwnd);
+        Ok(sender)
+    }
+
+    /// The application connects. A second call does nothing.
+    pub fn open(&mut self, now: Instant) {
+        self.begin_event(now);
+        if self.state != State::Closed {
+            return;
+        }
+        if self.config.handshake {
+            self.state = State::SynSent;
+            self.set_urgent(Urgent::Syn);
+        } else {
+            self.establish();
+        }
+    }
+
+    /// The application hands over `bytes` more; [`Bytes::MAX`] never ends. Nothing happens after a close.
+    pub fn write(&mut self, now: Instant, bytes: Bytes) {
+        self.begin_event(now);
+        if self.closed {
+            return;
+        }
+        let is_idle = self.una == self.max && self.max > 0;
+        if is_idle && self.config.restart_after_idle && now.saturating_since(self.last_sent) > self.rto.timeout() {
+            // RFC 5681 §4.1: the restart window.
+            let restart = f64::from(self.config.initial_window_segments());
+            self.set_cwnd(self.window.cwnd.min(restart));
+        }
+        self.written = self.written.saturating_add(bytes.get());
+        self.stats.finished = None;
+        self.end_event();
+    }
+
+    /// The application writes no more. What it wrote is still delivered; an endless stream ends with what has
+    /// been sent.
+    pub fn close(&mut self, now: Instant) {
+        if self.written == u64::MAX {
+            self.stop(now);
+        } else {
+            self.begin_event(now);
+            self.closed = true;
+            self.end_event();
+            if self.is_done() {
+                self.finish();
+            }
+        }
+    }
+
+    /// The application breaks off: nothing is sent for the first time from now on. What is outstanding may be
+    /// retransmitted.
+    pub fn stop(&mut self, now: Instant) {
+        self.begin_event(now);
+        self.closed = true;
+        self.written = self.written.min(self.max);
+        self.end_event();
+        if self.is_done() {
+            self.finish();
+        }
+    }
+
+    /// Whether the application has closed and all is acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.closed && self.una == self.written
+    }
+
+    /// Congestion window, without what fast recovery inflates it by.
+    pub fn cwnd(&self) -> Bytes {
+        Bytes::new(self.cwnd_bytes)
+    }
+
+    /// Slow-start threshold; [`Bytes::MAX`]: none yet.
+    pub fn ssthresh(&self) -> Bytes {
+        Bytes::new((self.window.ssthresh * self.mss_f64) as u64)
+    }
+
+    /// The window that the receiver last advertised.
+    pub fn awnd(&self) -> Bytes {
+        Bytes::new(self.awnd)
+    }
+
+    /// FlightSize: what is sent and not acknowledged. A time-out takes all for lost.
+    pub fn flight(&self) -> Bytes {
+        Bytes::new(self.nxt - self.una)
+    }
+
+    /// Payload acknowledged in all.
+    pub fn acknowledged(&self) -> Bytes {
+        Bytes::new(self.una)
+    }
+
+    /// Where the sender stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The retransmission time-out, backed off.
+    pub fn rto(&self) -> Duration {
+        self.rto.timeout()
+    }
+
+    /// Bytes on the wire of the data segments sent in the measured span, retransmissions included.
+    pub fn sent(&self) -> Bytes {
+        self.stats.payload + Bytes::new(self.stats.segments * u64::from(self.header))
+    }
+
+    /// What was counted.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// The mean windows over the measured span as far as it lies before `now`; none if nothing of it does.
+    pub fn mean_windows(&self, now: Instant) -> Option<WindowMeans> {
+        self.averages.means(now)
+    }
+
+    // Events.
+
+    #[inline]
+    fn begin_event(&mut self, now: Instant) {
+        if !self.settled || self.deadline <= now {
+            self.catch_up(now);
+        }
+        self.now = now;
+        self.horizon = now;
+        self.release = Instant::ZERO;
+    }
+
+    /// Serves what earlier events and the timer have left to send before an event at `now`.
+    #[cold]
+    fn catch_up(&mut self, now: Instant) {
+        self.horizon = self.horizon.max(now);
+        while let Some(departure) = self.advance() {
+            self.outbox.push_back(departure);
+        }
+    }
+
+    /// The windows may have changed: how far may `nxt` go?
+    #[inline]
+    pub(super) fn end_event(&mut self) {
+        self.settled = false;
+        if self.state == State::Closed || self.state == State::SynSent {
+            return;
+        }
+        self.averages.set(self.now, self.cwnd_bytes, self.awnd);
+        let congestion = (self.cwnd_bytes as i64 + self.inflation).max(self.mss as i64) as u64;
+        let allowed = congestion.min(self.awnd).min(self.window_limit);
+        self.edge = (self.una + allowed).min(self.written);
+    }
+
+    fn establish(&mut self) {
+        self.state = State::Open;
+        self.averages.begin(self.now);
+        self.deadline = Instant::MAX;
+        self.end_event();
+    }
+
+    fn on_syn_ack(&mut self, packet: &Packet) {
+        if self.state != State::SynSent {
+            return;
+        }
+        if self.syns == 1 || self.config.timestamps {
+            self.rto.sample(self.now.saturating_since(packet.echo));
+        } else {
+            self.rto.begin_after_lost_syn();
+        }
+        if self.syns > 1 {
+            self.set_cwnd(1.0); // RFC 5681 §3.1, after eq. 1
+        }
+        self.set_awnd(packet.window().get());
+        self.set_urgent(Urgent::Nothing);
+        self.establish();
+    }
+
+    #[inline]
+    fn on_ack(&mut self, packet: &Packet) {
+        let ack = packet.ack_number();
+        let rtt = self.now.saturating_since(packet.echo);
+        if self.span.contains(self.now) {
+            self.stats.rtt.record(rtt);
+        }
+        if ack < self.una || ack > self.max || self.state == State::SynSent {
+            return;
+        }
+        self.release = packet.sent;
+        let window = packet.window().get();
+        let is_update = window != self.awnd;
+        self.set_awnd(window);
+        if ack > self.una {
+            self.on_new_ack(ack, rtt, packet);
+        } else {
+            self.on_repeated_ack(packet, is_update);
+        }
+        self.end_event();
+    }
+
+    #[inline]
+    fn on_new_ack(&mut self, ack: u64, rtt: Duration, packet: &Packet) {
+        let acked = ack - self.una;
+        let flight = self.nxt.saturating_sub(self.una);
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.measure_rtt(ack, rtt, flight);
+        if self.state == State::Recovery {
+            self.on_ack_in_recovery(acked, packet);
+        } else {
+            self.start_timer(self.rto.timeout()); // RFC 6298 §5.3
+            if self.duplicate_acks > 0 || self.state == State::Loss || packet.sack.is_some() {
+                self.leave_doubt(packet);
+            }
+            let is_used = !self.config.window_validation || flight + self.mss > self.cwnd_bytes;
+            if is_used {
+                let sample = AckSample {
+                    now: self.now,
+                    acked: acked as i64 as f64 * self.per_mss,
+                    flight: flight as i64 as f64 * self.per_mss,
+                    rtt,
+                    srtt_s: self.rto.srtt_s(),
+                };
+                self.law.on_ack(&mut self.window, &sample);
+                self.set_cwnd(self.window.cwnd);
+            }
+        }
+        if ack == self.max {
+            self.deadline = Instant::MAX; // RFC 6298 §5.2
+            self.probes = 0;
+            if ack == self.written {
+                self.finish();
+            }
+        }
+    }
+
+    /// All that was written is acknowledged.
+    #[cold]
+    fn finish(&mut self) {
+        if self.stats.finished.is_none() {
+            self.stats.finished = Some(self.now);
+        }
+        if self.closed {
+            self.averages.end(self.now);
+        }
+    }
+
+    /// An acknowledgement while nothing is outstanding: the answer to a probe.
+    pub(super) fn on_window_update(&mut self) {
+        self.deadline = Instant::MAX;
+        if self.awnd > 0 {
+            self.probes = 0;
+        }
+    }
+
+    #[inline]
+    fn start_timer(&mut self, time: Duration) {
+        self.deadline = self.now + time + TOO_LATE;
+    }
+
+    pub(super) fn restart_timer(&mut self) {
+        self.start_timer(self.rto.timeout());
+    }
+
+    /// Length of the next new segment if the receiver's window has room for it.
+    pub(super) fn new_segment_allowed(&self) -> Option<u64> {
+        let limit = self.una + self.awnd.min(self.window_limit);
+        let len = self.mss.min(self.written.saturating_sub(self.nxt));
+        (len > 0 && self.nxt + len <= limit).then_some(len)
+    }
+
+    #[inline]
+    fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64) {
+        if self.config.timestamps {
+            // RFC 7323 appendix G: a flight is acknowledged by half as many acknowledgements as it has segments.
+            let samples = flight.div_ceil(2 * self.mss).max(1);
+            self.rto.weighted_sample(rtt, 1.0 / samples as f64);
+        } else if ack >= self.timed_end {
+            self.rto.sample(self.now.saturating_since(self.timed_at));
+            self.timed_end = u64::MAX;
+        }
+    }
+
+    /// Karn's rule: no measurement from what may have been retransmitted (RFC 6298 §3).
+    pub(super) fn stop_timing(&mut self) {
+        self.timed_end = u64::MAX;
+    }
+
+    #[inline]
+    pub(super) fn set_cwnd(&mut self, segments: f64) {
+        self.window.cwnd = segments.min(MOST_SEGMENTS);
+        self.cwnd_bytes = (self.window.cwnd * self.mss_f64) as u64;
+    }
+
+    #[inline]
+    fn set_awnd(&mut self, window: u64) {
+        self.awnd = window;
+        if window > self.widest_awnd {
+            self.widest_awnd = window;
+        }
+    }
+
+    pub(super) fn set_urgent(&mut self, urgent: Urgent) {
+        self.urgent = urgent;
+        self.settled = false;
+        self.attention = urgent != Urgent::Nothing || self.is_in_sack_recovery();
+    }
+
+    pub(super) fn is_in_sack_recovery(&self) -> bool {
+        self.state == State::Recovery && self.config.recovery == Recovery::Sack
+    }
+
+    /// Whether what happens now counts.
+    pub(super) fn counts(&self) -> bool {
+        self.span.contains(self.now)
+    }
+
+    // The timer.
+
+    fn on_timer(&mut self) {
+        self.release = Instant::ZERO;
+        self.deadline = Instant::MAX;
+        if self.state == State::SynSent {
+            self.rto.back_off();
+            self.stats.timeouts += u64::from(self.counts());
+            self.set_urgent(Urgent::Syn);
+        } else if self.una < self.written && self.awnd < self.mss.min(self.written - self.una) {
+            self.set_urgent(Urgent::Probe);
+        } else if self.una < self.max {
+            self.on_timeout();
+        }
+        self.end_event();
+    }
+
+    // Segments.
+
+    /// The next departure that the events so far, and the timer up to the horizon, allow.
+    fn advance(&mut self) -> Option<Departure<Packet>> {
+        loop {
+            let departure = self.next_segment();
+            if departure.is_some() {
+                return departure;
+            }
+            if self.deadline > self.horizon {
+                self.settled = true;
+                return None;
+            }
+            self.now = self.deadline;
+            self.on_timer();
+        }
+    }
+
+    fn next_segment(&mut self) -> Option<Departure<Packet>> {
+        if self.attention {
+            self.next_urgent()
+        } else if self.nxt + self.mss <= self.edge {
+            Some(self.send_next(self.mss))
+        } else {
+            self.next_small()
+        }
+    }
+
+    /// Sends `len` bytes from `nxt`.
+    #[inline]
+    pub(super) fn send_next(&mut self, len: u64) -> Departure<Packet> {
+        let seq = self.nxt;
+        self.nxt = seq + len;
+        if seq >= self.max && self.timed_end == u64::MAX {
+            self.timed_end = self.nxt;
+            self.timed_at = self.now;
+        }
+        self.emit(seq, len)
+    }
+
+    /// A segment of less than full size: the last one, or what a small window has room for (RFC 9293 §3.8.6.2.1).
+    fn next_small(&mut self) -> Option<Departure<Packet>> {
+        let room = self.edge.saturating_sub(self.nxt);
+        let unsent = self.written.saturating_sub(self.nxt);
+        let is_all = room == unsent;
+        let is_alone = self.nxt == self.una && 2 * room >= self.widest_awnd;
+        if room > 0 && (is_all || is_alone) {
+            return Some(self.send_next(room));
+        }
+        if unsent > 0 && self.deadline == Instant::MAX && self.state != State::Closed {
+            // Nothing outstanding and nothing allowed: ask again later (RFC 9293 §3.8.6.1).
+            self.start_timer(self.probe_interval());
+        }
+        None
+    }
+
+    fn probe_interval(&self) -> Duration {
+        (self.rto.timeout() * (1 << self.probes.min(16))).min(self.config.rto_max)
+    }
+
+    #[cold]
+    fn next_urgent(&mut self) -> Option<Departure<Packet>> {
+        match self.urgent {
+            Urgent::Nothing => self.next_in_sack_recovery(),
+            Urgent::Syn => {
+                self.set_urgent(Urgent::Nothing);
+                self.syns += 1;
+                self.last_sent = self.now;
+                self.start_timer(self.rto.timeout());
+                let packet = Packet::syn(self.flow, self.config.syn_size, self.now);
+                Some(Departure { at: self.now, packet })
+            }
+            Urgent::Retransmission => {
+                self.set_urgent(Urgent::Nothing);
+                let len = self.mss.min(self.max - self.una);
+                Some(self.retransmit(self.una, len))
+            }
+            Urgent::Probe => {
+                self.set_urgent(Urgent::Nothing);
+                self.stats.window_probes += u64::from(self.counts());
+                let len = self.awnd.clamp(1, self.mss).min(self.written - self.una);
+                self.nxt = self.nxt.max(self.una + len.min(self.awnd));
+                self.stop_timing();
+                let probe = self.emit(self.una, len);
+                self.start_timer(self.probe_interval());
+                self.probes += 1;
+                Some(probe)
+            }
+        }
+    }
+
+    /// Repeats `len` bytes from `seq`.
+    pub(super) fn retransmit(&mut self, seq: u64, len: u64) -> Departure<Packet> {
+        self.stop_timing();
+        self.emit(seq, len)
+    }
+
+    #[inline]
+    fn emit(&mut self, seq: u64, len: u64) -> Departure<Packet> {
+        let end = seq + len;
+        if self.span.contains(self.now) {
+            self.stats.segments += 1;
+            self.stats.payload += Bytes::new(len);
+            if seq < self.max {
+                self.stats.retransmits += 1;
+                self.stats.repeated += Bytes::new(end.min(self.max) - seq);
+            }
+        }
+        self.max = self.max.max(end);
+        self.last_sent = self.now;
+        if self.deadline == Instant::MAX {
+            self.start_timer(self.rto.timeout()); // RFC 6298 §5.1
+        }
+        let mut packet = Packet::data(self.flow, seq, len as u32, self.header, self.now);
+        packet.echo = self.release;
+        Departure { at: self.now, packet }
+    }
+}
+
+impl Element<Packet> for Sender {
+    /// Takes a SYN-ACK or an acknowledgement.
+    #[inline]
+    fn receive(&mut self, now: Instant, packet: Packet) {
+        self.begin_event(now);
+        match packet.kind() {
+            Kind::Ack => self.on_ack(&packet),
+            Kind::SynAck => self.on_syn_ack(&packet),
+            Kind::Data | Kind::Syn => debug_assert!(false, "a sender got {:?}", packet.kind()),
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Instant> {
+        (self.deadline != Instant::MAX).then_some(self.deadline)
+    }
+
+    #[inline]
+    fn wake(&mut self, now: Instant) {
+        if !self.settled || self.deadline <= now {
+            self.catch_up(now);
+        }
+    }
+
+    #[inline]
+    fn poll_departure(&mut self) -> Option<Departure<Packet>> {
+        if self.outbox.is_empty() && !self.attention && self.nxt + self.mss <= self.edge {
+            return Some(self.send_next(self.mss)); // what `advance` would do, without its detours
+        }
+        match self.outbox.pop_front() {
+            None => self.advance(),
+            departure => departure,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A station of an access point: its queue, its channel and what it went through.
+
+use std::collections::VecDeque;
+
+use super::StationConfig;
+use crate::element::Departure;
+use crate::error::ParameterError;
+use crate::loss::Loss;
+use crate::packet::Parcel;
+use crate::queue::Queue;
+use crate::radio::{Attempt, Radio, RadioConfig};
+use crate::rng::Streams;
+use crate::stats::Span;
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// A station's queue and channel.
+#[derive(Debug)]
+pub struct Station<P> {
+    name: String,
+    pub(super) queue: Queue<P>,
+    pub(super) channel: Channel,
+    loss: Loss,
+    /// Bits of the head that have got through.
+    sent_bits: u64,
+    /// Attempts that have failed in a row.
+    pub(super) failures: u32,
+    /// Whether a part of the head was given up, so that the head is lost once it is through.
+    damaged: bool,
+    pub(super) air: AirMeter,
+}
+
+/// What carries a station's packets.
+#[derive(Debug)]
+pub(super) enum Channel {
+    Fading(Box<Radio>),
+    Constant(Rate),
+    /// The trace is the access point's.
+    Trace,
+}
+
+/// What a station's radio did in the measured span.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AirMeter {
+    /// Attempts made.
+    pub attempts: u64,
+    /// Attempts that failed.
+    pub failures: u64,
+    /// Time on the air.
+    pub airtime: Duration,
+    /// Bits that the attempts that got through could have carried.
+    pub offered_bits: u64,
+    /// Bits that they carried.
+    pub carried_bits: u64,
+    /// Sum of the SNRs at the attempts' starts.
+    pub snr_sum: f64,
+}
+
+impl AirMeter {
+    /// The mean rate of the radio while it served the station, failures counted as nothing; none if it never did.
+    pub fn offered_rate(&self) -> Option<Rate> {
+        let airtime_s = self.airtime.as_secs_f64();
+        (airtime_s > 0.0).then(|| Rate::from_bps((self.offered_bits as f64 / airtime_s) as u64))
+    }
+
+    /// The mean SNR at the attempts' starts, as a plain ratio; none without attempts.
+    pub fn mean_snr(&self) -> Option<f64> {
+        (self.attempts > 0).then(|| self.snr_sum / self.attempts as f64)
+    }
+
+    #[inline]
+    pub(super) fn count(&mut self, frame: &Frame, got_through: bool) {
+        self.attempts += 1;
+        self.airtime += frame.airtime;
+        self.snr_sum += frame.attempt.map_or(0.0, |attempt| attempt.snr);
+        if got_through {
+            self.offered_bits += frame.room_bits;
+            self.carried_bits += frame.bits;
+        } else {
+            self.failures += 1;
+        }
+    }
+}
+
+/// A transmission on the air.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) station: usize,
+    /// Bits that it holds, and that it could hold.
+    pub(super) bits: u64,
+    pub(super) room_bits: u64,
+    pub(super) airtime: Duration,
+    /// The rate that the scheduler counts \[bit/s\].
+    pub(super) rate: f64,
+    /// The radio's part; none on a channel without fading.
+    pub(super) attempt: Option<Attempt>,
+}
+
+impl<P: Parcel> Station<P> {
+    pub(super) fn new(ap: &str, config: &StationConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
+        let name = format!("{ap}/{}", config.name);
+        let radio = |error: ParameterError| error.within("radio");
+        let channel = match &config.radio {
+            RadioConfig::Fading(fading) => {
+                Channel::Fading(Box::new(Radio::new(fading, &name, streams).map_err(radio)?))
+            }
+            RadioConfig::Constant { rate } if rate.as_bps() == 0 => {
+                return Err(radio(ParameterError::new("rate", 0, "more than 0 bit/s")));
+            }
+            RadioConfig::Constant { rate } => Channel::Constant(*rate),
+            RadioConfig::Trace(_) => Channel::Trace,
+        };
+        Ok(Self {
+            queue: Queue::new(&config.queue, span).map_err(|error| error.within("queue"))?,
+            channel,
+            loss: Loss::new(config.loss, || streams.stream(&name, "loss")).map_err(|error| error.within("loss"))?,
+            name,
+            sent_bits: 0,
+            failures: 0,
+            damaged: false,
+            air: AirMeter::default(),
+        })
+    }
+
+    /// The station's name, `<access point>/<station>`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The station's queue at the access point.
+    pub fn queue(&self) -> &Queue<P> {
+        &self.queue
+    }
+
+    /// The backoff margin m, if the channel fades and its errors are outages.
+    pub fn margin(&self) -> Option<f64> {
+        match &self.channel {
+            Channel::Fading(radio) => radio.margin(),
+            Channel::Constant(_) | Channel::Trace => None,
+        }
+    }
+
+    /// What the station's radio did in the measured span.
+    pub fn air(&self) -> &AirMeter {
+        &self.air
+    }
+
+    #[inline]
+    fn head_bits(&self) -> Option<u64> {
+        self.queue.front().map(|packet| 8 * packet.size().get())
+    }
+
+    /// Bits that wait.
+    #[inline]
+    pub(super) fn waiting_bits(&self) -> u64 {
+        8 * self.queue.bytes().get() - self.sent_bits
+    }
+
+    /// Bits of the head that wait.
+    #[inline]
+    pub(super) fn rest_of_head(&self) -> u64 {
+        self.head_bits().map_or(0, |bits| bits - self.sent_bits)
+    }
+
+    /// `bits` got through by `now`: the packets that they complete leave. Returns how many.
+    #[inline]
+    pub(super) fn deliver(&mut self, bits: u64, now: Instant, departures: &mut VecDeque<Departure<P>>) -> usize {
+        self.sent_bits += bits;
+        let mut completed = 0;
+        while let Some(head_bits) = self.head_bits().filter(|&head_bits| self.sent_bits >= head_bits) {
+            self.sent_bits -= head_bits;
+            self.leave(now, departures);
+            completed += 1;
+        }
+        completed
+    }
+
+    /// The head is complete: it departs, unless a part of it was given up or the channel's other losses strike.
+    fn leave(&mut self, now: Instant, departures: &mut VecDeque<Departure<P>>) {
+        let damaged = core::mem::take(&mut self.damaged);
+        self.adapt(damaged);
+        if self.loss.strikes() || damaged {
+            self.queue.discard(now);
+        } else if let Some(packet) = self.queue.pop(now) {
+            departures.push_back(Departure { at: now, packet });
+        }
+    }
+
+    /// `bits` are given up: the packets that they would have completed are lost, and what was sent of them with them.
+    /// Returns how many.
+    #[cold]
+    pub(super) fn give_up(&mut self, bits: u64, now: Instant) -> usize {
+        let mut would_be_sent = self.sent_bits + bits;
+        let mut lost = 0;
+        while let Some(head_bits) = self.head_bits().filter(|&head_bits| would_be_sent >= head_bits) {
+            would_be_sent -= head_bits;
+            self.sent_bits = 0;
+            self.queue.discard(now);
+            self.adapt(true);
+            lost += 1;
+        }
+        lost
+    }
+
+    /// `bits` of the head are given up; the rest of it follows, but it is lost. Returns how many packets are through.
+    #[cold]
+    pub(super) fn damage(&mut self, bits: u64, now: Instant, departures: &mut VecDeque<Departure<P>>) -> usize {
+        self.damaged = true;
+        self.deliver(bits, now, departures)
+    }
+
+    #[inline]
+    fn adapt(&mut self, lost: bool) {
+        if let Channel::Fading(radio) = &mut self.channel {
+            radio.adapt(lost);
+        }
+    }
+
+    /// What the station looks like at `now`, in slot number `slot`.
+    pub(super) fn probe(&mut self, slot: u64) -> Probe {
+        let (snr, rate) = match &mut self.channel {
+            Channel::Fading(radio) => {
+                let attempt = radio.attempt(slot);
+                (Some(attempt.snr), Some(Rate::from_bps(attempt.rate as u64)))
+            }
+            Channel::Constant(rate) => (None, Some(*rate)),
+            Channel::Trace => (None, None),
+        };
+        let marker = self.queue.marker();
+        let (average_bytes, price_s) = (marker.average_bytes(), marker.price());
+        Probe { queue: self.queue.bytes(), average_bytes, price_s, snr, rate, margin: self.margin() }
+    }
+}
+
+/// A sample of a station's state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// Bytes in the queue, with the packet on the air.
+    pub queue: Bytes,
+    /// The queue as the marker averages it \[B\].
+    pub average_bytes: Option<f64>,
+    /// The marker's price \[s\].
+    pub price_s: Option<f64>,
+    /// The channel's SNR, as a plain ratio.
+    pub snr: Option<f64>,
+    /// The rate at which the station would be served now.
+    pub rate: Option<Rate>,
+    /// The backoff margin m.
+    pub margin: Option<f64>,
+}

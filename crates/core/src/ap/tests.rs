@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use proptest::prelude::*;
+
+use super::*;
+use crate::fading::FadingParams;
+use crate::law::clamp::RouterParams;
+use crate::marker::MarkerConfig;
+use crate::packet::Packet;
+use crate::queue::Limit;
+use crate::radio::{ErrorModel, Margin};
+use crate::units::Bytes;
+
+mod behaviour;
+mod liveness;
+mod pencil;
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+/// A packet of `size` bytes for `station`, numbered `number`.
+fn packet(station: u16, number: u64, size: u32) -> Packet {
+    let mut packet = Packet::data(u32::from(station), number, size - 40, 40, Instant::ZERO);
+    packet.station = station;
+    packet
+}
+
+fn station(name: &str, radio: RadioConfig) -> StationConfig {
+    StationConfig { name: name.to_owned(), queue: QueueConfig::default(), radio, loss: LossConfig::None }
+}
+
+fn config(scheduler: SchedulerConfig, stations: usize, radio: &RadioConfig) -> ApConfig {
+    let stations = (1..=stations).map(|n| station(&format!("m{n}"), radio.clone())).collect();
+    ApConfig { scheduler, stations }
+}
+
+fn ap(config: &ApConfig) -> AccessPoint<Packet> {
+    AccessPoint::new("ap", config, &Streams::new(1), Span::ALWAYS).unwrap()
+}
+
+/// TMC's fast fading: 60 Hz, 15 attempts.
+fn fast() -> FadingRadio {
+    let usual = FadingRadio::default();
+    FadingRadio { fading: FadingParams { doppler_hz: 60.0, ..usual.fading }, attempts: 15, ..usual }
+}
+
+/// The report's radio.
+fn report(frames: Frames) -> FadingRadio {
+    FadingRadio {
+        fading: FadingParams { generators: 8, ..FadingParams::default() },
+        bandwidth_hz: 620e3,
+        max_rate: Rate::from_bps(1_440_000),
+        frames,
+        attempts: 3,
+        errors: ErrorModel::Linear { p_low: 0.44, snr_low: 0.004, snr_high: 4.0 },
+        ..FadingRadio::default()
+    }
+}
+
+/// A channel that always carries its highest rate, 10 Mbit/s: 3750 bytes a slot.
+fn perfect() -> FadingRadio {
+    let fading = FadingParams { doppler_hz: 0.0, generators: 20, snr: 1e6 };
+    FadingRadio { fading, errors: ErrorModel::None, ..FadingRadio::default() }
+}
+
+/// (instant, station, number) of all departures.
+type Log = Vec<(Instant, u16, u64)>;
+
+fn collect(ap: &mut AccessPoint<Packet>, log: &mut Log) {
+    while let Some(Departure { at, packet }) = ap.poll_departure() {
+        log.push((at, packet.station, packet.seq()));
+    }
+}
+
+/// Runs until `until`, woken whenever it asks to be.
+fn run_until(ap: &mut AccessPoint<Packet>, until: Instant, log: &mut Log) {
+    while let Some(due) = ap.next_wake().filter(|&due| due <= until) {
+        ap.wake(due);
+        collect(ap, log);
+    }
+}
+
+/// Keeps `depth` packets of `size` bytes in each queue from `from` until `until`, with the stations in the order of their index.
+fn saturate(ap: &mut AccessPoint<Packet>, depth: u64, size: u32, from: Instant, until: Instant) -> Log {
+    let stations = ap.stations().len() as u16;
+    let mut log = Log::new();
+    let mut number = 0;
+    let mut now = from;
+    while now <= until {
+        for station in 0..stations {
+            while (ap.stations()[usize::from(station)].queue().len() as u64) < depth {
+                ap.receive(now, packet(station, number, size));
+                number += 1;
+            }
+        }
+        now = ap.next_wake().expect("the queues are full");
+        ap.wake(now);
+        collect(ap, &mut log);
+    }
+    log
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What holds whatever the channel does.
+use super::*;
+
+fn kinds() -> Vec<ApConfig> {
+    let trace = Arc::new(Trace::parse("1\n4\n4\n9\n17\n18\n30\n").unwrap());
+    let fair = SchedulerConfig::default();
+    vec![
+        config(fair, 3, &RadioConfig::Fading(fast())),
+        config(fair, 3, &RadioConfig::Fading(FadingRadio { attempts: 2, ..fast() })),
+        config(SchedulerConfig::BestSnr, 3, &RadioConfig::Fading(report(Frames::PerPacket))),
+        config(SchedulerConfig::BestSnr, 3, &RadioConfig::Fading(report(Frames::Whole))),
+        config(fair, 3, &RadioConfig::Fading(FadingRadio { frames: Frames::Whole, ..fast() })),
+        config(fair, 3, &RadioConfig::Fading(FadingRadio { frames: Frames::PerPacket, ..fast() })),
+        config(SchedulerConfig::RoundRobin, 3, &RadioConfig::Constant { rate: Rate::from_bps(5_000_000) }),
+        config(SchedulerConfig::RoundRobin, 3, &RadioConfig::Trace(trace)),
+    ]
+}
+
+/// (after how many quarters of a millisecond, station, size) of an arrival, and whether and how late it is woken then.
+type Arrival = (u64, u16, u32, Option<u64>);
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    // Quarters of a millisecond, so that arrivals often fall on the boundaries of slots and opportunities.
+    let gap = prop_oneof![4 => 0..8_u64, 1 => 0..400_u64];
+    prop::collection::vec((gap, 0..3_u16, 40..3000_u32, prop::option::of(0..40_u64)), 1..120)
+}
+
+const QUARTER: Duration = Duration::from_micros(250);
+
+fn punctual(config: &ApConfig, arrivals: &[Arrival], until: Instant) -> Log {
+    let (mut ap, mut log, mut now) = (ap(config), Log::new(), Instant::ZERO);
+    for (number, &(gap, station, size, _)) in arrivals.iter().enumerate() {
+        now += QUARTER * gap;
+        run_until(&mut ap, now, &mut log);
+        ap.receive(now, packet(station, number as u64, size.max(41)));
+    }
+    run_until(&mut ap, until, &mut log);
+    log
+}
+
+fn late(config: &ApConfig, arrivals: &[Arrival], until: Instant) -> Log {
+    let (mut ap, mut log, mut now) = (ap(config), Log::new(), Instant::ZERO);
+    for (number, &(gap, station, size, wake)) in arrivals.iter().enumerate() {
+        let before = now;
+        now += QUARTER * gap;
+        if let Some(after) = wake {
+            // Not when it asked for it, and perhaps needlessly.
+            ap.wake((before + QUARTER * after).min(now));
+            collect(&mut ap, &mut log);
+        }
+        ap.receive(now, packet(station, number as u64, size.max(41)));
+    }
+    ap.wake(until);
+    collect(&mut ap, &mut log);
+    log
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn late_wakes_change_nothing(arrivals in arrivals()) {
+        for config in kinds() {
+            let until = ms(60_000);
+            prop_assert_eq!(punctual(&config, &arrivals, until), late(&config, &arrivals, until));
+        }
+    }
+
+    #[test]
+    fn nothing_is_made_or_forgotten_and_each_station_keeps_its_order(arrivals in arrivals()) {
+        for config in kinds() {
+            let log = punctual(&config, &arrivals, ms(3_600_000));
+            let mut ap = ap(&config);
+            let (mut now, mut lost) = (Instant::ZERO, 0);
+            for (number, &(gap, station, size, _)) in arrivals.iter().enumerate() {
+                now += QUARTER * gap;
+                ap.receive(now, packet(station, number as u64, size.max(41)));
+            }
+            ap.finish(ms(3_600_000));
+            for station in ap.stations() {
+                prop_assert!(station.queue().is_empty());
+                lost += station.queue().meter().losses;
+            }
+            prop_assert_eq!(log.len() as u64 + lost, arrivals.len() as u64);
+            for station in 0..3 {
+                let mine: Vec<_> = log.iter().filter(|entry| entry.1 == station).collect();
+                prop_assert!(mine.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].2 < pair[1].2));
+            }
+            prop_assert!(log.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+        }
+    }
+}
+
+#[test]
+fn the_channel_is_never_idle_while_somebody_waits() {
+    for config in kinds() {
+        let mut ap = ap(&config);
+        let until = ms(20_000);
+        saturate(&mut ap, 20, 1000, Instant::ZERO, until);
+        if matches!(ap.timing, Timing::Opportunities { .. }) {
+            continue;
+        }
+        let airtime: f64 = ap.stations().iter().map(|station| station.air().airtime.as_secs_f64()).sum();
+        // All of 20 s, but for the last transmission.
+        assert!((airtime - 20.0).abs() < 0.01 || matches!(ap.timing, Timing::Packets { .. }), "{airtime} s");
+        assert!(airtime > 15.0, "{airtime} s");
+    }
+}
+
+#[test]
+fn littles_law_holds_and_nobody_gets_more_than_the_channel_offers() {
+    for mut config in kinds() {
+        for station in &mut config.stations {
+            station.queue.limit = Limit::Bytes(Bytes::new(20_000));
+        }
+        let until = ms(40_000);
+        let mut ap = AccessPoint::new("ap", &config, &Streams::new(3), Span { from: ms(0), until }).unwrap();
+        let mut log = Log::new();
+        // 30 s of arrivals, and 10 s for the queues to run empty.
+        for n in 0..15_000 {
+            run_until(&mut ap, ms(2 * n), &mut log);
+            ap.receive(ms(2 * n), packet((n % 3) as u16, n, 700));
+        }
+        ap.finish(until);
+        let (mut total_bps, mut highest_bps) = (0.0, 0.0_f64);
+        for (index, station) in ap.stations().iter().enumerate() {
+            let meter = station.queue().meter();
+            assert!(station.queue().is_empty());
+            // L = λW. Packets that the radio loses wait, too, but count in L only.
+            let littles = meter.departed.as_f64() / 40.0 * meter.delay.mean_s().unwrap();
+            let ratio = meter.mean_bytes() / littles;
+            let lost = meter.losses as f64 / (meter.losses + meter.departures) as f64;
+            assert!((0.99..1.01 + 2.0 * lost).contains(&ratio), "{ratio} at {}, {lost} lost", station.name());
+            let throughput_bps = meter.departed.as_f64() * 8.0 / 40.0;
+            total_bps += throughput_bps;
+            let capacity_bps = ap.capacity(index).unwrap().as_bps() as f64;
+            assert!(throughput_bps <= capacity_bps);
+            highest_bps = highest_bps.max(capacity_bps);
+            assert!(station.air().carried_bits <= station.air().offered_bits);
+        }
+        assert!(total_bps <= highest_bps * 1.001, "{total_bps} of {highest_bps} bit/s");
+    }
+}
+
+#[test]
+fn fading_depends_on_the_seed_alone() {
+    let config = config(SchedulerConfig::default(), 3, &RadioConfig::Fading(fast()));
+    let (mut busy, mut idle) = (ap(&config), ap(&config));
+    saturate(&mut busy, 10, 1500, Instant::ZERO, ms(1000));
+    idle.receive(ms(500), packet(2, 0, 700));
+    for station in 0..3 {
+        for t in [0, 3, 700, 999, 5000] {
+            assert_eq!(busy.probe(station, ms(t)).snr, idle.probe(station, ms(t)).snr);
+        }
+    }
+}
+
+#[test]
+fn independent_losses_have_the_stated_share() {
+    let mut config =
+        config(SchedulerConfig::RoundRobin, 1, &RadioConfig::Constant { rate: Rate::from_bps(12_000_000) });
+    config.stations[0].loss = LossConfig::Bernoulli { p: 0.01 };
+    let mut ap = ap(&config);
+    let log = saturate(&mut ap, 2, 1500, Instant::ZERO, ms(50_000));
+    let meter = ap.stations()[0].queue().meter();
+    // 50,000 packets, 500 losses with a standard deviation of 22.
+    assert!((50_000..=50_001).contains(&(log.len() as u64 + meter.losses)));
+    assert!((430..570).contains(&meter.losses), "{}", meter.losses);
+}
+
+/// Packet error rates and mean margins of the last half of `seconds` under saturation.
+fn settled(radio: FadingRadio, seconds: u64) -> Vec<(f64, f64)> {
+    let config = config(SchedulerConfig::default(), 3, &RadioConfig::Fading(radio));
+    let half = Span { from: ms(500 * seconds), until: ms(1000 * seconds) };
+    let mut ap = AccessPoint::new("ap", &config, &Streams::new(5), half).unwrap();
+    let mut margins = [0.0; 3];
+    saturate(&mut ap, 10, 1500, Instant::ZERO, ms(500 * seconds));
+    for step in 50..100 {
+        saturate(&mut ap, 10, 1500, ms(10 * seconds * step + 1), ms(10 * seconds * (step + 1)));
+        for (mean, station) in margins.iter_mut().zip(ap.stations()) {
+            *mean += station.margin().unwrap() / 50.0;
+        }
+    }
+    let error_rate = |meter: &crate::stats::Meter| meter.losses as f64 / (meter.losses + meter.departures) as f64;
+    ap.stations().iter().zip(margins).map(|(station, mean)| (error_rate(station.queue().meter()), mean)).collect()
+}
+
+//= clamp#5.2
+#[test]
+fn the_margin_brings_the_packet_error_rate_to_its_target() {
+    // Fast fading with 15 attempts: most attempts may fail, the margin is far below 0.
+    let fast_settled = settled(fast(), 600);
+    eprintln!("FAST {fast_settled:?}");
+    for (error_rate, margin) in &fast_settled {
+        assert!((0.8e-3..1.2e-3).contains(error_rate), "{fast_settled:?}");
+        assert!((-3.7..-1.0).contains(margin), "{fast_settled:?}");
+    }
+    // Slow fading with 5: the SNR hardly changes in a slot, and a small margin does.
+    let slow_settled = settled(FadingRadio::default(), 600);
+    eprintln!("SLOW {slow_settled:?}");
+    for (error_rate, margin) in &slow_settled {
+        assert!((0.7e-3..1.3e-3).contains(error_rate), "{slow_settled:?}");
+        assert!((0.0..0.5).contains(margin), "{slow_settled:?}");
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every parameter moves something.
+use super::*;
+
+/// Departures and margins of ten busy seconds, with three stations.
+fn outcome(config: &ApConfig) -> (Log, Vec<Option<f64>>) {
+    let mut ap = ap(config);
+    let log = saturate(&mut ap, 10, 1500, Instant::ZERO, ms(10_000));
+    (log, ap.stations().iter().map(Station::margin).collect())
+}
+
+fn differs(what: &str, usual: FadingRadio, other: FadingRadio) {
+    let scheduler = SchedulerConfig::default();
+    let run = |radio| outcome(&config(scheduler, 3, &RadioConfig::Fading(radio)));
+    assert_ne!(run(usual), run(other), "{what}");
+}
+
+#[test]
+fn each_parameter_of_the_radio() {
+    let usual = fast();
+    let outage = |margin, packet_error_rate, margin_gain| FadingRadio {
+        errors: ErrorModel::Outage { margin, packet_error_rate, margin_gain },
+        ..usual
+    };
+    differs("doppler", usual, FadingRadio { fading: FadingParams { doppler_hz: 50.0, ..usual.fading }, ..usual });
+    differs("generators", usual, FadingRadio { fading: FadingParams { generators: 8, ..usual.fading }, ..usual });
+    differs("snr", usual, FadingRadio { fading: FadingParams { snr: 5.0, ..usual.fading }, ..usual });
+    differs("slot", usual, FadingRadio { slot: Duration::from_millis(2), ..usual });
+    differs("bandwidth", usual, FadingRadio { bandwidth_hz: 4e6, ..usual });
+    differs("max_rate", usual, FadingRadio { max_rate: Rate::from_bps(9_000_000), ..usual });
+    differs("attempts", usual, FadingRadio { attempts: 2, ..usual });
+    differs("packet_error_rate", usual, outage(Margin::Signed, 1e-2, 0.1));
+    differs("margin_gain", usual, outage(Margin::Signed, 1e-3, 0.2));
+    differs("margin", usual, outage(Margin::NonNegative, 1e-3, 0.1));
+    differs("fixed margin", usual, outage(Margin::Fixed(0.5), 1e-3, 0.1));
+    differs("errors", usual, FadingRadio { errors: ErrorModel::None, ..usual });
+    differs("frames", usual, FadingRadio { frames: Frames::PerPacket, ..usual });
+    differs("frames", usual, FadingRadio { frames: Frames::Whole, ..usual });
+    let usual = report(Frames::PerPacket);
+    let linear =
+        |p_low, snr_low, snr_high| FadingRadio { errors: ErrorModel::Linear { p_low, snr_low, snr_high }, ..usual };
+    differs("p_low", usual, linear(0.8, 0.004, 4.0));
+    differs("snr_low", usual, linear(0.44, 0.4, 4.0));
+    differs("snr_high", usual, linear(0.44, 0.004, 3.0));
+}
+
+#[test]
+fn the_scheduler_and_its_memory() {
+    let radio = RadioConfig::Fading(fast());
+    let run = |scheduler| outcome(&config(scheduler, 3, &radio));
+    let usual = run(SchedulerConfig::default());
+    let fair = |memory, failed_slots_count| run(SchedulerConfig::ProportionalFair { memory, failed_slots_count });
+    assert_ne!(usual, fair(0.9, true));
+    assert_ne!(usual, fair(0.97, false));
+    assert_ne!(usual, run(SchedulerConfig::BestSnr));
+    assert_ne!(usual, run(SchedulerConfig::RoundRobin));
+}
+
+#[test]
+fn the_name_the_seed_and_the_loss() {
+    let usual = config(SchedulerConfig::default(), 3, &RadioConfig::Fading(fast()));
+    let run = |name, config: &ApConfig, seed| {
+        let mut ap = AccessPoint::new(name, config, &Streams::new(seed), Span::ALWAYS).unwrap();
+        saturate(&mut ap, 10, 1500, Instant::ZERO, ms(1000))
+    };
+    let usual_log = run("ap", &usual, 1);
+    assert_eq!(usual_log, run("ap", &usual, 1));
+    assert_ne!(usual_log, run("ap2", &usual, 1));
+    assert_ne!(usual_log, run("ap", &usual, 2));
+    let mut lossy = usual.clone();
+    lossy.stations[0].loss = LossConfig::Bernoulli { p: 0.1 };
+    assert_ne!(usual_log, run("ap", &lossy, 1));
+}
+
+#[test]
+fn the_queue_and_its_marker() {
+    let mut usual = config(SchedulerConfig::default(), 1, &RadioConfig::Fading(fast()));
+    usual.stations[0].queue =
+        QueueConfig { limit: Limit::Bytes(Bytes::new(4500)), marker: MarkerConfig::Clamp(RouterParams::new(0.0)) };
+    let mut ap = ap(&usual);
+    let mut prices = 0.0;
+    for n in 0..100 {
+        ap.receive(ms(10 * n), packet(0, n, 1500));
+        ap.receive(ms(10 * n), packet(0, n, 1500));
+        while let Some(Departure { packet, .. }) = ap.poll_departure() {
+            prices += packet.signal.price().expect("every packet that leaves carries a price");
+        }
+    }
+    assert!(prices > 0.0);
+    // One fills what three leave room for.
+    (0..9).for_each(|n| ap.receive(ms(2000), packet(0, n, 1500)));
+    assert_eq!(ap.stations()[0].queue().len(), 3);
+    assert!(ap.stations()[0].queue().meter().drops >= 6);
+    let probe = ap.probe(0, ms(2000));
+    assert_eq!(probe.queue, Bytes::new(4500));
+    assert!(probe.price_s.is_some() && probe.snr.is_some() && probe.rate.is_some() && probe.margin.is_some());
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cases that a pencil can follow.
+use super::*;
+
+#[test]
+fn packets_share_and_span_slots_and_leave_at_their_end() {
+    // 3750 B a slot. Three packets of 1500 B at 1 ms: the slot from 3 to 6 ms takes two and a half, the next the rest.
+    let mut ap = ap(&config(SchedulerConfig::default(), 1, &RadioConfig::Fading(perfect())));
+    (0..3).for_each(|n| ap.receive(ms(1), packet(0, n, 1500)));
+    assert_eq!(ap.next_wake(), Some(ms(3)));
+    let mut log = Log::new();
+    run_until(&mut ap, ms(100), &mut log);
+    assert_eq!(log, [(ms(6), 0, 0), (ms(6), 0, 1), (ms(9), 0, 2)]);
+    assert_eq!(ap.next_wake(), None);
+    let air = ap.stations()[0].air();
+    assert_eq!((air.attempts, air.failures, air.carried_bits), (2, 0, 36_000));
+    assert_eq!(ap.capacity(0), Some(Rate::from_bps(10_000_000)));
+}
+
+#[test]
+fn what_comes_during_a_slot_waits_for_the_next() {
+    let mut ap = ap(&config(SchedulerConfig::default(), 1, &RadioConfig::Fading(perfect())));
+    let mut log = Log::new();
+    // At a boundary an idle access point starts at once; the second comes too late for that slot.
+    ap.receive(ms(3), packet(0, 0, 1500));
+    ap.receive(ms(3), packet(0, 1, 1500));
+    run_until(&mut ap, ms(100), &mut log);
+    assert_eq!(log, [(ms(6), 0, 0), (ms(9), 0, 1)]);
+}
+
+#[test]
+fn after_its_attempts_a_slot_loses_the_packets_it_would_have_completed() {
+    // 1 − m = 999: the end of a slot never carries what its start promised, and a frame takes all that waits, up to
+    // 3 ms · 10 Mbit/s = 30,000 bit: two packets of 1500 B and 6000 bit of the third.
+    let errors = ErrorModel::Outage { margin: Margin::Fixed(-998.0), packet_error_rate: 1e-3, margin_gain: 0.1 };
+    let fading = FadingParams { snr: 1e-1, doppler_hz: 1.0, ..FadingParams::default() };
+    let hopeless = FadingRadio { fading, errors, attempts: 3, ..FadingRadio::default() };
+    let mut ap = ap(&config(SchedulerConfig::default(), 1, &RadioConfig::Fading(hopeless)));
+    (0..3).for_each(|n| ap.receive(ms(1), packet(0, n, 1500)));
+    let mut log = Log::new();
+    run_until(&mut ap, ms(11), &mut log);
+    assert_eq!((ap.stations()[0].queue().len(), ap.stations()[0].queue().meter().losses), (3, 0));
+    run_until(&mut ap, ms(12), &mut log);
+    assert_eq!((ap.stations()[0].queue().len(), ap.stations()[0].queue().meter().losses), (1, 2));
+    run_until(&mut ap, ms(100), &mut log);
+    assert_eq!(ap.stations()[0].queue().meter().losses, 3);
+    assert_eq!((log.len(), ap.next_wake()), (0, None));
+    assert_eq!(ap.stations()[0].air().failures, 6);
+    assert_eq!(ap.capacity(0), Some(Rate::from_bps(0)));
+}
+
+#[test]
+fn packet_by_packet_takes_whole_slots() {
+    // 1.44 Mbit/s: 4320 bit a slot. A packet of 500 B takes one, one of 1500 B (12,000 bit) takes three.
+    let radio = FadingRadio { frames: Frames::PerPacket, max_rate: Rate::from_bps(1_440_000), ..perfect() };
+    let mut ap = ap(&config(SchedulerConfig::RoundRobin, 2, &RadioConfig::Fading(radio)));
+    let mut log = Log::new();
+    ap.receive(ms(1), packet(0, 0, 1500));
+    ap.receive(ms(1), packet(1, 1, 500));
+    ap.receive(ms(1), packet(0, 2, 500));
+    run_until(&mut ap, ms(100), &mut log);
+    assert_eq!(log, [(ms(12), 0, 0), (ms(15), 1, 1), (ms(18), 0, 2)]);
+}
+
+#[test]
+fn packet_by_packet_in_one_piece_ends_with_its_last_bit() {
+    let radio = FadingRadio { frames: Frames::Whole, ..perfect() };
+    let mut ap = ap(&config(SchedulerConfig::BestSnr, 1, &RadioConfig::Fading(radio)));
+    let mut log = Log::new();
+    // 12,000 bit at 10 Mbit/s: 1.2 ms each, from the start.
+    ap.receive(ms(1), packet(0, 0, 1500));
+    ap.receive(ms(2), packet(0, 1, 1500));
+    run_until(&mut ap, ms(100), &mut log);
+    let us = |us| Instant::ZERO + Duration::from_micros(us);
+    assert_eq!(log, [(us(2200), 0, 0), (us(3400), 0, 1)]);
+}
+
+#[test]
+fn what_is_given_up_packet_by_packet_is_lost_when_it_is_through() {
+    // Certain failure: 1500 B are three frames of 4320, 4320 and 3360 bit, each tried three times.
+    let errors = ErrorModel::Linear { p_low: 1.0, snr_low: 1e9, snr_high: 2e9 };
+    let radio = FadingRadio {
+        frames: Frames::PerPacket,
+        max_rate: Rate::from_bps(1_440_000),
+        attempts: 3,
+        errors,
+        ..perfect()
+    };
+    let mut ap = ap(&config(SchedulerConfig::BestSnr, 1, &RadioConfig::Fading(radio)));
+    let mut log = Log::new();
+    ap.receive(ms(0), packet(0, 0, 1500));
+    run_until(&mut ap, ms(26), &mut log);
+    assert_eq!(ap.stations()[0].queue().meter().losses, 0);
+    run_until(&mut ap, ms(27), &mut log);
+    assert_eq!((ap.stations()[0].queue().meter().losses, log.len()), (1, 0));
+    assert_eq!(ap.stations()[0].air().failures, 9);
+}
+
+#[test]
+fn a_constant_rate_serves_packet_by_packet() {
+    // 1 Mbit/s: 12 ms for 1500 B; the second station's turn comes between the first's two packets.
+    let radio = RadioConfig::Constant { rate: Rate::from_bps(1_000_000) };
+    let mut ap = ap(&config(SchedulerConfig::RoundRobin, 2, &radio));
+    let mut log = Log::new();
+    ap.receive(ms(5), packet(0, 0, 1500));
+    ap.receive(ms(6), packet(0, 1, 1500));
+    ap.receive(ms(7), packet(1, 2, 750));
+    run_until(&mut ap, ms(100), &mut log);
+    assert_eq!(log, [(ms(17), 0, 0), (ms(23), 1, 2), (ms(35), 0, 1)]);
+    assert_eq!(ap.capacity(0), Some(Rate::from_bps(1_000_000)));
+}
+
+#[test]
+fn opportunities_are_shared_spanned_and_lost() {
+    let trace = Arc::new(Trace::parse("10\n20\n20\n30\n100\n").unwrap());
+    let mut ap = ap(&config(SchedulerConfig::RoundRobin, 1, &RadioConfig::Trace(trace)));
+    let mut log = Log::new();
+    // 10 ms: nobody there. 20 ms, twice: 700 + 700 + 104 of 1700 B; 1504 of the other 1596. 30 ms: 92, the rest is lost.
+    for (n, size) in [(0, 700), (1, 700), (2, 1700)] {
+        ap.receive(ms(10), packet(0, n, size));
+    }
+    run_until(&mut ap, ms(35), &mut log);
+    assert_eq!(log, [(ms(20), 0, 0), (ms(20), 0, 1), (ms(30), 0, 2)]);
+    // The trace starts over at 100 ms: the next are at 100 and 110 ms.
+    ap.receive(ms(100), packet(0, 3, 1504));
+    run_until(&mut ap, ms(200), &mut log);
+    assert_eq!(log[3], (ms(110), 0, 3));
+    // 5 · 1504 B in 100 ms.
+    assert_eq!(ap.capacity(0), Some(Rate::from_bps(601_600)));
+}
+
+#[test]
+fn channels_that_do_not_go_together_are_refused() {
+    let error = |radios: &[RadioConfig]| {
+        let stations = radios.iter().enumerate().map(|(n, radio)| station(&format!("m{n}"), radio.clone())).collect();
+        let config = ApConfig { scheduler: SchedulerConfig::default(), stations };
+        AccessPoint::<Packet>::new("ap", &config, &Streams::new(1), Span::ALWAYS).unwrap_err()
+    };
+    let fading = RadioConfig::Fading(FadingRadio::default());
+    let constant = RadioConfig::Constant { rate: Rate::from_bps(1) };
+    let traces = ["1", "2"].map(|text| RadioConfig::Trace(Arc::new(Trace::parse(text).unwrap())));
+    assert_eq!(error(&[]).key, "stations");
+    assert_eq!(error(&[fading.clone(), constant.clone()]).key, "m1.radio");
+    assert_eq!(error(&[constant.clone(), fading.clone()]).key, "m1.radio");
+    assert_eq!(error(&traces).key, "m1.radio");
+    let longer = FadingRadio { slot: Duration::from_millis(4), ..FadingRadio::default() };
+    assert_eq!(error(&[fading.clone(), RadioConfig::Fading(longer)]).key, "m1.radio");
+    let whole = FadingRadio { frames: Frames::Whole, ..FadingRadio::default() };
+    assert_eq!(error(&[fading, RadioConfig::Fading(whole)]).key, "m1.radio");
+    assert_eq!(error(&[RadioConfig::Constant { rate: Rate::from_bps(0) }]).key, "m0.radio.rate");
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a sender and a receiver are told when they are made.
+
+use crate::error::{ParameterError, ensure};
+use crate::law::{ReceiverLaw, SenderLaw};
+use crate::units::{Bytes, Duration};
+
+/// How a sender repairs losses that duplicate acknowledgements tell of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// Fast recovery that ends with the first acknowledgement of new data (RFC 5681 §3.2).
+    Reno,
+    /// Fast recovery that stays until all is acknowledged that was outstanding at its start (RFC 6582).
+    #[default]
+    NewReno,
+    /// Recovery by selective acknowledgements (RFC 6675). The receiver must send them.
+    Sack,
+}
+
+/// A sender's parameters. [`Default`] is a NewReno sender by the RFCs' defaults, 1500-byte packets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SenderConfig {
+    /// Payload of a full segment \[B\], 1 to 65,535 (SMSS).
+    pub mss: u32,
+    /// IP and TCP header of a data segment \[B\].
+    pub header: u32,
+    /// How the congestion window grows and falls.
+    pub law: SenderLaw,
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// Whether each of the first two duplicate acknowledgements lets a new segment go (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether every acknowledgement of new data is a round-trip measurement (RFC 7323 §4); otherwise one segment
+    /// a round trip is timed (RFC 6298 §3). Adds 12 bytes to each segment.
+    pub timestamps: bool,
+    /// Initial window in segments; `None`: 2 to 4 by segment size (RFC 5681 eq. 1).
+    pub initial_window: Option<u32>,
+    /// Initial slow-start threshold; `None`: none (RFC 5681 §3.1).
+    pub initial_ssthresh: Option<Bytes>,
+    /// Most bytes outstanding, whatever the windows say (a send buffer); `None`: no such limit.
+    pub window_limit: Option<Bytes>,
+    /// Whether the congestion window rests while it is not what limits the sender (RFC 7661 §1, RFC 9438 §5.8).
+    pub window_validation: bool,
+    /// Whether the window falls back to the initial one when nothing was sent for longer than the time-out
+    /// (RFC 5681 §4.1).
+    pub restart_after_idle: bool,
+    /// Whether an acknowledgement that changes the window is no duplicate (RFC 5681 §2 (e)). Receivers that
+    /// steer by the window, as CLAMP's, need `false`.
+    pub strict_duplicate_acks: bool,
+    /// Least retransmission time-out (RFC 6298 §2.4).
+    pub rto_min: Duration,
+    /// Time-out before the first measurement (RFC 6298 §2.1).
+    pub rto_initial: Duration,
+    /// Greatest time-out (RFC 6298 §2.5).
+    pub rto_max: Duration,
+    /// Clock granularity G (RFC 6298 §2).
+    pub rto_granularity: Duration,
+    /// Whether a connection starts with SYN and SYN-ACK; otherwise it is established at once, with an unlimited
+    /// window until the first acknowledgement.
+    pub handshake: bool,
+    /// Size of a SYN on the wire \[B\].
+    pub syn_size: u32,
+}
+
+impl Default for SenderConfig {
+    fn default() -> Self {
+        Self {
+            mss: 1460,
+            header: 40,
+            law: SenderLaw::default(),
+            recovery: Recovery::default(),
+            limited_transmit: false,
+            timestamps: false,
+            initial_window: None,
+            initial_ssthresh: None,
+            window_limit: None,
+            window_validation: false,
+            restart_after_idle: true,
+            strict_duplicate_acks: false,
+            rto_min: Duration::from_secs(1),
+            rto_initial: Duration::from_secs(1),
+            rto_max: Duration::from_secs(60),
+            rto_granularity: Duration::ZERO,
+            handshake: true,
+            syn_size: 40,
+        }
+    }
+}
+
+/// Bytes that RFC 7323's timestamps option adds to a segment, padding included.
+const TIMESTAMPS_OPTION: u32 = 12;
+
+impl SenderConfig {
+    /// The initial window in segments (RFC 5681 eq. 1 unless told otherwise).
+    pub fn initial_window_segments(&self) -> u32 {
+        self.initial_window.unwrap_or(match self.mss {
+            2191.. => 2,
+            1096..=2190 => 3,
+            _ => 4,
+        })
+    }
+
+    /// Header of a data segment with its options \[B\].
+    pub fn header_size(&self) -> u32 {
+        self.header + if self.timestamps { TIMESTAMPS_OPTION } else { 0 }
+    }
+
+    /// Refuses what no sender can be.
+    ///
+    /// # Errors
+    /// The first parameter outside its domain.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        let bytes = |b: Option<Bytes>| b.map_or(0, Bytes::get);
+        let mss = u64::from(self.mss);
+        ensure((1..=65_535).contains(&self.mss), "mss", self.mss, "1 B to 65535 B")?;
+        ensure(self.header <= 65_535, "header", self.header, "at most 65535 B")?;
+        ensure(self.initial_window != Some(0), "initial_window", 0, "at least 1 segment")?;
+        ensure(
+            self.initial_ssthresh.is_none_or(|b| b.get() >= 2 * mss),
+            "initial_ssthresh",
+            format!("{} B", bytes(self.initial_ssthresh)),
+            "at least 2 segments, in bytes",
+        )?;
+        ensure(
+            self.window_limit.is_none_or(|b| b.get() >= mss),
+            "window_limit",
+            format!("{} B", bytes(self.window_limit)),
+            "at least 1 segment, in bytes",
+        )?;
+        ensure(!self.rto_min.is_zero(), "rto_min", format!("{:?}", self.rto_min), "more than 0 s")?;
+        ensure(
+            self.rto_max >= self.rto_min && self.rto_max <= Duration::from_secs(1_000_000),
+            "rto_max",
+            format!("{:?}", self.rto_max),
+            "at least `rto_min` and at most 1000000 s",
+        )?;
+        ensure(
+            !self.rto_initial.is_zero() && self.rto_initial <= self.rto_max,
+            "rto_initial",
+            format!("{:?}", self.rto_initial),
+            "more than 0 s and at most `rto_max`",
+        )?;
+        ensure(
+            self.rto_granularity <= self.rto_max,
+            "rto_granularity",
+            format!("{:?}", self.rto_granularity),
+            "at most `rto_max`",
+        )
+    }
+}
+
+/// Delayed acknowledgements: one for every second segment, or when the time is up (RFC 5681 §4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// Longest delay, more than 0 and at most 500 ms (RFC 1122 §4.2.3.2).
+    pub timeout: Duration,
+}
+
+impl Default for DelayedAck {
+    fn default() -> Self {
+        Self { timeout: Duration::from_millis(200) }
+    }
+}
+
+/// A receiver's parameters. [`Default`] acknowledges each packet and advertises a buffer that is never short.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceiverConfig {
+    /// What the operating system advertises; at least 1 B.
+    pub buffer: Bytes,
+    /// Size of an acknowledgement on the wire \[B\], without SACK blocks.
+    pub ack_size: u32,
+    /// Delayed acknowledgements; `None`: each packet is acknowledged at once.
+    pub delayed_ack: Option<DelayedAck>,
+    /// Whether acknowledgements carry up to three SACK blocks (RFC 2018), each of 8 bytes and 4 for the option.
+    pub sack: bool,
+    /// How the advertised window is chosen.
+    pub law: ReceiverLaw,
+    /// Length of the intervals whose goodput is sampled; `None`: no samples.
+    pub sample_interval: Option<Duration>,
+}
+
+impl Default for ReceiverConfig {
+    fn default() -> Self {
+        Self {
+            buffer: Bytes::new(u64::from(u32::MAX)),
+            ack_size: 40,
+            delayed_ack: None,
+            sack: false,
+            law: ReceiverLaw::default(),
+            sample_interval: None,
+        }
+    }
+}
+
+impl ReceiverConfig {
+    /// Refuses what no receiver can be.
+    ///
+    /// # Errors
+    /// The first parameter outside its domain.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        ensure(self.buffer > Bytes::ZERO, "buffer", format!("{:?}", self.buffer), "at least 1 B")?;
+        if let Some(delayed) = self.delayed_ack {
+            ensure(
+                !delayed.timeout.is_zero() && delayed.timeout <= Duration::from_millis(500),
+                "delayed_ack",
+                format!("{:?}", delayed.timeout),
+                "more than 0 s and at most 500 ms",
+            )?;
+        }
+        ensure(
+            self.sample_interval.is_none_or(|d| !d.is_zero()),
+            "sample_interval",
+            format!("{:?}", Duration::ZERO),
+            "more than 0 s",
+        )
+    }
+}

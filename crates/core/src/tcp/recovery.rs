@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sender's loss recovery, one engine for all laws: fast retransmit and fast recovery in three kinds, limited
+//! transmit, time-outs. The law only says how far the window falls.
+
+use super::config::Recovery;
+use super::sender::{Sender, State, Urgent};
+use crate::element::Departure;
+use crate::packet::Packet;
+
+/// Duplicate acknowledgements that make a loss (RFC 5681 §3.2).
+const DUP_THRESH: u32 = 3;
+/// What RFC 5681 lets no slow-start threshold fall below, in segments (eq. 4).
+const LEAST_SSTHRESH: f64 = 2.0;
+
+impl Sender {
+    /// An acknowledgement that acknowledges nothing new; `is_update` if it changes the window.
+    pub(super) fn on_repeated_ack(&mut self, packet: &Packet, is_update: bool) {
+        let is_sack = self.config.recovery == Recovery::Sack;
+        let is_news = is_sack && self.board.update(packet.sack.as_deref(), self.una, self.max);
+        if self.nxt == self.una {
+            self.on_window_update();
+            return;
+        }
+        // RFC 5681 §2 (a) to (e); RFC 6675 §2.
+        let is_duplicate = if is_sack { is_news } else { !(is_update && self.config.strict_duplicate_acks) };
+        if !is_duplicate || self.awnd().get() == 0 {
+            return; // the window is closed: the answer to a probe
+        }
+        self.stats.duplicate_acks += u64::from(self.counts());
+        if self.state == State::Recovery {
+            if is_sack {
+                self.pipe = self.board.pipe(self.una, self.max);
+            } else {
+                self.inflation += self.mss as i64; // RFC 5681 §3.2 step 4
+            }
+            return;
+        }
+        self.duplicate_acks += 1;
+        let is_loss = self.duplicate_acks >= DUP_THRESH || (is_sack && self.board.is_lost(self.una));
+        if is_loss && self.may_recover() {
+            self.begin_recovery();
+        } else if self.config.limited_transmit && self.duplicate_acks < DUP_THRESH && self.state == State::Open {
+            if self.duplicate_acks == 1 {
+                self.limited_from = self.max;
+            }
+            self.inflation = i64::from(self.duplicate_acks) * self.mss as i64; // RFC 3042 §2
+        }
+    }
+
+    /// Whether duplicate acknowledgements tell of a new loss, and not of what was sent before the last recovery
+    /// or time-out (RFC 6582 §3.2 steps 2 and 6, RFC 6675 §5.1). Reno heeds the time-out only.
+    fn may_recover(&self) -> bool {
+        self.recover.is_none_or(|recover| match self.config.recovery {
+            Recovery::Sack => self.una >= recover,
+            Recovery::Reno | Recovery::NewReno => self.una > recover,
+        })
+    }
+
+    /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2, RFC 6675 §5 step 4.
+    fn begin_recovery(&mut self) {
+        let limited = if self.inflation > 0 { self.nxt.saturating_sub(self.limited_from) } else { 0 };
+        let flight = (self.nxt - self.una - limited) as f64 / self.mss as f64;
+        self.stats.fast_retransmits += u64::from(self.counts());
+        self.window.ssthresh = self.law.on_loss(&self.window, flight).max(LEAST_SSTHRESH);
+        self.set_cwnd(self.window.ssthresh);
+        self.state = State::Recovery;
+        self.partial_acks = 0;
+        if self.config.recovery != Recovery::Reno {
+            self.recover = Some(self.max);
+        }
+        if self.config.recovery == Recovery::Sack {
+            self.inflation = 0;
+            self.board.high_rxt = (self.una + self.mss).min(self.max);
+            self.board.rescued = false;
+            self.pipe = self.board.pipe(self.una, self.max);
+        } else {
+            self.inflation = i64::from(DUP_THRESH) * self.mss as i64;
+        }
+        // The retransmission gets a full time-out (RFC 6675 §5 step 4.1 allows it, every stack does it): the timer has
+        // run since the last new acknowledgement, and one round trip more might not fit into what is left.
+        self.deadline = self.now + self.rto.timeout();
+        self.set_urgent(Urgent::Retransmission);
+    }
+
+    /// New data is acknowledged in fast recovery: all of it, and recovery ends, or a part.
+    pub(super) fn on_ack_in_recovery(&mut self, acked: u64, packet: &Packet) {
+        let is_full = self.recover.is_none_or(|recover| self.una >= recover);
+        match self.config.recovery {
+            Recovery::Reno => self.end_recovery(self.window.ssthresh),
+            Recovery::NewReno if is_full => {
+                // RFC 6582 §3.2 step 3, full acknowledgement, option 1: no burst.
+                let flight = (self.nxt - self.una) as f64 / self.mss as f64;
+                self.end_recovery(self.window.ssthresh.min(flight.max(1.0) + 1.0));
+            }
+            Recovery::NewReno => {
+                self.partial_acks += 1;
+                if self.partial_acks == 1 {
+                    self.restart_timer();
+                }
+                self.inflation -= acked as i64;
+                if acked >= self.mss {
+                    self.inflation += self.mss as i64;
+                }
+                self.set_urgent(Urgent::Retransmission);
+            }
+            Recovery::Sack => {
+                self.restart_timer();
+                self.board.update(packet.sack.as_deref(), self.una, self.max);
+                if is_full {
+                    self.end_recovery(self.window.ssthresh);
+                } else {
+                    self.board.high_rxt = self.board.high_rxt.max(self.una);
+                    self.pipe = self.board.pipe(self.una, self.max);
+                }
+            }
+        }
+    }
+
+    fn end_recovery(&mut self, cwnd: f64) {
+        self.state = State::Open;
+        self.duplicate_acks = 0;
+        self.inflation = 0;
+        self.set_cwnd(cwnd);
+        self.restart_timer();
+        self.set_urgent(Urgent::Nothing);
+    }
+
+    /// New data is acknowledged after duplicates, or after a time-out.
+    #[cold]
+    pub(super) fn leave_doubt(&mut self, packet: &Packet) {
+        if self.config.recovery == Recovery::Sack {
+            self.board.update(packet.sack.as_deref(), self.una, self.max);
+        }
+        self.duplicate_acks = 0;
+        self.inflation = 0;
+        if self.state == State::Loss && self.recover.is_none_or(|recover| self.una >= recover) {
+            self.state = State::Open;
+        }
+    }
+
+    /// The retransmission timer went off (RFC 6298 §5.4 to 5.6, RFC 5681 §3.1): back to the first segment that is
+    /// not acknowledged, one segment at a time.
+    pub(super) fn on_timeout(&mut self) {
+        self.stats.timeouts += u64::from(self.counts());
+        if self.timed_out_at != Some(self.una) {
+            // FlightSize is what is outstanding in the network (RFC 5681 §2). In a long recovery that is far less than
+            // what is not acknowledged: each round trip adds a window of new data behind the first hole.
+            let unacknowledged = (self.nxt - self.una) as f64 / self.mss as f64;
+            let flight =
+                if self.state == State::Recovery { unacknowledged.min(self.window.cwnd) } else { unacknowledged };
+            self.window.ssthresh = self.law.on_timeout(&self.window, flight).max(LEAST_SSTHRESH);
+        }
+        self.timed_out_at = Some(self.una);
+        self.recover = Some(self.max);
+        self.state = State::Loss;
+        self.nxt = self.una;
+        self.inflation = 0;
+        self.duplicate_acks = 0;
+        self.board.clear();
+        self.stop_timing();
+        self.rto.back_off();
+        self.set_cwnd(1.0);
+        self.set_urgent(Urgent::Nothing);
+    }
+
+    /// The next segment of a SACK recovery (RFC 6675 §5 step C, NextSeg).
+    pub(super) fn next_in_sack_recovery(&mut self) -> Option<Departure<Packet>> {
+        if self.cwnd_bytes < self.pipe + self.mss {
+            return None;
+        }
+        let hole = self.board.next_hole(self.una);
+        let segment = match hole {
+            Some((start, end, true)) => self.repair(start, end),
+            _ => match (self.new_segment_allowed(), hole) {
+                (Some(len), _) => {
+                    self.pipe += len;
+                    self.send_next(len)
+                }
+                (None, Some((start, end, _))) => self.repair(start, end),
+                (None, None) if !self.board.rescued => {
+                    let (start, end) = self.board.last_segment(self.una, self.max)?;
+                    self.board.rescued = true;
+                    self.pipe += end - start;
+                    self.retransmit(start, end - start)
+                }
+                (None, None) => return None,
+            },
+        };
+        Some(segment)
+    }
+
+    fn repair(&mut self, start: u64, end: u64) -> Departure<Packet> {
+        self.board.high_rxt = end;
+        self.pipe += end - start;
+        self.retransmit(start, end - start)
+    }
+}

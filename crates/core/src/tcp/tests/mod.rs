@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tests of TCP: packet scripts for each rule, properties, statistics.
+
+mod network;
+mod properties;
+mod receiver;
+mod rfc5681;
+mod rfc6298;
+mod rfc6582;
+mod rfc6675;
+mod script;
+mod statistics;
+mod windows;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The receiver: acknowledgements (RFC 5681 §4.2), blocks (RFC 2018), windows, goodput.
+
+use super::script::receiver;
+use crate::element::Element;
+use crate::law::clamp::ReceiverParams;
+use crate::law::{self, ReceiverLaw};
+use crate::packet::Packet;
+use crate::stats::Span;
+use crate::tcp::{DelayedAck, Receiver, ReceiverConfig};
+use crate::units::{Bytes, Duration, Instant};
+
+fn plain() -> ReceiverConfig {
+    ReceiverConfig { buffer: Bytes::new(10_000), ..ReceiverConfig::default() }
+}
+
+fn delayed() -> ReceiverConfig {
+    ReceiverConfig { delayed_ack: Some(DelayedAck::default()), ..plain() }
+}
+
+#[test]
+fn each_packet_is_acknowledged() {
+    // 1 and 2 come before 0: duplicates; 0 fills the gap. 1 again: acknowledged, not delivered twice.
+    let end = receiver(
+        plain(),
+        "0  syn    -> syn-ack
+         1  data 1 -> ack 0
+         2  data 2 -> ack 0
+         3  data 0 -> ack 3
+         4  data 1 -> ack 3
+         ? delivered 3",
+    );
+    let stats = end.stats();
+    assert_eq!((stats.packets, stats.out_of_order, stats.duplicates), (4, 2, 1));
+}
+
+#[test]
+fn delayed_acknowledgements() {
+    // RFC 5681 §4.2: every second segment, or the timer's 200 ms.
+    receiver(
+        delayed(),
+        "0   data 0 ->
+         10  data 1 -> ack 2
+         20  data 2 ->
+         220 wake   -> ack 3",
+    );
+    // At once: out of order, filling a gap, and what has been received before.
+    receiver(
+        delayed(),
+        "0  data 0 ->
+         1  data 2 -> ack 1
+         2  data 3 -> ack 1
+         3  data 1 -> ack 4
+         4  data 1 -> ack 4",
+    );
+}
+
+#[test]
+fn a_delayed_acknowledgement_echoes_the_first_segment() {
+    // RFC 7323 §4.3: the sender's measurement takes in the delay.
+    let mut end = Receiver::new(0, delayed(), Span::ALWAYS).unwrap();
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    for (n, ms) in [(0, 5), (1, 9)] {
+        end.receive(at(ms + 10), Packet::data(0, n * 1000, 1000, 40, at(ms)));
+    }
+    assert_eq!(end.poll_departure().unwrap().packet.echo, at(5));
+}
+
+#[test]
+fn blocks_tell_what_came_out_of_order() {
+    // RFC 2018 §4: the latest first, three at most.
+    let config = ReceiverConfig { sack: true, ..plain() };
+    receiver(
+        config,
+        "0 data 0 -> ack 1
+         1 data 2 -> ack 1 sack 2-3
+         2 data 4 -> ack 1 sack 4-5 2-3
+         3 data 3 -> ack 1 sack 2-5
+         4 data 6 -> ack 1 sack 6-7 2-5
+         5 data 8 -> ack 1 sack 8-9 6-7 2-5
+         6 data 1 -> ack 5 sack 8-9 6-7
+         7 data 5 -> ack 7 sack 8-9
+         8 data 7 -> ack 9",
+    );
+}
+
+#[test]
+fn what_lies_beyond_the_window_is_refused() {
+    // RFC 9293 §3.10.7.4: outside the window, acknowledged and dropped. The buffer has ten segments.
+    let end = receiver(plain(), "0 syn -> syn-ack\n 1 data 10 -> ack 0\n 2 data 9 -> ack 0\n 3 data 0 -> ack 1");
+    assert_eq!(end.stats().refused, 1);
+}
+
+#[test]
+fn clamp_advertises_its_window() {
+    // Slow start (clamp §4.3): a segment more with each packet, from one. The buffer bounds it.
+    let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
+    let config = ReceiverConfig { law: ReceiverLaw::Clamp(params), buffer: Bytes::new(3500), ..plain() };
+    receiver(
+        config,
+        "0   syn    -> syn-ack
+         ? win 1
+         100 data 0 -> ack 1
+         ? win 2
+         200 data 1 -> ack 2
+         ? win 3
+         300 data 2 -> ack 3
+         ? win 3.5",
+    );
+}
+
+#[test]
+fn clamp_never_takes_back_what_it_offered() {
+    // A high price with the third packet ends slow start: w falls from 3 to 1.5 segments, but the right edge was at 5
+    // and stays there until the data has caught up: windows 2, 1.5, 1.5.
+    let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
+    let config = ReceiverConfig { law: ReceiverLaw::Clamp(params), ..plain() };
+    receiver(
+        config,
+        "0   syn              -> syn-ack
+         100 data 0           -> ack 1
+         200 data 1           -> ack 2
+         ? win 3
+         300 data 2 price 1   -> ack 3
+         ? win 2",
+    );
+}
+
+#[test]
+fn clamp_is_told_of_three_duplicates() {
+    // clamp §4.3: slow start ends, w is halved.
+    let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
+    let config = ReceiverConfig { law: ReceiverLaw::Clamp(params), ..plain() };
+    let in_slow_start = |script: &str| match receiver(config.clone(), script).law() {
+        law::Receiver::Clamp(clamp) => clamp.in_slow_start(),
+        law::Receiver::Plain => unreachable!(),
+    };
+    let two = "0 syn -> syn-ack\n 100 data 0 -> ack 1\n 101 data 2 -> ack 1\n 102 data 2 -> ack 1\n";
+    assert!(in_slow_start(two));
+    assert!(!in_slow_start(&format!("{two} 103 data 2 -> ack 1")));
+}
+
+#[test]
+fn goodput_is_sampled_by_intervals_of_the_measured_span() {
+    // Span 100 to 500 ms in intervals of 100 ms. Two segments in the first, none in the second and third, one in the
+    // fourth; those before and after do not count.
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let span = Span { from: at(100), until: at(500) };
+    let config = ReceiverConfig { sample_interval: Some(Duration::from_millis(100)), ..plain() };
+    let mut end = Receiver::new(0, config, span).unwrap();
+    for (n, ms) in [(0, 50), (1, 100), (2, 199), (3, 400), (4, 500)] {
+        end.receive(at(ms), Packet::data(0, n * 1000, 1000, 40, at(ms)));
+    }
+    end.finish(at(600));
+    assert_eq!(end.stats().samples, [2000, 0, 0, 1000]);
+    assert_eq!(end.stats().delivered, Bytes::new(3000));
+    assert_eq!(end.delivered(), Bytes::new(5000));
+}
