@@ -2,8 +2,9 @@
 //! The event list: which element wakes next.
 //!
 //! An entry is "wake element `id` at `at`", sixteen bytes, in a heap with four children a node: half the depth of a
-//! binary heap, and the four children of a node share a cache line. Entries compare as whole 128-bit numbers, so that ties have
-//! a total order: by element. An element has at most one entry, so the list is as long as the network, not the traffic.
+//! binary heap, and the four children of a node share a cache line. Entries compare as whole 128-bit numbers: by time, and
+//! ties by who came into the list first. (A tie-break by element would let one flow win every race for the last place in a
+//! buffer.) An element has at most one entry, so the list is as long as the network, not the traffic.
 
 use lasthop_core::units::Instant;
 
@@ -15,23 +16,31 @@ pub struct EventList {
     heap: Vec<u128>,
     /// The root has been handed out: the next entry may take its place, which saves a removal.
     hole: bool,
+    /// Entries made so far.
+    made: u64,
 }
 
+/// Bits of an entry for the element; the 40 above them count 10¹² entries.
+const ID_BITS: u32 = 24;
+/// Most elements that a list can tell apart.
+pub(crate) const MOST_ELEMENTS: usize = 1 << ID_BITS;
+
 #[inline]
-fn pack(at: Instant, id: u32) -> u128 {
-    (u128::from(at.as_nanos()) << 64) | u128::from(id)
+fn pack(at: Instant, made: u64, id: u32) -> u128 {
+    (u128::from(at.as_nanos()) << 64) | u128::from((made << ID_BITS) | u64::from(id))
 }
 
 #[inline]
 fn unpack(entry: u128) -> (Instant, u32) {
-    (Instant::from_nanos((entry >> 64) as u64), entry as u32)
+    (Instant::from_nanos((entry >> 64) as u64), entry as u32 & ((1 << ID_BITS) - 1))
 }
 
 impl EventList {
     /// Adds a wake.
     #[inline]
     pub fn push(&mut self, at: Instant, id: u32) {
-        let entry = pack(at, id);
+        let entry = pack(at, self.made, id);
+        self.made += 1;
         if self.hole {
             self.hole = false;
             self.sift_down(entry);
@@ -57,6 +66,11 @@ impl EventList {
         }
         self.hole = true;
         Some((at, id))
+    }
+
+    /// The instant of the wake that was served last, or else of the earliest.
+    pub fn earliest(&self) -> Option<Instant> {
+        self.heap.first().map(|&entry| unpack(entry).0)
     }
 
     #[inline]
@@ -107,13 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ties_go_by_element() {
+    fn ties_go_by_who_came_first() {
         let mut events = EventList::default();
         for id in [3, 1, 2] {
             events.push(Instant::from_nanos(7), id);
         }
         let order: Vec<_> = std::iter::from_fn(|| events.pop_before(Instant::MAX)).map(|(_, id)| id).collect();
-        assert_eq!(order, [1, 2, 3]);
+        assert_eq!(order, [3, 1, 2]);
     }
 
     proptest! {

@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! lasthop in virtual time.
+//! lasthop in virtual time: scenario files, the event loop, results.
+//!
+//! ```text
+//!   TOML ──► scenario ──► build ──► world (events, core's elements) ──► summary, tables, pcapng
+//! ```
 #![forbid(unsafe_code)]
 
+mod build;
+mod capture;
 pub mod events;
+mod host;
+pub mod metrics;
+mod probe;
 pub mod quantity;
+mod run;
 pub mod scenario;
+mod summary;
+pub mod table;
+mod world;
+
+pub use run::{Outcome, Run};
+pub use summary::{Fairness, FlowSummary, QueueSummary, Summary};

@@ -9,13 +9,11 @@ mod flow;
 mod kinds;
 mod read;
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use flow::{App, DelayedAcks, Flow, Receiver, ReceiverSlowStart, Sender, SenderOptions, Sizes};
-pub use kinds::{Loss, Price, Radio, Scheduler};
+pub use flow::{App, Clamp, DelayedAcks, Flow, Plain, Receiver, ReceiverSlowStart, Sender, SenderOptions, Sink, Sizes};
+pub use kinds::{Average, Errors, Frames, Jakes, Loss, Margin, Price, PriceOptions, Radio, Scheduler};
 pub use read::{ScenarioError, effective, parse, schema};
 
 use crate::quantity::{Amount, BitRate, Time};
@@ -154,11 +152,6 @@ impl Scenario {
     /// One line that names the key, its value and what is wanted.
     pub fn from_toml(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         parse(&effective(text, overrides)?)
-    }
-
-    /// Looks for a file named in the scenario: beside the scenario, unless its name is absolute.
-    pub fn beside(directory: &Path, file: &str) -> std::path::PathBuf {
-        directory.join(file)
     }
 }
 

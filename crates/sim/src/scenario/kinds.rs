@@ -46,9 +46,15 @@ pub struct Jakes {
     /// How the back-off margin is found.
     #[serde(default)]
     pub margin: Margin,
-    /// How frames fail and are served (see the reference).
+    /// Gain of the margin's adaptation, a packet: `ln(1 − m)` falls by it on a loss.
+    #[serde(default = "tenth")]
+    pub margin_gain: f64,
+    /// How packets are cut into transmissions.
     #[serde(default)]
     pub frames: Frames,
+    /// When an attempt fails.
+    #[serde(default)]
+    pub errors: Errors,
 }
 
 /// The back-off margin m of clamp eq. 18.
@@ -72,19 +78,30 @@ pub struct FixedMargin {
     pub value: f64,
 }
 
-/// How frames fail and are served.
+/// How packets are cut into transmissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Frames {
+    /// Each slot goes to one station; packets share and span slots (clamp §5.2).
+    #[default]
+    Shared,
+    /// Packet by packet: a packet takes as many whole slots as it needs (clamp-report §V, clamp-mice §4.1).
+    PerPacket,
+    /// Packet by packet, each in one piece at the rate of the SNR at its start, whatever the slots.
+    Whole,
+}
+
+/// When an attempt fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema)]
 #[schemars(tag = "kind", rename_all = "kebab-case")]
-pub enum Frames {
-    /// Slots that packets share and span; a slot fails if its end cannot carry the rate chosen at its start.
+pub enum Errors {
+    /// If the SNR at its end cannot carry the rate that was chosen at its start (clamp §5.2).
     #[default]
-    Slots,
-    /// Whole packets, one at a time, that never fail by themselves (clamp-report with losses at random).
-    Packets,
-    /// Whole packets whose frame error probability falls linearly with the SNR (clamp-report).
-    LinearErrors(LinearErrors),
-    /// Whole packets, re-coded at each attempt, that fail if the SNR at the end cannot carry the rate (clamp-mice).
-    Recoded,
+    Outage,
+    /// With a probability that falls linearly with the SNR (clamp-report §V).
+    Linear(LinearErrors),
+    /// Never.
+    None,
 }
 
 /// The report's frame errors.
@@ -136,11 +153,14 @@ pub struct ProportionalFair {
     /// Weight of the past in the moving average of rates, a slot.
     #[serde(default = "memory")]
     pub memory: f64,
+    /// Whether a slot whose transmission fails counts as obtained.
+    #[serde(default = "yes")]
+    pub failed_slots_count: bool,
 }
 
 impl Default for Scheduler {
     fn default() -> Self {
-        Scheduler::ProportionalFair(ProportionalFair { memory: memory() })
+        Scheduler::ProportionalFair(ProportionalFair { memory: memory(), failed_slots_count: yes() })
     }
 }
 
@@ -178,33 +198,33 @@ pub struct PriceOptions {
 #[schemars(tag = "kind", rename_all = "kebab-case")]
 pub enum Average {
     /// `q ← e^(−gI) q + (1 − e^(−gI)) Q` at each arrival, I seconds after the last (clamp §4.1).
-    Arrivals(Arrivals),
+    AtArrivals(AtArrivals),
     /// The queue itself (clamp-report).
     Raw,
-    /// `q ← (1 − w) q + w Q` at each arrival (clamp-mice).
-    Moving(Moving),
-}
-
-/// An average over time.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Arrivals {
-    /// Its gain g a second.
-    #[serde(default = "two")]
-    pub gain: f64,
+    /// An exponential average over time, idle time included (clamp-mice).
+    OverTime(OverTime),
 }
 
 /// An average over arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Moving {
-    /// Weight of the latest sample.
-    pub weight: f64,
+pub struct AtArrivals {
+    /// Its gain g a second.
+    #[serde(default = "two")]
+    pub gain: f64,
+}
+
+/// An average over time.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverTime {
+    /// Its time constant.
+    pub time_constant: Time,
 }
 
 impl Default for Average {
     fn default() -> Self {
-        Average::Arrivals(Arrivals { gain: two() })
+        Average::AtArrivals(AtArrivals { gain: two() })
     }
 }
 
@@ -226,10 +246,10 @@ pub struct Bernoulli {
 
 kinds!(Radio: "jakes" => Jakes(_), "constant" => Constant(_), "trace" => Trace(_));
 kinds!(Margin: "signed" => Signed, "non-negative" => NonNegative, "fixed" => Fixed(_));
-kinds!(Frames: "slots" => Slots, "packets" => Packets, "linear-errors" => LinearErrors(_), "recoded" => Recoded);
+kinds!(Errors: "outage" => Outage, "linear" => Linear(_), "none" => None);
 kinds!(Scheduler: "proportional-fair" => ProportionalFair(_), "best-snr" => BestSnr, "round-robin" => RoundRobin);
 kinds!(Price: "linear" => Linear(_), "mice" => Mice(_), "smooth" => Smooth(_));
-kinds!(Average: "arrivals" => Arrivals(_), "raw" => Raw, "moving" => Moving(_));
+kinds!(Average: "at-arrivals" => AtArrivals(_), "raw" => Raw, "over-time" => OverTime(_));
 kinds!(Loss: "bernoulli" => Bernoulli(_));
 
 fn twenty() -> u32 {
@@ -238,6 +258,14 @@ fn twenty() -> u32 {
 
 fn four() -> f64 {
     4.0
+}
+
+fn tenth() -> f64 {
+    0.1
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn lower_snr() -> f64 {

@@ -18,6 +18,12 @@ impl ScenarioError {
         Self(format!("{key}: {message}"))
     }
 
+    /// Puts the enclosing table in front: `rate: …` within `link[0]` is `link[0].rate: …`.
+    #[must_use]
+    pub fn within(self, table: &str) -> Self {
+        Self(format!("{table}.{}", self.0))
+    }
+
     /// Puts the place in front of what a constructor refused: `radio.slot` becomes `ap[0].radio.slot`.
     pub fn parameter(place: &str, error: lasthop_core::error::ParameterError) -> Self {
         Self(if place.is_empty() { error.to_string() } else { error.within(place).to_string() })

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs a scenario file and prints its figures: `cargo run --release --example run -- FILE [SEED]`. For profilers.
+#![allow(missing_docs, clippy::disallowed_types)]
+
+use std::path::Path;
+use std::time::Instant;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let file = args.next().ok_or("wanted the name of a scenario file")?;
+    let seed = args.next().map(|seed| seed.parse()).transpose()?;
+    let directory = Path::new(&file).parent().unwrap_or(Path::new("."));
+    let run = lasthop_sim::Run::new(&std::fs::read_to_string(&file)?, directory, &[], seed)?;
+    let start = Instant::now();
+    let outcome = run.finish();
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{}", serde_json::to_string_pretty(&outcome.summary)?);
+    let packets = outcome.summary.packets as f64;
+    eprintln!(
+        "{seconds:.3} s, {:.3} µs a packet, {:.2} events a packet",
+        seconds / packets * 1e6,
+        outcome.summary.events as f64 / packets
+    );
+    Ok(())
+}

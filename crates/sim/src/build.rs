@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a scenario to a network of elements.
+
+mod convert;
+
+use std::path::Path as FilePath;
+
+use lasthop_core::ap::AccessPoint;
+use lasthop_core::app::{App, AppConfig, poisson_arrivals};
+use lasthop_core::line::{Jitter, Line, Path, Stage};
+use lasthop_core::link::Link;
+use lasthop_core::loss::Loss;
+use lasthop_core::rng::Streams;
+use lasthop_core::stats::Span;
+use lasthop_core::tcp::{Receiver, Sender};
+use lasthop_core::units::{Bytes, Duration, Instant, Rate};
+
+use crate::capture::Capture;
+use crate::events::MOST_ELEMENTS;
+use crate::host::Host;
+use crate::probe::Recorder;
+use crate::scenario::{self, Scenario, ScenarioError};
+use crate::summary::{FlowLabel, Labels};
+use crate::world::{End, Hop, Lane, Network, Route, World};
+
+/// Bytes of IP and TCP headers in front of a packet's payload.
+const HEADER: u64 = 40;
+
+/// Most flows in one run: what a port and an event's number leave room for.
+const MOST_FLOWS: usize = 1_000_000;
+
+/// Builds the run of a scenario with a seed; files are looked for in `directory`.
+pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Result<(World, Labels), ScenarioError> {
+    let end = Instant::ZERO + scenario.duration.0;
+    let span = Span { from: Instant::ZERO + scenario.warmup.0, until: end };
+    if span.length().is_zero() {
+        let wanted = "wanted more than the warm-up and more than 0 s";
+        return Err(ScenarioError::at("duration", wanted));
+    }
+    let mut builder = Builder {
+        scenario,
+        directory,
+        streams: Streams::new(seed),
+        span,
+        network: Network::default(),
+        stations: vec![],
+        between: vec![],
+        flows: vec![],
+    };
+    builder.name_stations()?;
+    builder.links()?;
+    builder.access_points()?;
+    for (i, flow) in scenario.flow.iter().enumerate() {
+        builder.flow(flow).map_err(|e| e.within(&format!("flow[{i}]")))?;
+    }
+    if builder.flows.is_empty() {
+        return Err(ScenarioError::at("flow", "wanted at least one"));
+    }
+    let network = &builder.network;
+    let elements = network.lanes.len() + 2 * network.hosts.len() + network.links.len() + network.aps.len();
+    if elements >= MOST_ELEMENTS {
+        return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
+    }
+    let queues = builder.queue_names();
+    let (recorder, capture) = recording(scenario)?;
+    let labels = Labels { title: scenario.title.clone(), seed, span, flows: builder.flows, queues };
+    Ok((World::new(builder.network, end, recorder, capture), labels))
+}
+
+fn recording(scenario: &Scenario) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
+    let Some(probe) = &scenario.probe else { return Ok((None, None)) };
+    if probe.every.is_some_and(|every| every.0.is_zero()) {
+        return Err(ScenarioError::at("probe.every", "wanted more than 0 s"));
+    }
+    let recorder = probe.every.map(|every| Recorder::new(every.0, Instant::ZERO + probe.from.0));
+    Ok((recorder, probe.packets.then(Capture::default)))
+}
+
+/// A shared element, by its place in its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shared {
+    Link(usize),
+    Ap(usize),
+}
+
+struct Builder<'s> {
+    scenario: &'s Scenario,
+    directory: &'s FilePath,
+    streams: Streams,
+    span: Span,
+    network: Network,
+    /// Names of the stations of each access point, in order of their queues.
+    stations: Vec<Vec<String>>,
+    /// The lanes between shared elements made so far.
+    between: Vec<(Shared, Shared, Duration, u32)>,
+    flows: Vec<FlowLabel>,
+}
+
+impl Builder<'_> {
+    /// A station exists as soon as its access point or a flow names it.
+    fn name_stations(&mut self) -> Result<(), ScenarioError> {
+        for (i, ap) in self.scenario.ap.iter().enumerate() {
+            unique(self.scenario.ap.iter().map(|ap| &ap.name), i, &format!("ap[{i}].name"))?;
+            let mut names: Vec<String> = ap.station.iter().map(|station| station.name.clone()).collect();
+            for j in 0..names.len() {
+                unique(names.iter(), j, &format!("ap[{i}].station[{j}].name"))?;
+            }
+            for (j, flow) in self.scenario.flow.iter().enumerate() {
+                let Some(station) = &flow.station else { continue };
+                if self.ap_of(flow).map_err(|e| e.within(&format!("flow[{j}]")))? == i && !names.contains(station) {
+                    names.push(station.clone());
+                }
+            }
+            if names.len() > usize::from(u16::MAX) {
+                return Err(ScenarioError::at(&format!("ap[{i}]"), "wanted at most 65535 stations"));
+            }
+            self.stations.push(names);
+        }
+        Ok(())
+    }
+
+    /// The access point at the end of a flow's path.
+    fn ap_of(&self, flow: &scenario::Flow) -> Result<usize, ScenarioError> {
+        let aps = &self.scenario.ap;
+        match (flow.path.last(), aps.len()) {
+            (Some(name), _) => aps.iter().position(|ap| ap.name == *name).ok_or_else(|| {
+                ScenarioError::at(
+                    "path",
+                    format!("ends at {name:?}: wanted the name of an access point, as there is a station"),
+                )
+            }),
+            (None, 1) => Ok(0),
+            (None, 0) => Err(ScenarioError::at("station", "there is no [[ap]] that it could belong to")),
+            (None, _) => {
+                Err(ScenarioError::at("path", "missing: wanted [\"NAME\"] to say which [[ap]] the station is at"))
+            }
+        }
+    }
+
+    /// Two links for each duplex one: there, and back.
+    fn links(&mut self) -> Result<(), ScenarioError> {
+        for (i, link) in self.scenario.link.iter().enumerate() {
+            let place = format!("link[{i}]");
+            unique(self.scenario.link.iter().map(|link| &link.name), i, &format!("{place}.name"))?;
+            if link.from == link.to {
+                return Err(ScenarioError::at(
+                    &format!("{place}.to"),
+                    format!("{:?}: wanted another node than `from`", link.to),
+                ));
+            }
+            let config = convert::link(link);
+            let names = [link.name.clone(), back_name(&link.name)];
+            for name in names.iter().take(1 + usize::from(link.duplex)) {
+                let link = Link::new(name, &config, &self.streams, self.span)
+                    .map_err(|e| ScenarioError::parameter(&place, e))?;
+                self.network.links.push(link);
+            }
+        }
+        Ok(())
+    }
+
+    fn access_points(&mut self) -> Result<(), ScenarioError> {
+        for (i, ap) in self.scenario.ap.iter().enumerate() {
+            let place = format!("ap[{i}]");
+            let config = convert::access_point(ap, &self.stations[i], self.directory).map_err(|e| e.within(&place))?;
+            let ap = AccessPoint::new(&ap.name, &config, &self.streams, self.span)
+                .map_err(|e| ScenarioError::parameter(&place, e))?;
+            self.network.aps.push(ap);
+        }
+        Ok(())
+    }
+
+    fn queue_names(&self) -> Vec<String> {
+        let links = self.scenario.link.iter().flat_map(|link| {
+            let back = link.duplex.then(|| back_name(&link.name));
+            std::iter::once(link.name.clone()).chain(back)
+        });
+        let stations = self.scenario.ap.iter().zip(&self.stations);
+        links
+            .chain(stations.flat_map(|(ap, names)| names.iter().map(move |name| format!("{}/{name}", ap.name))))
+            .collect()
+    }
+
+    /// The place of the link from one node to the other among the built ones, and its delay.
+    fn link_between(&self, from: &str, to: &str) -> Option<(Option<usize>, Duration)> {
+        let mut at = 0;
+        for link in &self.scenario.link {
+            if link.from == from && link.to == to {
+                return Some((Some(at), link.delay.0));
+            }
+            if link.from == to && link.to == from {
+                return Some((link.duplex.then_some(at + 1), link.delay.0));
+            }
+            at += 1 + usize::from(link.duplex);
+        }
+        None
+    }
+
+    /// The shared elements of a flow's path and the delay behind each; there and back. Over what is not there on the way
+    /// back, the delay alone remains.
+    fn path(&self, flow: &scenario::Flow) -> Result<(Vec<(Shared, Duration)>, Vec<BackHop>), ScenarioError> {
+        let (mut there, mut back) = (vec![], vec![]);
+        for (i, pair) in flow.path.windows(2).enumerate() {
+            let key = format!("path[{}]", i + 1);
+            let missing =
+                || ScenarioError::at(&key, format!("there is no [[link]] from {:?} to {:?}", pair[0], pair[1]));
+            let (link, delay) = self.link_between(&pair[0], &pair[1]).ok_or_else(missing)?;
+            there.push((Shared::Link(link.ok_or_else(missing)?), delay));
+            let (link, delay) = self.link_between(&pair[1], &pair[0]).ok_or_else(missing)?;
+            back.push(BackHop { link, delay });
+        }
+        if flow.path.len() == 1 && flow.station.is_none() {
+            return Err(ScenarioError::at("path", "wanted at least two nodes, or a station"));
+        }
+        if flow.station.is_some() {
+            let ap = self.ap_of(flow)?;
+            let delay = self.scenario.ap[ap].delay.0;
+            there.push((Shared::Ap(ap), delay));
+            back.push(BackHop { link: None, delay });
+        } else if let Some(name) = flow.path.last()
+            && self.scenario.ap.iter().any(|ap| ap.name == *name)
+        {
+            return Err(ScenarioError::at("station", format!("missing: the path ends at the access point {name:?}")));
+        }
+        back.reverse();
+        Ok((there, back))
+    }
+
+    fn flow(&mut self, flow: &scenario::Flow) -> Result<(), ScenarioError> {
+        if flow.packet.0.get() <= HEADER || flow.packet.0.get() > 65_535 {
+            let message = format!("{:?}: wanted 41 B to 65535 B, 40 of them headers", flow.packet.0);
+            return Err(ScenarioError::at("packet", message));
+        }
+        if flow.count == 0 {
+            return Err(ScenarioError::at("count", "0: wanted at least 1"));
+        }
+        let payload = Bytes::new(flow.packet.0.get() - HEADER);
+        let mut start = Instant::ZERO + flow.start.0;
+        for i in 0..flow.count {
+            let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
+            match &flow.app {
+                scenario::App::Poisson(poisson) => {
+                    let config = convert::sizes(&poisson.size, payload).map_err(|e| e.within("app.size"))?;
+                    let rate = poisson.rate.0;
+                    if rate <= 0.0 || rate * self.span.until.as_secs_f64() > MOST_FLOWS as f64 {
+                        let wanted =
+                            format!("{rate} /s: wanted more than 0 /s and at most {MOST_FLOWS} arrivals in all");
+                        return Err(ScenarioError::at("app.rate", wanted));
+                    }
+                    let until = poisson.until.map_or(self.span.until, |until| Instant::ZERO + until.0);
+                    let mut times = self.streams.stream(&name, "arrivals");
+                    let mut sizes = self.streams.stream(&name, "sizes");
+                    for (n, at) in
+                        poisson_arrivals(rate, start, until.min(self.span.until), &mut times).into_iter().enumerate()
+                    {
+                        let size = config.draw(&mut sizes);
+                        self.connection(flow, format!("{name}#{}", n + 1), at, AppConfig::Fixed { size })?;
+                    }
+                }
+                app => self.connection(flow, name, start, convert::app(app, payload))?,
+            }
+            start += flow.stagger.0;
+        }
+        Ok(())
+    }
+
+    /// One TCP connection with its application, its private links and its route.
+    fn connection(
+        &mut self,
+        spec: &scenario::Flow,
+        name: String,
+        start: Instant,
+        app: AppConfig,
+    ) -> Result<(), ScenarioError> {
+        if self.flows.iter().any(|flow| flow.name == name) && spec.count == 1 && !name.contains('#') {
+            return Err(ScenarioError::at("name", format!("{name:?}: wanted a name that no other flow has")));
+        }
+        if self.flows.len() >= MOST_FLOWS {
+            return Err(ScenarioError::at("count", format!("wanted at most {MOST_FLOWS} flows in all")));
+        }
+        let parameter = ScenarioError::parameter;
+        let id = self.flows.len() as u32;
+        let (there, back) = self.path(spec)?;
+        let payload = Bytes::new(spec.packet.0.get() - HEADER);
+        let (sender_config, sender_kind) = convert::sender(&spec.sender, payload);
+        let (receiver_config, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
+        let header_bytes = sender_config.header_size();
+        let ahead = receiver_config.delayed_ack.is_none();
+        let stop = spec.stop.map(|stop| Instant::ZERO + stop.0);
+        let app = App::new(app, start, stop, self.streams.stream(&name, "app")).map_err(|e| parameter("app", e))?;
+        let sender = Sender::new(id, sender_config, self.span).map_err(|e| parameter("sender", e))?;
+        let receiver = Receiver::new(id, receiver_config, self.span).map_err(|e| parameter("receiver", e))?;
+        let access = spec.access.map(|rate| rate.0);
+        if access == Some(Rate::from_bps(0)) {
+            return Err(ScenarioError::at("access", "0 bit/s: wanted more than 0 bit/s"));
+        }
+
+        // There: jitter and access link, the shared elements, the sink.
+        let jitter =
+            (!spec.jitter.0.is_zero()).then(|| Jitter::new(spec.jitter.0, self.streams.stream(&name, "jitter")));
+        let half = spec.rtt.0 / 2;
+        let mut stages = vec![Stage::new(access, half, Loss::None)];
+        let mut hops = vec![];
+        let sink = self.sink(spec, &name)?;
+        let mut exit = vec![];
+        if let Some(&(first, _)) = there.first() {
+            hops.push(self.lane(Path::new(jitter, stages), end_of(first)));
+            for pair in there.windows(2) {
+                hops.push(self.lane_between(pair[0], pair[1].0));
+            }
+            if let Some(&(_, delay)) = there.last() {
+                exit.push(Stage::new(None, delay, Loss::None));
+            }
+            exit.extend(sink);
+            if ahead {
+                hops.push(Hop::Receiver);
+            } else {
+                let path = Path::new(None, std::mem::take(&mut exit));
+                hops.push(self.lane(path, End::Receiver));
+            }
+        } else {
+            stages.extend(sink);
+            hops.push(self.lane(Path::new(jitter, stages), End::Receiver));
+        }
+
+        // Back: the sink's link, the shared links, the access link. A stream's own lane leads to the first shared link;
+        // between two of them all streams share one.
+        let first_back = hops.len() as u8;
+        let mut stages: Vec<Stage> = spec.sink.iter().map(sink_back).collect();
+        let mut from: Option<Shared> = None;
+        let mut delay = Duration::ZERO;
+        for hop in back {
+            let Some(link) = hop.link else {
+                delay += hop.delay;
+                continue;
+            };
+            hops.push(match from {
+                Some(from) => self.lane_between((from, delay), Shared::Link(link)),
+                None => {
+                    stages.push(Stage::new(None, delay, Loss::None));
+                    self.lane(Path::new(None, std::mem::take(&mut stages)), End::Link(link as u32))
+                }
+            });
+            from = Some(Shared::Link(link));
+            delay = hop.delay;
+        }
+        stages.push(Stage::new(None, delay, Loss::None));
+        stages.push(Stage::new(access, spec.rtt.0 - half, Loss::None));
+        hops.push(self.lane(Path::new(None, stages), End::Host));
+
+        self.network.hosts.push(Host { app, sender });
+        self.network.receivers.push(receiver);
+        self.network.exits.push(Path::new(None, exit));
+        self.network.routes.push(Route { hops, back: first_back, station: self.station_of(spec)? });
+        self.flows.push(FlowLabel { name, sender: sender_kind, receiver: receiver_kind, start, header_bytes });
+        Ok(())
+    }
+
+    fn station_of(&self, flow: &scenario::Flow) -> Result<u16, ScenarioError> {
+        let Some(station) = &flow.station else { return Ok(0) };
+        let names = &self.stations[self.ap_of(flow)?];
+        Ok(names.iter().position(|name| name == station).unwrap_or(0) as u16)
+    }
+
+    fn sink(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Stage>, ScenarioError> {
+        let Some(sink) = &flow.sink else { return Ok(None) };
+        if sink.rate.is_some_and(|rate| rate.0 == Rate::from_bps(0)) {
+            return Err(ScenarioError::at("sink.rate", "0 bit/s: wanted more than 0 bit/s"));
+        }
+        let loss = Loss::new(convert::loss(sink.loss.as_ref()), || self.streams.stream(name, "loss"))
+            .map_err(|e| ScenarioError::parameter("sink.loss", e))?;
+        Ok(Some(Stage::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
+    }
+
+    fn lane(&mut self, path: Path, end: End) -> Hop {
+        self.network.lanes.push(Lane { line: Line::new(path), end });
+        Hop::Lane(self.network.lanes.len() as u32 - 1)
+    }
+
+    /// What leaves a shared element is in order of time whoever it belongs to: one lane serves all streams.
+    fn lane_between(&mut self, (from, delay): (Shared, Duration), to: Shared) -> Hop {
+        let same = |(a, b, d, _): &&(Shared, Shared, Duration, u32)| (*a, *b, *d) == (from, to, delay);
+        if let Some(&(_, _, _, lane)) = self.between.iter().find(same) {
+            return Hop::Lane(lane);
+        }
+        let hop = self.lane(Path::delay(delay), end_of(to));
+        if let Hop::Lane(lane) = hop {
+            self.between.push((from, to, delay, lane));
+        }
+        hop
+    }
+}
+
+/// A step of the way back: a shared link, if there is one, and the delay.
+#[derive(Clone, Copy, Debug)]
+struct BackHop {
+    link: Option<usize>,
+    delay: Duration,
+}
+
+/// The way of the acknowledgements over a receiver's access link.
+fn sink_back(sink: &scenario::Sink) -> Stage {
+    Stage::new(sink.rate.map(|rate| rate.0), sink.delay.0, Loss::None)
+}
+
+fn end_of(shared: Shared) -> End {
+    match shared {
+        Shared::Link(link) => End::Link(link as u32),
+        Shared::Ap(ap) => End::Ap(ap as u32),
+    }
+}
+
+fn back_name(name: &str) -> String {
+    format!("{name} (back)")
+}
+
+fn unique<'n>(names: impl Iterator<Item = &'n String> + Clone, i: usize, key: &str) -> Result<(), ScenarioError> {
+    let mut before = names.clone().take(i);
+    match names.clone().nth(i) {
+        Some(name) if name.is_empty() => Err(ScenarioError::at(key, "wanted a name")),
+        Some(name) if before.any(|other| other == name) => {
+            Err(ScenarioError::at(key, format!("{name:?}: wanted a name that no other has")))
+        }
+        _ => Ok(()),
+    }
+}

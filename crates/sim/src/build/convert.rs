@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From the values of a scenario to the parameters of the core.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lasthop_core::ap::{ApConfig, StationConfig};
+use lasthop_core::app::{AppConfig, Bursts, SizeDistribution};
+use lasthop_core::capacity::Trace;
+use lasthop_core::fading::FadingParams;
+use lasthop_core::law::clamp::{self, ReceiverParams, RouterParams, Variant};
+use lasthop_core::law::{AimdParams, CubicParams, ReceiverLaw, SenderLaw};
+use lasthop_core::link::LinkConfig;
+use lasthop_core::loss::LossConfig;
+use lasthop_core::marker::MarkerConfig;
+use lasthop_core::queue::{Limit, QueueConfig};
+use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
+use lasthop_core::scheduler::SchedulerConfig;
+use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery, SenderConfig};
+use lasthop_core::units::Bytes;
+
+use crate::scenario::{self, ScenarioError};
+
+pub(super) fn link(link: &scenario::Link) -> LinkConfig {
+    LinkConfig { rate: link.rate.0, queue: queue(&link.queue, link.price.as_ref()), loss: loss(link.loss.as_ref()) }
+}
+
+fn queue(queue: &scenario::Queue, price: Option<&scenario::Price>) -> QueueConfig {
+    QueueConfig {
+        limit: queue.limit.map_or(Limit::None, |limit| limit.limit()),
+        marker: price.map_or(MarkerConfig::None, |price| MarkerConfig::Clamp(router(price))),
+    }
+}
+
+fn router(price: &scenario::Price) -> RouterParams {
+    use scenario::Price::{Linear, Mice, Smooth};
+    let (kind, options) = match price {
+        Linear(options) => (clamp::PriceKind::Linear, options),
+        Mice(options) => (clamp::PriceKind::Mice, options),
+        Smooth(options) => (clamp::PriceKind::Smooth, options),
+    };
+    RouterParams {
+        kind,
+        a_bytes: options.a.0.as_f64(),
+        b: options.b,
+        average: match options.average {
+            scenario::Average::AtArrivals(average) => clamp::Average::AtArrivals { gain_per_s: average.gain },
+            scenario::Average::Raw => clamp::Average::Raw,
+            scenario::Average::OverTime(average) => {
+                clamp::Average::OverTime { time_constant_s: average.time_constant.0.as_secs_f64() }
+            }
+        },
+        rate_packets: options.departures as usize,
+    }
+}
+
+pub(super) fn loss(loss: Option<&scenario::Loss>) -> LossConfig {
+    match loss {
+        None => LossConfig::None,
+        Some(scenario::Loss::Bernoulli(bernoulli)) => LossConfig::Bernoulli { p: bernoulli.p },
+    }
+}
+
+/// An access point with a queue for each of `stations`; traces are looked for in `directory`.
+pub(super) fn access_point(
+    ap: &scenario::AccessPoint,
+    stations: &[String],
+    directory: &Path,
+) -> Result<ApConfig, ScenarioError> {
+    let shared = radio(&ap.radio, directory).map_err(|e| e.within("radio"))?;
+    let station = |name: &String| {
+        let place = ap.station.iter().position(|station| station.name == *name);
+        let own = place.map(|i| &ap.station[i]);
+        let radio = match own.and_then(|station| station.radio.as_ref()) {
+            Some(own) => {
+                radio(own, directory).map_err(|e| e.within(&format!("station[{}].radio", place.unwrap_or(0))))?
+            }
+            None => shared.clone(),
+        };
+        let price = own.and_then(|station| station.price.as_ref()).or(ap.price.as_ref());
+        Ok(StationConfig {
+            name: name.clone(),
+            queue: queue(own.and_then(|station| station.queue.as_ref()).unwrap_or(&ap.queue), price),
+            radio,
+            loss: loss(ap.loss.as_ref()),
+        })
+    };
+    Ok(ApConfig {
+        scheduler: scheduler(&ap.scheduler),
+        stations: stations.iter().map(station).collect::<Result<_, _>>()?,
+    })
+}
+
+fn scheduler(scheduler: &scenario::Scheduler) -> SchedulerConfig {
+    match scheduler {
+        scenario::Scheduler::ProportionalFair(fair) => {
+            SchedulerConfig::ProportionalFair { memory: fair.memory, failed_slots_count: fair.failed_slots_count }
+        }
+        scenario::Scheduler::BestSnr => SchedulerConfig::BestSnr,
+        scenario::Scheduler::RoundRobin => SchedulerConfig::RoundRobin,
+    }
+}
+
+fn radio(radio: &scenario::Radio, directory: &Path) -> Result<RadioConfig, ScenarioError> {
+    Ok(match radio {
+        scenario::Radio::Jakes(jakes) => RadioConfig::Fading(fading(jakes)),
+        scenario::Radio::Constant(constant) => RadioConfig::Constant { rate: constant.rate.0 },
+        scenario::Radio::Trace(trace) => {
+            let path = directory.join(&trace.file);
+            let unreadable = |what: String| ScenarioError::at("file", format!("{}: {what}", path.display()));
+            let text = std::fs::read_to_string(&path).map_err(|e| unreadable(e.to_string()))?;
+            RadioConfig::Trace(Arc::new(Trace::parse(&text).map_err(|e| unreadable(e.to_string()))?))
+        }
+    })
+}
+
+fn fading(jakes: &scenario::Jakes) -> FadingRadio {
+    FadingRadio {
+        fading: FadingParams { doppler_hz: jakes.doppler.0, generators: jakes.generators as usize, snr: jakes.snr },
+        slot: jakes.slot.0,
+        bandwidth_hz: jakes.bandwidth.0,
+        max_rate: jakes.max_rate.0,
+        frames: match jakes.frames {
+            scenario::Frames::Shared => Frames::Shared,
+            scenario::Frames::PerPacket => Frames::PerPacket,
+            scenario::Frames::Whole => Frames::Whole,
+        },
+        attempts: jakes.attempts,
+        errors: match jakes.errors {
+            scenario::Errors::Outage => ErrorModel::Outage {
+                margin: match jakes.margin {
+                    scenario::Margin::Signed => Margin::Signed,
+                    scenario::Margin::NonNegative => Margin::NonNegative,
+                    scenario::Margin::Fixed(fixed) => Margin::Fixed(fixed.value),
+                },
+                packet_error_rate: jakes.packet_error_rate,
+                margin_gain: jakes.margin_gain,
+            },
+            scenario::Errors::Linear(linear) => {
+                ErrorModel::Linear { p_low: linear.worst, snr_low: linear.lower_snr, snr_high: linear.upper_snr }
+            }
+            scenario::Errors::None => ErrorModel::None,
+        },
+    }
+}
+
+/// The law, the recovery and the kind's name of a sender with segments of `payload` bytes.
+pub(super) fn sender(sender: &scenario::Sender, payload: Bytes) -> (SenderConfig, &'static str) {
+    use scenario::Sender::{Cubic, Newreno, Reno};
+    let reno = SenderLaw::Aimd(AimdParams::default());
+    let (options, law, recovery, kind) = match sender {
+        Newreno(options) => (options, reno, Recovery::NewReno, "newreno"),
+        Reno(options) => (options, reno, Recovery::Reno, "reno"),
+        Cubic(options) => (options, SenderLaw::Cubic(CubicParams::default()), Recovery::NewReno, "cubic"),
+    };
+    let defaults = SenderConfig::default();
+    let config = SenderConfig {
+        mss: payload.get() as u32,
+        law,
+        recovery: if has_sack(sender) { Recovery::Sack } else { recovery },
+        limited_transmit: options.limited_transmit,
+        timestamps: options.timestamps,
+        initial_window: options.initial_window,
+        initial_ssthresh: options.initial_ssthresh.map(|amount| amount.payload(payload)),
+        window_limit: options.window_limit.map(|amount| amount.payload(payload)),
+        strict_duplicate_acks: options.strict_duplicate_acks,
+        rto_min: options.rto_min.map_or(defaults.rto_min, |time| time.0),
+        rto_initial: options.rto_initial.map_or(defaults.rto_initial, |time| time.0),
+        rto_max: options.rto_max.map_or(defaults.rto_max, |time| time.0),
+        handshake: options.handshake.unwrap_or(defaults.handshake),
+        ..defaults
+    };
+    (config, kind)
+}
+
+/// CUBIC comes with selective acknowledgements unless told otherwise, as in every system that has it.
+fn has_sack(sender: &scenario::Sender) -> bool {
+    match sender {
+        scenario::Sender::Cubic(options) => options.sack.unwrap_or(true),
+        scenario::Sender::Newreno(options) | scenario::Sender::Reno(options) => options.sack.unwrap_or(false),
+    }
+}
+
+/// The receiver of a connection, and its kind's name; it sends SACK blocks if the sender reads them.
+pub(super) fn receiver(
+    receiver: &scenario::Receiver,
+    sender: &scenario::Sender,
+    payload: Bytes,
+) -> (ReceiverConfig, &'static str) {
+    let (buffer, delayed, law, kind) = match receiver {
+        scenario::Receiver::Plain(plain) => (plain.buffer, plain.delayed_acks, ReceiverLaw::Plain, "plain"),
+        scenario::Receiver::Clamp(clamp) => {
+            (clamp.buffer, clamp.delayed_acks, ReceiverLaw::Clamp(clamp_receiver(clamp, payload)), "clamp")
+        }
+    };
+    let defaults = ReceiverConfig::default();
+    let config = ReceiverConfig {
+        buffer: buffer.map_or(defaults.buffer, |size| size.0),
+        delayed_ack: delayed.map(|delayed| DelayedAck { timeout: delayed.timeout.0 }),
+        sack: has_sack(sender),
+        law,
+        sample_interval: Some(crate::summary::SAMPLE),
+        ..defaults
+    };
+    (config, kind)
+}
+
+fn clamp_receiver(clamp: &scenario::Clamp, payload: Bytes) -> ReceiverParams {
+    ReceiverParams {
+        tau: clamp.tau.0.as_f64(),
+        phi: clamp.phi,
+        alpha_packets: clamp.packets as usize,
+        beta: clamp.beta,
+        max_increase_bytes: clamp.max_increase.0.as_f64(),
+        min_window_bytes: clamp.min_window.map_or(payload.as_f64(), |size| size.0.as_f64()),
+        mss_bytes: payload.as_f64(),
+        variant: if clamp.unscaled { Variant::Unscaled } else { Variant::Scaled },
+        slow_start: clamp.slow_start == scenario::ReceiverSlowStart::On,
+        hold: (clamp.hold > 0.0).then_some(clamp.hold),
+    }
+}
+
+/// An application that lives on one connection.
+pub(super) fn app(app: &scenario::App, payload: Bytes) -> AppConfig {
+    let chunk = |size: Option<crate::quantity::Size>| size.map_or(payload, |size| size.0);
+    match app {
+        scenario::App::Fixed(fixed) => AppConfig::Fixed { size: fixed.size.payload(payload) },
+        scenario::App::OnOff(spec) => AppConfig::Paced {
+            rate: spec.rate.0,
+            chunk: chunk(spec.chunk),
+            bursts: Some(Bursts { on: spec.on.0, off: spec.off.0, exponential: spec.exponential }),
+        },
+        scenario::App::Cbr(spec) => AppConfig::Paced { rate: spec.rate.0, chunk: chunk(spec.chunk), bursts: None },
+        // Poisson arrivals are transfers, each on a connection of its own.
+        scenario::App::Bulk | scenario::App::Poisson(_) => AppConfig::Bulk,
+    }
+}
+
+pub(super) fn sizes(sizes: &scenario::Sizes, payload: Bytes) -> Result<SizeDistribution, ScenarioError> {
+    let distribution = match sizes {
+        scenario::Sizes::Constant(spec) => SizeDistribution::Constant(spec.value.payload(payload)),
+        scenario::Sizes::Triangular(spec) => {
+            let (min, max) = (spec.min.payload(payload), spec.max.payload(payload));
+            let middle = Bytes::new(min.get().midpoint(max.get()));
+            SizeDistribution::Triangular { min, max, mode: spec.mode.map_or(middle, |mode| mode.payload(payload)) }
+        }
+        scenario::Sizes::Pareto(spec) => SizeDistribution::Pareto { min: spec.min.payload(payload), shape: spec.shape },
+    };
+    distribution.validate().map_err(|e| ScenarioError::parameter("", e))?;
+    Ok(distribution)
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Samples of windows, queues and radios at regular intervals.
+
+use lasthop_core::marker::Marker;
+use lasthop_core::units::{Duration, Instant};
+
+use crate::table::Table;
+use crate::world::Network;
+
+/// What was sampled so far.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    every: Duration,
+    from: Instant,
+    flows: Vec<FlowSample>,
+    queues: Vec<QueueSample>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FlowSample {
+    at: Instant,
+    flow: u32,
+    cwnd: u64,
+    awnd: u64,
+    ssthresh: u64,
+    flight: u64,
+    acknowledged: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct QueueSample {
+    at: Instant,
+    queue: u32,
+    packets: u64,
+    bytes: u64,
+    average: f64,
+    price: f64,
+    departed: u64,
+    snr: f64,
+    margin: f64,
+}
+
+impl Recorder {
+    /// Samples each `every` from `from` on.
+    pub(crate) fn new(every: Duration, from: Instant) -> Self {
+        Self { every, from, flows: vec![], queues: vec![] }
+    }
+
+    pub(crate) fn first(&self) -> Instant {
+        self.from
+    }
+
+    /// Samples; the next sample is due at the instant given back.
+    pub(crate) fn sample(&mut self, now: Instant, network: &mut Network) -> Instant {
+        for (flow, host) in network.hosts.iter().enumerate() {
+            let sender = &host.sender;
+            self.flows.push(FlowSample {
+                at: now,
+                flow: flow as u32,
+                cwnd: sender.cwnd().get(),
+                awnd: sender.awnd().get(),
+                ssthresh: sender.ssthresh().get(),
+                flight: sender.flight().get(),
+                acknowledged: sender.acknowledged().get(),
+            });
+        }
+        let links = network.links.len();
+        for (i, link) in network.links.iter().enumerate() {
+            let (packets, bytes) = link.waiting(now);
+            let marker = link.queue().map(|queue| queue.marker());
+            self.push(now, i, packets, bytes.get(), marker, link.meter().departed.get(), (f64::NAN, f64::NAN));
+        }
+        let mut index = links;
+        for ap in &mut network.aps {
+            for station in 0..ap.stations().len() {
+                let radio = ap.probe(station, now);
+                let queue = ap.stations()[station].queue();
+                let departed = queue.meter().departed.get();
+                let channel = (radio.snr.unwrap_or(f64::NAN), radio.margin.unwrap_or(f64::NAN));
+                self.push(now, index, queue.len(), queue.bytes().get(), Some(queue.marker()), departed, channel);
+                index += 1;
+            }
+        }
+        now + self.every
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn push(
+        &mut self,
+        at: Instant,
+        queue: usize,
+        packets: usize,
+        bytes: u64,
+        marker: Option<&Marker>,
+        departed: u64,
+        (snr, margin): (f64, f64),
+    ) {
+        self.queues.push(QueueSample {
+            at,
+            queue: queue as u32,
+            packets: packets as u64,
+            bytes,
+            average: marker.and_then(Marker::average_bytes).unwrap_or(f64::NAN),
+            price: marker.and_then(Marker::price).unwrap_or(f64::NAN),
+            departed,
+            snr,
+            margin,
+        });
+    }
+
+    pub(crate) fn flow_table(&self) -> Table {
+        // A window that nobody has bounded yet is shown as the greatest that fits.
+        let bounded = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        let mut table = Table::default();
+        table.ints("time_ns", self.flows.iter().map(|s| s.at.as_nanos() as i64));
+        table.ints("flow", self.flows.iter().map(|s| i64::from(s.flow)));
+        table.ints("cwnd_bytes", self.flows.iter().map(|s| bounded(s.cwnd)));
+        table.ints("awnd_bytes", self.flows.iter().map(|s| bounded(s.awnd)));
+        table.ints("ssthresh_bytes", self.flows.iter().map(|s| bounded(s.ssthresh)));
+        table.ints("flight_bytes", self.flows.iter().map(|s| bounded(s.flight)));
+        table.ints("acknowledged_bytes", self.flows.iter().map(|s| bounded(s.acknowledged)));
+        table
+    }
+
+    pub(crate) fn queue_table(&self) -> Table {
+        let mut table = Table::default();
+        table.ints("time_ns", self.queues.iter().map(|s| s.at.as_nanos() as i64));
+        table.ints("queue", self.queues.iter().map(|s| i64::from(s.queue)));
+        table.ints("packets", self.queues.iter().map(|s| s.packets as i64));
+        table.ints("bytes", self.queues.iter().map(|s| s.bytes as i64));
+        table.floats("average_bytes", self.queues.iter().map(|s| s.average));
+        table.floats("price_s", self.queues.iter().map(|s| s.price));
+        table.ints("departed_bytes", self.queues.iter().map(|s| s.departed as i64));
+        table.floats("snr", self.queues.iter().map(|s| s.snr));
+        table.floats("margin", self.queues.iter().map(|s| s.margin));
+        table
+    }
+}
