@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The extension module `lasthop._lasthop`: convert, call, convert.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use lasthop_core::capacity;
+use lasthop_sim::scenario::{self, Scenario};
+use lasthop_sim::table::Column;
+use lasthop_sim::{Outcome, Run};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+create_exception!(_lasthop, ScenarioError, PyValueError, "A scenario that cannot be run: key, value, what is wanted.");
+create_exception!(_lasthop, TraceError, PyValueError, "A trace file that cannot be read: line, value, what is wanted.");
+
+/// Events between two looks at Ctrl-C: about a twentieth of a second.
+const SLICE: u64 = 1 << 19;
+
+type Overrides = Vec<(String, String)>;
+
+/// What a run gave.
+#[pyclass(frozen, module = "lasthop._lasthop")]
+struct RunResult(Outcome);
+
+#[pymethods]
+impl RunResult {
+    /// The figures, as JSON.
+    #[getter]
+    fn summary_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0.summary).map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+
+    /// The scenario's full text, overrides put in.
+    #[getter]
+    fn scenario(&self) -> &str {
+        &self.0.scenario
+    }
+
+    /// The tables by name, each a dict from column to (dtype, bytes), little-endian.
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = PyDict::new(py);
+        for (name, table) in self.0.tables() {
+            let columns = PyDict::new(py);
+            for (name, column) in table.columns() {
+                let (dtype, bytes) = match column {
+                    Column::Ints(values) => ("<i8", values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>()),
+                    Column::Floats(values) => ("<f8", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+                };
+                columns.set_item(name, (dtype, PyBytes::new(py, &bytes)))?;
+            }
+            tables.set_item(name, columns)?;
+        }
+        Ok(tables)
+    }
+
+    /// Names of the flows and of the queues, by the numbers that the tables use.
+    #[getter]
+    fn names(&self) -> (Vec<&str>, Vec<&str>) {
+        let summary = &self.0.summary;
+        let flows = summary.flows.iter().map(|flow| flow.name.as_str()).collect();
+        (flows, summary.queues.iter().map(|queue| queue.name.as_str()).collect())
+    }
+
+    /// Writes the recorded packets.
+    fn write_pcapng(&self, path: PathBuf) -> PyResult<()> {
+        if !self.0.has_packets() {
+            return Err(ScenarioError::new_err("probe.packets = false: wanted true, so that packets are recorded"));
+        }
+        let write = || {
+            let mut file = BufWriter::new(File::create(&path)?);
+            self.0.write_pcapng(&mut file)?;
+            file.flush()
+        };
+        write().map_err(|e| PyOSError::new_err(format!("{}: {e}", path.display())))
+    }
+}
+
+/// Runs a scenario.
+#[pyfunction]
+#[pyo3(signature = (text, directory, overrides, seed=None))]
+fn run(
+    py: Python<'_>,
+    text: &str,
+    directory: PathBuf,
+    overrides: Overrides,
+    seed: Option<u64>,
+) -> PyResult<RunResult> {
+    let mut run = py.detach(|| Run::new(text, &directory, &overrides, seed)).map_err(refuse)?;
+    while py.detach(|| run.advance(SLICE)) {
+        py.check_signals()?;
+    }
+    Ok(RunResult(py.detach(|| run.finish())))
+}
+
+/// Checks a scenario without running it; gives its full text, overrides put in.
+#[pyfunction]
+fn check(text: &str, directory: PathBuf, overrides: Overrides) -> PyResult<String> {
+    Run::new(text, &directory, &overrides, None).map_err(refuse)?;
+    scenario::effective(text, &overrides).map_err(refuse)
+}
+
+/// The title and the seed of a scenario.
+#[pyfunction]
+fn title(text: &str) -> PyResult<(String, u64)> {
+    let scenario = Scenario::from_toml(text, &[]).map_err(refuse)?;
+    Ok((scenario.title, scenario.seed))
+}
+
+/// The JSON Schema of scenario files.
+#[pyfunction]
+fn schema() -> String {
+    scenario::schema().to_string()
+}
+
+/// The version.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The time stamps of a mahimahi trace in ms, as (dtype, bytes).
+#[pyfunction]
+fn mahimahi<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(&'static str, Bound<'py, PyBytes>)> {
+    let text = read(&path)?;
+    let trace = capacity::Trace::parse(&text).map_err(|e| TraceError::new_err(e.to_string()))?;
+    let bytes: Vec<u8> = trace.opportunities_ms().iter().flat_map(|&ms| (ms as i64).to_le_bytes()).collect();
+    Ok(("<i8", PyBytes::new(py, &bytes)))
+}
+
+fn read(path: &Path) -> PyResult<String> {
+    std::fs::read_to_string(path).map_err(|e| PyOSError::new_err(format!("{}: {e}", path.display())))
+}
+
+fn refuse(error: scenario::ScenarioError) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+#[pymodule]
+fn _lasthop(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("TraceError", module.py().get_type::<TraceError>())?;
+    module.add_class::<RunResult>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(title, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(mahimahi, module)?)
+}

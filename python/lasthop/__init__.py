@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""lasthop: TCP over a fading access link, simulated packet by packet.
+
+    >>> import lasthop
+    >>> result = lasthop.run("scenarios/four-flows-fast-clamp.toml", seed=1)
+    >>> result.summary["fairness"]["jain"]
+    >>> result.flows[["name", "goodput_bps", "timeouts"]]
+    >>> result.table("queues")
+
+The verbs are those of the command line: :func:`run`, :func:`sweep`, :func:`check`,
+:func:`read`, :func:`rerun`. Everything heavy is imported when it is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._lasthop import ScenarioError, TraceError
+    from .archive import read, rerun
+    from .errors import UserError
+    from .grid import sweep
+    from .result import Result, run
+    from .scenario import check, schema
+
+    __version__: str
+
+__all__ = [
+    "Result",
+    "ScenarioError",
+    "TraceError",
+    "UserError",
+    "__version__",
+    "check",
+    "read",
+    "rerun",
+    "run",
+    "schema",
+    "sweep",
+]
+
+_HOMES = {
+    "Result": "result",
+    "ScenarioError": "_lasthop",
+    "TraceError": "_lasthop",
+    "UserError": "errors",
+    "check": "scenario",
+    "read": "archive",
+    "rerun": "archive",
+    "run": "result",
+    "schema": "scenario",
+    "sweep": "grid",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from ._lasthop import version
+
+        return version()
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

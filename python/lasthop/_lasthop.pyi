@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The compiled half of lasthop (``crates/py``)."""
+
+from collections.abc import Sequence
+
+class ScenarioError(ValueError):
+    """The scenario is wrong; the message names key, value and what is wanted."""
+
+class TraceError(ValueError):
+    """A trace file is wrong; the message names file, line and what is wanted."""
+
+class RunResult:
+    """What one run left behind."""
+
+    @property
+    def summary_json(self) -> str:
+        """The summary as one JSON object."""
+    @property
+    def tables(self) -> dict[str, dict[str, tuple[str, bytes]]]:
+        """Sampled columns: table, column, (NumPy type, little-endian bytes)."""
+    @property
+    def names(self) -> tuple[list[str], list[str]]:
+        """Names of the flows and of the queues by their index in the tables."""
+    @property
+    def scenario(self) -> str:
+        """The scenario that was run, overrides included, as TOML."""
+    def write_pcapng(self, path: str) -> None:
+        """Writes the captured packets for Wireshark."""
+
+def run(
+    text: str, directory: str, overrides: Sequence[tuple[str, str]], seed: int | None
+) -> RunResult:
+    """Runs a scenario to its end without the GIL."""
+
+def check(text: str, directory: str, overrides: Sequence[tuple[str, str]]) -> str:
+    """Validates a scenario and returns it with the overrides applied."""
+
+def schema() -> str:
+    """The JSON Schema of scenario files."""
+
+def version() -> str:
+    """The version of the simulator."""
+
+def mahimahi(path: str) -> tuple[str, bytes]:
+    """Reads a mahimahi trace: delivery opportunities in ms, as (NumPy type, bytes)."""

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Files that appear whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from .errors import UserError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Yields a temporary name beside ``path`` that takes its place on success.
+
+    The temporary name keeps the ending, because Matplotlib chooses its format by it.
+    Raises :class:`UserError` where the file cannot be written.
+    """
+    target = os.fspath(path)
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{os.getpid()}-{name}")
+    try:
+        try:
+            yield temporary
+            os.replace(temporary, target)
+        except OSError as error:
+            raise UserError(f"{target}: cannot write: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes ``text`` to ``path``, whole or not at all."""
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuses an output file early, before time is spent on what it should hold."""
+    target = os.fspath(path)
+    folder = os.path.dirname(target) or "."
+    if not os.path.isdir(folder):
+        raise UserError(f"{target}: cannot write: no folder {folder}")
+    if os.path.isdir(target):
+        raise UserError(f"{target}: cannot write: it is a folder")
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"{target}: cannot write: no permission in {folder}")
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Makes an output folder with its parents."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{os.fspath(path)}: cannot make folder: {error.strerror}") from error

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The command ``lasthop``.
+
+Commands live in ``lasthop.commands``, one module each, imported when called: a short run
+must not wait for libraries that it does not use.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from .errors import UserError
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with the arguments in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    try:
+        try:
+            options = _parser().parse_args(arguments)
+            status = int(_command(options)(options))
+            sys.stdout.flush()
+            return status
+        except BrokenPipeError:
+            # The reader has seen enough. Python must not complain again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return DONE
+    except UserError as error:
+        return _complain(str(error))
+    except KeyboardInterrupt:
+        print("lasthop: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}")
+    except ValueError as error:
+        from ._lasthop import ScenarioError, TraceError
+
+        if not isinstance(error, ScenarioError | TraceError):
+            raise
+        file = getattr(options, "file", None)
+        label = file if isinstance(file, str) else ""
+        prefix = "" if not label or isinstance(error, TraceError) else f"{label}: "
+        return _complain(f"{prefix}{error}")
+
+
+def entry() -> NoReturn:
+    """What the installed command calls. Leaves at once: threads may still be simulating."""
+    status = main()
+    if status == INTERRUPTED:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
+
+
+def _complain(message: str) -> int:
+    print("lasthop: " + " ".join(message.split()), file=sys.stderr)
+    return WRONG_INPUT
+
+
+def _command(options: argparse.Namespace):  # type: ignore[no-untyped-def]
+    from importlib import import_module
+
+    return import_module(f".commands.{options.module}", __package__).main
+
+
+class _Version(argparse.Action):
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        from ._lasthop import version
+
+        print(f"lasthop {version()}")
+        raise SystemExit(DONE)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="lasthop",
+        description="TCP over the last, wireless hop: simulate scenarios, redraw papers, "
+        "check their claims.",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, module: str, help: str) -> argparse.ArgumentParser:  # noqa: A002
+        found: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
+        found.set_defaults(module=module)
+        return found
+
+    run = command("run", "run", "Run a scenario; several scenarios are shown side by side.")
+    run.add_argument("files", nargs="+", metavar="FILE", help="scenario file or shipped scenario")
+    _set_and_seed(run)
+    run.add_argument("--json", action="store_true", help="print the result as JSON")
+    run.add_argument("--out", metavar="FILE.parquet", help="write the result")
+    run.add_argument("--pcap", metavar="FILE.pcapng", help="write the packets for Wireshark")
+    run.add_argument("--plot", metavar="FILE.png", help="draw rates and queues against time")
+
+    sweep = command("sweep", "sweep", "Run a scenario over a grid of values and several seeds.")
+    sweep.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
+    sweep.add_argument(
+        "--grid", action="append", default=[], metavar="PATH=V1,V2,…",
+        help="values to try; repeat for more dimensions",
+    )  # fmt: skip
+    _set_and_seed(sweep)
+    sweep.add_argument("--seeds", type=_positive, default=1, metavar="K", help="seeds per point")
+    _workers(sweep)
+    sweep.add_argument("--out", metavar="FILE.parquet", help="write the table")
+    sweep.add_argument("--json", action="store_true", help="print all results as JSON")
+
+    fig = command("fig", "fig", "Redraw figures of the papers and check their claims.")
+    fig.add_argument("ids", nargs="+", metavar="ID|PAPER|all", help="clamp:4c, clamp or all")
+    fig.add_argument("--seed", type=_seed, default=1, metavar="N", help="first seed (1)")
+    fig.add_argument("--seeds", type=_positive, metavar="K", help="seeds (quick 2, full 4)")
+    fig.add_argument("--scale", choices=("quick", "full"), default="quick",
+                     help="full: the length of the paper's own runs")  # fmt: skip
+    _workers(fig)
+    fig.add_argument("--out", metavar="DIR", default="out/fig", help="folder (out/fig)")
+    fig.add_argument("--json", action="store_true", help="print the claims as JSON")
+
+    trace = command("trace", "trace", "Check, convert or describe rate traces.")
+    actions = trace.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, text in (
+        ("check", "Check a mahimahi trace."),
+        ("stat", "Describe a mahimahi trace: duration, mean rate, outages."),
+        ("convert", "Convert between mahimahi (.down, .up) and CSV (time_s,rate_bps)."),
+    ):
+        action = actions.add_parser(name, help=text, description=text)
+        action.set_defaults(module="trace")
+        action.add_argument("file", metavar="FILE")
+        if name == "convert":
+            action.add_argument("--out", metavar="FILE", required=True)
+            action.add_argument("--bin", type=_milliseconds, default=100, metavar="MS",
+                                help="width of a CSV row in ms (100)")  # fmt: skip
+        else:
+            action.add_argument("--json", action="store_true")
+
+    text = "Make up a trace like that of a phone on the move over LTE."
+    make = actions.add_parser("make", help=text, description=text)
+    make.set_defaults(module="trace")
+    make.add_argument("--out", metavar="FILE", required=True)
+    make.add_argument("--seconds", type=_positive, default=30, metavar="S", help="length (30)")
+    make.add_argument("--rate", type=_positive, default=8_000_000, metavar="BPS",
+                      help="mean rate in bit/s (8000000)")  # fmt: skip
+    make.add_argument("--seed", type=_seed, default=1, metavar="N", help="seed (1)")
+
+    listing = command("list", "list", "List papers, figures, scenarios and laws.")
+    listing.add_argument("--json", action="store_true", help="print as JSON")
+
+    rerun = command("rerun", "rerun", "Run again what a result file records and compare all bits.")
+    rerun.add_argument("file", metavar="FILE", help="a .parquet of run or sweep")
+
+    command("schema", "schema", "Print the JSON Schema of scenario files.")
+
+    check = command("check", "check", "Check a scenario without running it.")
+    check.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
+    _set(check)
+    check.add_argument("--print", action="store_true", help="print it with the overrides applied")
+    return parser
+
+
+def _set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="PATH=VALUE",
+        help='override a value, e.g. --set "ap[0].price.a=5 kB"',
+    )  # fmt: skip
+
+
+def _set_and_seed(parser: argparse.ArgumentParser) -> None:
+    _set(parser)
+    parser.add_argument("--seed", type=_seed, metavar="N", help="seed (the scenario's own)")
+
+
+def _workers(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--jobs", type=_positive, metavar="N", help="threads (one a core)")
+    group.add_argument("--dask", metavar="ADDRESS", help="run on a Dask cluster, tcp://host:port")
+
+
+def _positive(text: str) -> int:
+    return _whole(text, 1, "a positive whole number")
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0, "a whole number from 0")
+
+
+def _milliseconds(text: str) -> int:
+    return _whole(text, 1, "a positive whole number of ms")
+
+
+def _whole(text: str, least: int, wanted: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if not least <= value < 2**63:
+        raise argparse.ArgumentTypeError(f"{text}: wanted {wanted}")
+    return value

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""``lasthop run``."""
+
+import json
+import sys
+import time
+from argparse import Namespace
+from typing import Any
+
+from .. import _lasthop
+from ..errors import UserError
+from ..scenario import Overrides, Scenario, load, overrides_of
+
+
+def main(options: Namespace) -> int:
+    """Runs one scenario, or several to be compared."""
+    for option, path in (("--out", options.out), ("--pcap", options.pcap)):
+        if path and len(options.files) > 1:
+            raise UserError(f"{option} {path}: wanted one scenario, not {len(options.files)}")
+    overrides = overrides_of(options.set)
+    scenarios = [load(file) for file in options.files]
+    if options.out or options.pcap or options.plot:
+        results = _with_files(options, scenarios, overrides)
+    else:
+        results = [_summary(scenario, overrides, options.seed) for scenario in scenarios]
+    if options.json:
+        json.dump(results if len(results) > 1 else results[0], sys.stdout, indent=1)
+        print()
+    elif len(results) > 1:
+        from ..compare import side_by_side
+
+        print(side_by_side([scenario.label for scenario in scenarios], results))
+    else:
+        from ..compare import describe
+
+        print(describe(results[0]))
+    return 0
+
+
+def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict[str, Any]:
+    """The short way, for results that are only printed: no tables, no heavy imports."""
+    with _named(scenario), waiting(scenario.label):
+        begun = time.perf_counter()
+        result = _lasthop.run(scenario.text, scenario.directory, overrides, seed)
+        wall_s = time.perf_counter() - begun
+    return {**json.loads(result.summary_json), "wall_s": wall_s}
+
+
+def _with_files(
+    options: Namespace, scenarios: list[Scenario], overrides: Overrides
+) -> list[dict[str, Any]]:
+    from ..atomic import check_writable
+    from ..plot import draw_results, sampled, save
+    from ..result import run
+
+    for path in (options.out, options.pcap, options.plot):
+        if path:
+            check_writable(path)
+    if options.pcap:
+        overrides = (*overrides, ("probe.packets", "true"))
+    results = []
+    for scenario in scenarios:
+        with _named(scenario), waiting(scenario.label):
+            probed = sampled(scenario, overrides) if options.plot else overrides
+            results.append(run(scenario, set=probed, seed=options.seed))
+    if options.out:
+        results[0].to_parquet(options.out)
+    if options.pcap:
+        results[0].to_pcapng(options.pcap)
+    if options.plot:
+        save(draw_results(results), options.plot)
+    return [result.summary for result in results]
+
+
+class _named:  # noqa: N801
+    """Puts the file's name before what is wrong with a scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.label = scenario.label
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, _lasthop.ScenarioError):
+            raise UserError(f"{self.label}: {error}") from error
+
+
+class waiting:  # noqa: N801
+    """Says on a terminal, after a second, what is being waited for and for how long."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.thread: Any = None
+
+    def __enter__(self) -> None:
+        if sys.stderr.isatty():
+            import threading
+
+            self.done = threading.Event()
+            self.thread = threading.Thread(target=self._tick, daemon=True)
+            self.thread.start()
+
+    def _tick(self) -> None:
+        seconds = 0
+        while not self.done.wait(1.0):
+            seconds += 1
+            print(f"\r{self.label}: {seconds} s", end="", file=sys.stderr, flush=True)
+        if seconds:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self.thread is not None:
+            self.done.set()
+            self.thread.join()

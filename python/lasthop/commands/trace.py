@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""``lasthop trace``."""
+
+import json
+from argparse import Namespace
+
+from ..atomic import check_writable, write_text
+from ..text import align, duration, rate
+from ..trace import describe, from_csv, lte_like, to_csv
+
+
+def main(options: Namespace) -> int:
+    """Checks, describes or converts a trace."""
+    if options.action == "convert":
+        return _convert(options)
+    if options.action == "make":
+        return _make(options)
+    found = describe(options.file)
+    if options.json:
+        print(json.dumps(found, indent=1))
+    elif options.action == "check":
+        print(
+            f"{options.file}: right: {found['opportunities']} opportunities, "
+            f"{duration(found['duration_s'])}, {rate(found['mean_rate_bps'])} on average"
+        )
+    else:
+        lines = [
+            ["packets let through", str(found["opportunities"])],
+            ["duration", duration(found["duration_s"])],
+            ["mean rate", rate(found["mean_rate_bps"])],
+            ["5 % of 100-ms bins below", rate(found["p5_rate_bps"])],
+            ["half of them below", rate(found["median_rate_bps"])],
+            ["95 % of them below", rate(found["p95_rate_bps"])],
+            ["longest silence", duration(found["longest_silence_s"])],
+        ]
+        print(align(lines))
+    return 0
+
+
+def _convert(options: Namespace) -> int:
+    check_writable(options.out)
+    if options.file.endswith(".csv"):
+        count = from_csv(options.file, options.out)
+        print(f"{options.out}: {count} opportunities (mahimahi)")
+    else:
+        count = to_csv(options.file, options.out, options.bin)
+        print(f"{options.out}: {count} rows of {options.bin} ms (CSV)")
+    return 0
+
+
+def _make(options: Namespace) -> int:
+    check_writable(options.out)
+    stamps = lte_like(seconds=options.seconds, seed=options.seed, mean_bps=options.rate)
+    write_text(options.out, "".join(f"{stamp}\n" for stamp in stamps))
+    print(f"{options.out}: {len(stamps)} opportunities in {options.seconds} s")
+    return 0

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Results of runs as text: one in full, several side by side."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .text import RATES, SIZES, TIMES, Column, align, duration, percent, rate, significant, size
+from .text import table as text_table
+
+FLOWS = (
+    Column("flow", "name"),
+    Column("sender", "sender"),
+    Column("receiver", "receiver"),
+    Column("goodput", "goodput_bps", RATES),
+    Column("RTT", "mean_rtt_s", TIMES),
+    Column("95 %", "p95_rtt_s", TIMES),
+    Column("cwnd", "mean_cwnd_bytes", SIZES),
+    Column("awnd", "mean_awnd_bytes", SIZES),
+    Column("resent", "retransmits"),
+    Column("time-outs", "timeouts"),
+    Column("finished", "finish_s", TIMES),
+)
+QUEUES = (
+    Column("queue", "name"),
+    Column("length", "mean_bytes", SIZES),
+    Column("delay", "mean_delay_s", TIMES),
+    Column("95 %", "p95_delay_s", TIMES),
+    Column("throughput", "throughput_bps", RATES),
+    Column("capacity", "capacity_bps", RATES),
+    Column("used", "utilisation"),
+    Column("empty", "empty_fraction"),
+    Column("drops", "drops"),
+    Column("loss", "loss_rate"),
+)
+MOST_ROWS = 40
+"""Longer tables are cut: nobody reads a thousand flows."""
+
+
+def describe(summary: Mapping[str, Any]) -> str:
+    """One result as tables of its flows and queues."""
+    fairness = summary["fairness"]
+    parts = [
+        f"{duration(summary['duration_s'])} simulated in {duration(summary['wall_s'])}, "
+        f"the first {duration(summary['warmup_s'])} cut; seed {summary['seed']}, "
+        f"{summary['packets']} packets, {summary['events']} events",
+        _cut(FLOWS, summary["flows"]),
+        _cut(QUEUES, summary["queues"]),
+        f"total {rate(_total(summary))}; fairness (Jain) {_number(fairness.get('jain'))}, "
+        f"over short times {_number(fairness.get('short_term'))}",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def side_by_side(labels: Sequence[str], summaries: Sequence[Mapping[str, Any]]) -> str:
+    """Several results, one a column."""
+    names = [os.path.basename(label).removesuffix(".toml") for label in labels]
+    lines = [["", *names]]
+    rows: list[tuple[str, Any]] = [
+        ("throughput (TCP payload)", lambda s: rate(_total(s))),
+        ("queueing delay, mean", lambda s: duration(_over_queues(s, "mean_delay_s"))),
+        ("queueing delay, 95 %", lambda s: duration(_over_queues(s, "p95_delay_s"))),
+        ("queue length, mean", lambda s: size(_over_queues(s, "mean_bytes"))),
+        ("capacity used", lambda s: percent(_over_queues(s, "utilisation"))),
+        ("queue empty", lambda s: percent(_over_queues(s, "empty_fraction"))),
+        ("dropped packets", lambda s: str(sum(q["drops"] or 0 for q in s["queues"]))),
+        ("time-outs", lambda s: str(sum(f["timeouts"] or 0 for f in s["flows"]))),
+        ("fairness (Jain)", lambda s: _number(s["fairness"].get("jain"))),
+    ]
+    lines += [[text, *(of(summary) for summary in summaries)] for text, of in rows]
+    common = [flow["name"] for flow in summaries[0]["flows"]]
+    others = [{flow["name"]: flow for flow in summary["flows"]} for summary in summaries]
+    if 1 < len(common) <= MOST_ROWS:
+        for name in common:
+            if all(name in flows for flows in others):
+                lines.append([f"  {name}", *(rate(flows[name]["goodput_bps"]) for flows in others)])
+    return align(lines)
+
+
+def _cut(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+    text = text_table(columns, rows[:MOST_ROWS]) if rows else ""
+    if len(rows) > MOST_ROWS:
+        text += f"\n… and {len(rows) - MOST_ROWS} more (see --json)"
+    return text
+
+
+def _total(summary: Mapping[str, Any]) -> float:
+    return float(sum(flow["goodput_bps"] or 0.0 for flow in summary["flows"]))
+
+
+def _over_queues(summary: Mapping[str, Any], key: str) -> float | None:
+    values = [queue[key] for queue in summary["queues"] if queue[key] is not None]
+    return sum(values) / len(values) if values else None
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else significant(value)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""``lasthop fig``: draws figures, checks claims, writes pictures, data, claims and the report."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .archive import write_frame
+from .atomic import make_folder, replacing, write_text
+from .claims import Checked, check
+from .paper import Drawing, Lab, Paper, select
+from .plot import new_figure, save, styled
+from .report import Picture, Section, render
+from .runs import Runner
+
+SEEDS = {"quick": 2, "full": 4}
+"""Seeds where none are asked for."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was made."""
+
+    sections: Sequence[Section]
+    folder: str
+
+    @property
+    def claims(self) -> list[Checked]:
+        """All claims that were checked."""
+        return [checked for section in self.sections for checked in section.claims]
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether no claim turned out other than expected."""
+        return all(checked.as_expected for checked in self.claims)
+
+
+def make(
+    ids: Sequence[str],
+    *,
+    scale: str = "quick",
+    seed: int = 1,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    dask: str | None = None,
+    out: str | os.PathLike[str] = "out/fig",
+) -> Outcome:
+    """Makes figures and checks claims; all that comes of it is written into ``out``.
+
+    ``ids`` are figures (``clamp:4c``), papers or ``all``. Finished runs are kept in a journal
+    in ``out`` until everything is done: interrupted, the same call goes on where it stopped.
+    """
+    chosen = select(ids)
+    folder = os.fspath(out)
+    make_folder(folder)
+    numbers = range(seed, seed + (seeds if seeds is not None else SEEDS[scale]))
+    journal = os.path.join(folder, "runs.journal")
+    with Runner(jobs=jobs, dask=dask, journal=journal) as runner:
+        lab = Lab(scale, numbers, runner)
+        sections = []
+        for paper, figures, claims in chosen:
+            pictures = [_draw(paper, figure, lab, folder) for figure in figures]
+            checked = [check(claim, paper.measure(claim, lab), scale) for claim in claims]
+            sections.append(Section(paper, pictures, checked))
+        outcome = Outcome(sections, folder)
+        entries = [checked.as_json() for checked in outcome.claims]
+        write_text(
+            os.path.join(folder, "claims.json"),
+            json.dumps(entries, indent=1, ensure_ascii=False) + "\n",
+        )
+        page = render(sections, scale=scale, seeds=list(numbers))
+        write_text(os.path.join(folder, "report.html"), page)
+    return outcome
+
+
+def _draw(paper: Paper, figure: str, lab: Lab, folder: str) -> Picture:
+    drawing = paper.drawing(figure, lab)
+    stem = os.path.join(folder, f"{paper.stem}-{figure}")
+    png = _picture(drawing, f"{stem}.png")
+    title = str(paper.figures[figure]["title"])
+    write_frame(
+        f"{stem}.parquet",
+        drawing.data,
+        {
+            "kind": "figure",
+            "figure": f"{paper.stem}:{figure}",
+            "title": title,
+            "scale": lab.scale,
+            "seeds": list(lab.seeds),
+        },
+    )
+    return Picture(figure, title, png)
+
+
+def _picture(drawing: Drawing, path: str) -> bytes:
+    canvas = new_figure(*drawing.size)
+    with styled():
+        drawing.draw(canvas)
+    with replacing(path) as temporary:
+        save(canvas, temporary)
+        with open(temporary, "rb") as file:
+            return file.read()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One run and what it left behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import _lasthop
+from .runs import Record, Summary, Tables, record_of
+from .scenario import Scenario, Settings, Source, of, overrides_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+UNITS = {
+    "ns": "ns",
+    "s": "s",
+    "ms": "ms",
+    "bytes": "byte",
+    "bps": "bit/s",
+    "db": "dB",
+}
+"""Endings of column names and the units they stand for."""
+
+
+def unit_of(column: str) -> str:
+    """The unit of a column, read off the ending of its name; empty for pure numbers."""
+    stem, _, ending = column.rpartition("_")
+    return UNITS.get(ending, "") if stem else ""
+
+
+def run(scenario: Source | Scenario, *, set: Settings = None, seed: int | None = None) -> Result:  # noqa: A002
+    """Runs a scenario, given as a path, as TOML text or as dicts, and returns its result.
+
+    ``set`` overrides values by their path, ``{"ap[0].price.a": "5 kB"}``; ``seed`` overrides
+    the scenario's own. Raises :class:`lasthop.ScenarioError` where the scenario is wrong.
+    """
+    text, directory, label = of(scenario)
+    begun = time.perf_counter()
+    native = _lasthop.run(text, directory, overrides_of(set), seed)
+    wall_s = time.perf_counter() - begun
+    return Result(record_of(native), directory=directory, label=label, wall_s=wall_s, native=native)
+
+
+class Result:
+    """What a run left behind; it can be looked at, drawn, written and run again."""
+
+    def __init__(
+        self,
+        record: Record,
+        *,
+        directory: str,
+        label: str,
+        wall_s: float | None = None,
+        native: _lasthop.RunResult | None = None,
+    ) -> None:
+        self._record = record
+        self._native = native
+        self.directory = directory
+        """Where trace files are looked up."""
+        self.label = label
+        """The name of the scenario's file."""
+        self.wall_s = wall_s
+        """Time that the run took, in seconds; None for a result read from a file."""
+
+    @property
+    def scenario(self) -> str:
+        """The scenario that was run, overrides included, as TOML."""
+        return self._record.scenario
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return int(self._record.summary["seed"])
+
+    @property
+    def summary(self) -> Summary:
+        """The figures of the run, as ``lasthop run --json`` prints them."""
+        return {**self._record.summary, "wall_s": self.wall_s}
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """One row a flow: goodput, round-trip time, time-outs and so on."""
+        return _frame_of(self._record.summary["flows"], "flows")
+
+    @property
+    def queues(self) -> pd.DataFrame:
+        """One row a queue: mean length and delay, losses, utilisation and so on."""
+        return _frame_of(self._record.summary["queues"], "queues")
+
+    @property
+    def raw_tables(self) -> Tables:
+        """The sampled tables as they came: table, column, (NumPy type, bytes)."""
+        return self._record.tables
+
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """The names of flows and queues by their index in the tables."""
+        return self._record.names
+
+    def table(self, name: str) -> pd.DataFrame:
+        """The sampled table ``flows`` or ``queues`` (needs ``[probe]``), or ``packets``."""
+        return tables_of(self._record)[name]
+
+    @property
+    def table_names(self) -> list[str]:
+        """The sampled tables that there are."""
+        return sorted(self._record.tables)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws throughput, queues and windows against time (needs ``[probe]``)."""
+        from .plot import draw_results, save
+
+        figure = draw_results([self])
+        if path is not None:
+            save(figure, path)
+        return figure
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the result to a file that describes itself and can be run again."""
+        from .archive import write_result
+
+        write_result(self, path)
+
+    def to_pcapng(self, path: str | os.PathLike[str]) -> None:
+        """Writes the packets for Wireshark (needs ``probe.packets = true``)."""
+        from .atomic import replacing
+        from .errors import UserError
+
+        if self._native is None:
+            raise UserError(f"{os.fspath(path)}: packets are kept only by a run, not by its file")
+        if "packets" not in self.raw_tables:
+            raise UserError("probe.packets = false: wanted true, for a capture of packets")
+        with replacing(path) as temporary:
+            self._native.write_pcapng(temporary)
+
+    def __repr__(self) -> str:
+        flows, queues = self._record.summary["flows"], self._record.summary["queues"]
+        return f"<lasthop.Result {self.label}: {len(flows)} flows, {len(queues)} queues>"
+
+
+def tables_of(record: Record) -> dict[str, pd.DataFrame]:
+    """The sampled tables of a record as data frames, with names for indices and time in s."""
+    import numpy as np
+    import pandas as pd
+
+    frames = {}
+    for table, columns in record.tables.items():
+        frame = pd.DataFrame(
+            {name: np.frombuffer(raw, dtype=kind) for name, (kind, raw) in columns.items()}
+        )
+        for index, group in (("flow", "flows"), ("queue", "queues")):
+            if index in frame and record.names.get(group):
+                frame[index] = pd.Categorical.from_codes(
+                    frame[index].to_numpy().astype("int64"),
+                    categories=pd.Index(record.names[group]),
+                )
+        if "time_ns" in frame:
+            frame.insert(0, "time_s", frame["time_ns"] / 1e9)
+        frames[table] = frame
+    return frames
+
+
+def _frame_of(rows: list[dict[str, Any]], group: str) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame(rows)
+    frame.index.name = group
+    return frame
