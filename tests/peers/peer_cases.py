@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The cases that lasthop and ns-2 are both put to, and how each is told of them.
+
+Everything is one dumbbell: flows with private access links through one bottleneck, 1500-byte
+packets (1460 of payload), an ACK a packet, RTO_min 0.2 s, initial window 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PAYLOAD_BYTES = 1460
+ACCESS_MBPS = 1000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One dumbbell. Times in ms or s as named, the buffer in packets."""
+
+    name: str
+    duration_s: float
+    warmup_s: float = 0
+    sender: str = "newreno"
+    flows: int = 1
+    rate_mbps: float = 10
+    one_way_ms: float = 1
+    rtts_ms: tuple[float, ...] = (100,)
+    buffer: int = 84
+    loss: float = 0
+    transfer: int = 0
+    """Packets that each flow sends; 0: no end."""
+
+    def stagger_ms(self, factor: float = 1) -> float:
+        """Start of each further flow: one RTT spread over the flows, times `factor`."""
+        return self.rtts_ms[0] / self.flows * factor
+
+    def ns2_arguments(self, seed: int, stagger: float) -> list[str]:
+        """Arguments of dumbbell.tcl, with the queue monitored."""
+        settings: dict[str, object] = {
+            "flows": self.flows,
+            "rate_mbps": f"{self.rate_mbps:g}",
+            "access_mbps": ACCESS_MBPS,
+            "one_way_ms": f"{self.one_way_ms:g}",
+            "rtts_ms": " ".join(f"{rtt:g}" for rtt in self.rtts_ms),
+            "buffer": self.buffer,
+            "duration": f"{self.duration_s:g}",
+            "warmup": f"{self.warmup_s:g}",
+            "sender": {"newreno": "Newreno", "reno": "Reno"}[self.sender],
+            "loss": f"{self.loss:g}",
+            "transfer": self.transfer,
+            "stagger_ms": f"{self.stagger_ms(stagger):g}",
+            "seed": seed,
+            "monitor": 1,
+        }
+        return [str(word) for pair in settings.items() for word in pair]
+
+    def scenario(self, seed: int, stagger: float) -> str:
+        """The same as a scenario of lasthop."""
+        loss = f'loss = {{ kind = "bernoulli", p = {self.loss:g} }}\n' if self.loss else ""
+        text = (
+            f'title = "{self.name}"\n'
+            f'duration = "{self.duration_s:g} s"\nwarmup = "{self.warmup_s:g} s"\nseed = {seed}\n'
+            f'[[link]]\nname = "bottleneck"\nfrom = "r1"\nto = "r2"\n'
+            f'rate = "{self.rate_mbps:g} Mbit/s"\ndelay = "{self.one_way_ms:g} ms"\n'
+            f'queue = {{ limit = "{self.buffer} packets" }}\n{loss}'
+        )
+        app = "bulk"
+        if self.transfer:
+            app = f'{{ kind = "fixed", size = "{self.transfer * PAYLOAD_BYTES} B" }}'
+        for flow in range(self.flows):
+            rtt_ms = self.rtts_ms[flow % len(self.rtts_ms)] - 2 * self.one_way_ms
+            text += (
+                f'[[flow]]\nname = "flow{flow}"\npath = ["r1", "r2"]\nrtt = "{rtt_ms:g} ms"\n'
+                f'access = "{ACCESS_MBPS} Mbit/s"\npacket = "1500 B"\n'
+                f'sender = {{ kind = "{self.sender}", initial_window = 2, '
+                'rto_min = "200 ms", rto_initial = "3 s" }\n'
+                f'receiver = "plain"\napp = {app if self.transfer else chr(34) + app + chr(34)}\n'
+                f'start = "{flow * self.stagger_ms(stagger):g} ms"\n'
+            )
+        return text
+
+
+def _random_loss() -> list[Case]:
+    return [
+        Case(f"loss-{p:g}", 3000, 50, rate_mbps=100, buffer=2000, loss=p)
+        for p in (1e-3, 1e-2, 3e-2)
+    ]
+
+
+def _sharing() -> list[Case]:
+    return [
+        Case(f"share-{flows}-buffer-{buffer}", 300, 50, flows=flows, buffer=buffer)
+        for flows in (1, 2, 4, 10)
+        for buffer in (42, 84)
+    ]
+
+
+CASES = (
+    *_random_loss(),
+    *_sharing(),
+    Case("reno-loss-0.01", 3000, 50, sender="reno", rate_mbps=100, buffer=2000, loss=1e-2),
+    Case("reno-share-4-buffer-84", 300, 50, sender="reno", flows=4),
+    Case("two-rtts", 3000, 50, flows=2, rtts_ms=(30, 100)),
+    Case("short-transfer", 10, transfer=100),
+    Case("w1", 100, flows=10, rate_mbps=100, one_way_ms=10, rtts_ms=(40,), buffer=334),
+    Case("w3", 3000, flows=4, rtts_ms=(30, 130, 10, 180), buffer=60),
+)

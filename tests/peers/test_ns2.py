@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""lasthop against ns-2: the same dumbbells, the same numbers within stated tolerances.
+
+ns-2's numbers are stored in `ns2.csv`, so ns-2 is not needed; one test runs it where it is
+installed.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import statistics
+from functools import cache
+from typing import Any
+
+import lasthop
+import pytest
+from peer_cases import CASES, Case
+from record_ns2 import QUANTITIES, TABLE, VARIANTS, quantities, run_ns2, settings_of
+
+# Relative tolerance of each quantity by the beginning of the case's name; three standard deviations
+# of ns-2's own runs come on top. Where flows share a drop-tail queue, who loses how much hangs on
+# how packets fall in step, and only sums are held to a few per cent.
+TOLERANCES: dict[str, dict[str, float]] = {
+    "loss-": {"goodput_bps": 0.05, "retransmits": 0.15},
+    "reno-loss-": {"goodput_bps": 0.05, "retransmits": 0.15},
+    "share-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "drops": 0.25},
+    "reno-share-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "drops": 0.25},
+    "two-rtts": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "first_flow_share": 0.15},
+    "short-transfer": {"goodput_bps": 0.001, "finish_s": 0.01, "drops": 0.0, "timeouts": 0.0},
+    "w1": {"goodput_bps": 0.03, "mean_queue_delay_s": 0.06},
+    "w3": {"goodput_bps": 0.03, "mean_queue_delay_s": 0.06},
+}
+LIVE_CASE = "share-4-buffer-42"
+
+
+@cache
+def stored() -> dict[str, dict[str, str]]:
+    with TABLE.open(encoding="utf-8") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+@cache
+def simulated(case: Case) -> dict[str, float]:
+    """Mean of lasthop over the variants that ns-2 was run with."""
+    runs = [_from_summary(lasthop.run(case.scenario(*variant)).summary) for variant in VARIANTS]
+    columns = {key: [run[key] for run in runs] for key in runs[0]}
+    return {key: statistics.fmean(column) for key, column in columns.items() if None not in column}
+
+
+def _from_summary(summary: dict[str, Any]) -> dict[str, Any]:
+    flows = summary["flows"]
+    queue = next(queue for queue in summary["queues"] if queue["name"] == "bottleneck")
+    goodput_bps = sum(flow["goodput_bps"] for flow in flows)
+    finishes = [flow["finish_s"] for flow in flows if flow["finish_s"] is not None]
+    return {
+        "goodput_bps": goodput_bps,
+        "mean_queue_delay_s": queue["mean_delay_s"],
+        "drops": queue["drops"],
+        "retransmits": sum(flow["retransmits"] for flow in flows),
+        "timeouts": sum(flow["timeouts"] for flow in flows),
+        "first_flow_share": flows[0]["goodput_bps"] / goodput_bps,
+        "finish_s": max(finishes, default=None),
+    }
+
+
+def tolerances(name: str) -> dict[str, float]:
+    return next(found for prefix, found in TOLERANCES.items() if name.startswith(prefix))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_table_was_made_with_the_settings_of_today(case: Case) -> None:
+    row = stored()[case.name]
+    assert {key: row[key] for key in settings_of(case)} == settings_of(case)
+
+
+@pytest.mark.parametrize(
+    ("case", "quantity", "tolerance"),
+    [
+        pytest.param(case, quantity, tolerance, id=f"{case.name}-{quantity}")
+        for case in CASES
+        for quantity, tolerance in tolerances(case.name).items()
+    ],
+)
+def test_lasthop_agrees_with_ns2(case: Case, quantity: str, tolerance: float) -> None:
+    row = stored()[case.name]
+    reference, deviation = float(row[quantity]), float(row[f"{quantity}_sd"])
+    allowed = tolerance * abs(reference) + 3 * deviation
+    assert simulated(case)[quantity] == pytest.approx(reference, rel=0, abs=allowed)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_goodput_is_within_the_bottleneck(case: Case) -> None:
+    most_bps = case.rate_mbps * 1e6 * 1460 / 1500
+    ours = simulated(case)["goodput_bps"]
+    theirs = float(stored()[case.name]["goodput_bps"])
+    assert 0 < ours <= most_bps * 1.001
+    assert 0 < theirs <= most_bps * 1.001
+
+
+def test_ns2_still_says_what_is_stored() -> None:
+    if shutil.which("ns") is None:
+        pytest.skip("no command `ns`: install the Debian package ns2 to run ns-2 itself")
+    case = next(case for case in CASES if case.name == LIVE_CASE)
+    runs = [quantities(run_ns2(case, *variant)) for variant in VARIANTS]
+    for quantity in QUANTITIES:
+        text = stored()[case.name][quantity]
+        values = [value for run in runs if (value := run[quantity]) is not None]
+        if text:
+            assert statistics.fmean(values) == pytest.approx(float(text), rel=1e-4)
+        else:
+            assert not values

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Mean, interval and verdict, with answers from a pencil and from tables."""
+
+import math
+
+import pytest
+from lasthop.claims import Claim, check, mean_interval, student_t
+
+
+def claim(low: float, high: float, **options: object) -> Claim:
+    return Claim("x:1-a", "x:1", "a thing", 1.0, (low, high), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("degrees", "point"),
+    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (1000, 1.962)],
+)
+def test_student_t_against_the_printed_table(degrees: int, point: float) -> None:
+    assert student_t(degrees) == pytest.approx(point, abs=5e-4)
+
+
+def test_interval_of_four_values() -> None:
+    # 1, 2, 3, 4: mean 2.5, variance 5/3, standard error √(5/12) = 0.645497; times 3.182446.
+    value, low, high = mean_interval([1, 2, 3, 4])
+    assert value == 2.5
+    assert high - value == pytest.approx(2.054260, abs=1e-5)
+    assert value - low == pytest.approx(high - value)
+
+
+def test_interval_of_equal_values_is_a_point() -> None:
+    assert mean_interval([3.0, 3.0, 3.0]) == (3.0, 3.0, 3.0)
+
+
+def test_one_value_has_no_interval() -> None:
+    value, low, high = mean_interval([7.0])
+    assert value == 7.0 and math.isnan(low) and math.isnan(high)
+    checked = check(claim(0, 10), [7.0], "full")
+    assert checked.verdict == "open"
+    assert checked.as_json()["ci"] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([1.0, 1.01], "holds"),  # 1.005 ± 0.064
+        ([1.19, 1.19], "holds"),
+        ([1.5, 1.51], "fails"),  # 1.505 ± 0.064, band ends at 1.2
+        ([1.24, 1.25], "open"),  # 1.245 ± 0.064 reaches 1.2
+        ([0.9, 1.1], "open"),  # 1.0 ± 1.27 covers the whole band
+    ],
+)
+def test_numbers_are_judged_by_mean_and_interval(values: list[float], verdict: str) -> None:
+    assert check(claim(0.8, 1.2), values, "full").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [([1.2, 1.21], "holds"), ([0.8, 0.81], "fails"), ([1.0, 1.2], "open"), ([0.9, 1.05], "open")],
+)
+def test_orders_are_judged_by_the_whole_interval(values: list[float], verdict: str) -> None:
+    assert check(claim(1, math.inf, kind="order"), values, "full").verdict == verdict
+
+
+def test_a_claim_that_needs_long_runs_is_open_in_short_ones() -> None:
+    needs_full = claim(0, 2, scales=("full",))
+    assert check(needs_full, [1.0, 1.0], "quick").verdict == "open"
+    assert "--scale full" in check(needs_full, [1.0, 1.0], "quick").why
+    assert check(needs_full, [1.0, 1.0], "full").verdict == "holds"
+
+
+def test_what_was_not_measured_is_open() -> None:
+    assert check(claim(0, 2), [math.nan, math.nan], "full").verdict == "open"
+    assert check(claim(0, 2), [], "full").as_json()["value"] is None
+
+
+def test_only_surprises_count_against_the_exit_status() -> None:
+    known = claim(0, 1, expected="fails", why="because")
+    assert check(known, [2.0, 2.0], "full").as_expected
+    assert check(known, [2.0, 2.0], "full").why == "because"
+    assert not check(known, [0.5, 0.5], "full").as_expected
+    assert not check(claim(0, 1), [2.0, 2.0], "full").as_expected
+    assert check(claim(0, 1), [0.5], "full").as_expected  # open contradicts nothing
+
+
+def test_json_has_the_agreed_form() -> None:
+    entry = check(claim(1, math.inf, kind="order"), [2.0, 2.0], "quick").as_json()
+    assert list(entry) == [
+        "id", "figure", "claim", "reference", "band", "value", "ci", "seeds", "scale", "verdict",
+        "expected", "why",
+    ]  # fmt: skip
+    assert entry["band"] == [1.0, None]
+    assert (entry["value"], entry["ci"], entry["seeds"]) == (2.0, [2.0, 2.0], 2)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The command: what it prints, what it writes, how it refuses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import lasthop as package
+import pytest
+from conftest import SHORT, Command, assert_one_line
+
+FLOW_KEYS = {
+    "name", "sender", "receiver", "goodput_bps", "delivered_bytes", "mean_rtt_s", "p95_rtt_s",
+    "retransmits", "timeouts", "finish_s", "mean_cwnd_bytes", "mean_awnd_bytes",
+    "awnd_limited_fraction", "cov", "overhead",
+}  # fmt: skip
+QUEUE_KEYS = {
+    "name", "mean_bytes", "mean_delay_s", "p95_delay_s", "drops", "loss_rate", "empty_fraction",
+    "throughput_bps", "utilisation", "capacity_bps",
+}  # fmt: skip
+KEYS = {
+    "scenario", "seed", "version", "duration_s", "warmup_s", "events", "packets", "wall_s",
+    "flows", "queues", "fairness",
+}  # fmt: skip
+
+
+def test_version(command: Command) -> None:
+    done = command("--version")
+    assert done.returncode == 0
+    assert done.stdout == f"lasthop {package.__version__}\n"
+
+
+def test_run_prints_json_with_the_agreed_keys(command: Command, short: Path) -> None:
+    done = command("run", short, "--json", "--seed", 7)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert set(result) >= KEYS
+    assert (result["seed"], result["duration_s"], result["warmup_s"]) == (7, 3.0, 1.0)
+    assert [flow["name"] for flow in result["flows"]] == ["near", "far"]
+    assert [queue["name"] for queue in result["queues"]] == ["ap/m1", "ap/m2"]
+    assert all(set(flow) >= FLOW_KEYS for flow in result["flows"])
+    assert all(set(queue) >= QUEUE_KEYS for queue in result["queues"])
+    assert set(result["fairness"]) >= {"jain", "short_term"}
+    goodputs = [flow["goodput_bps"] for flow in result["flows"]]
+    # Jain's index of two rates, from its definition.
+    jain = sum(goodputs) ** 2 / (2 * sum(rate**2 for rate in goodputs))
+    assert result["fairness"]["jain"] == pytest.approx(jain, rel=1e-9)
+    assert result["wall_s"] > 0
+
+
+def test_run_prints_a_table(command: Command, short: Path) -> None:
+    done = command("run", short)
+    assert done.returncode == 0, done.stderr
+    for part in ("goodput", "near", "far", "ap/m1", "Mbit/s", "ms", "Jain"):
+        assert part in done.stdout
+
+
+def test_set_and_seed_reach_the_run(command: Command, short: Path) -> None:
+    done = command("run", short, "--json", "--set", "duration=2 s", "--set", "flow[1].name=away")
+    result = json.loads(done.stdout)
+    assert result["duration_s"] == 2.0
+    assert result["flows"][1]["name"] == "away"
+
+
+def test_several_scenarios_stand_side_by_side(command: Command, short: Path) -> None:
+    other = short.with_name("other.toml")
+    other.write_text(SHORT)
+    done = command("run", short, other, "--plot", "both.png")
+    assert done.returncode == 0, done.stderr
+    heading, *rows = done.stdout.splitlines()
+    assert heading.split() == ["short", "other"]
+    assert any(row.startswith("queueing delay, mean") for row in rows)
+    for row in rows:  # equal scenarios, equal columns
+        cells = row[26:].split()
+        assert cells[: len(cells) // 2] == cells[len(cells) // 2 :], row
+    assert (short.parent / "both.png").stat().st_size > 10_000
+    assert len(json.loads(command("run", short, other, "--json").stdout)) == 2
+
+
+def test_files_are_written(command: Command, short: Path) -> None:
+    done = command("run", short, "--out", "r.parquet", "--plot", "r.png", "--pcap", "r.pcapng")
+    assert done.returncode == 0, done.stderr
+    folder = short.parent
+    assert (folder / "r.parquet").read_bytes()[:4] == b"PAR1"
+    assert (folder / "r.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (folder / "r.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+    assert not [name for name in os.listdir(folder) if name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["run", "missing.toml"], ["missing.toml", "No such file"]),
+        (["run", "."], ["cannot read"]),
+        (["run", "short.toml", "--set", "duration"], ["duration", "path=value"]),
+        (["run", "short.toml", "--set", "duration=3 x"], ["short.toml: duration = ", "wanted"]),
+        (["run", "short.toml", "--set", "ap[0].radio.slot=-3 ms"], ["ap[0].radio.slot", "wanted"]),
+        (["run", "short.toml", "--set", "flow[0].station=\"\""], ["flow[0]"]),
+        (["run", "short.toml", "--set", "nonsense=1"], ["short.toml: nonsense"]),
+        (["run", "short.toml", "--set", "flow[9].rtt=1 s"], ["flow[9]"]),
+        (["run", "short.toml", "--seed", "-1"], ["--seed", "-1", "wanted"]),
+        (["run", "short.toml", "--out", "no/such.parquet"], ["no/such.parquet", "cannot write"]),
+        (["run", "short.toml", "--plot", "r.gifx"], ["r.gifx", ".png"]),
+        (["run", "short.toml", "short.toml", "--out", "r.parquet"], ["--out r.parquet", "one"]),
+        (["sweep", "short.toml", "--grid", "duration"], ["--grid duration", "path=v1,v2"]),
+        (["sweep", "short.toml", "--grid", "duration="], ["--grid duration="]),
+        (["sweep", "short.toml", "--grid", "duration=1 s,,2 s"], ["--grid duration="]),
+        (["sweep", "short.toml", "--grid", "seed=1,2"], ["--grid seed", "--seeds K"]),
+        (["sweep", "short.toml", "--grid", "title=1", "--grid", "title=2"], ["given twice"]),
+        (["sweep", "short.toml", "--grid", "warmup=0 s,x"], ["short.toml: warmup = ", "wanted"]),
+        (["sweep", "short.toml", "--seeds", "0"], ["--seeds", "0", "wanted"]),
+        (["sweep", "short.toml", "--jobs", "none"], ["--jobs", "none", "wanted"]),
+        (["sweep", "short.toml", "--dask", "tcp://127.0.0.1:9"], ["--dask tcp://127.0.0.1:9"]),
+        (["fig", "clamp:99"], ["clamp:99", "clamp:4c"]),
+        (["fig", "nobody"], ["nobody", "clamp"]),
+        (["fig", "clamp:2", "--out", "short.toml"], ["short.toml", "folder"]),
+        (["trace", "check", "missing.down"], ["missing.down"]),
+        (["trace", "check", "short.toml"], ["short.toml"]),
+        (["trace", "convert", "missing.csv", "--out", "x.down"], ["missing.csv"]),
+        (["rerun", "missing.parquet"], ["missing.parquet", "No such file"]),
+        (["rerun", "short.toml"], ["short.toml", "not a Parquet file"]),
+        (["check", "missing.toml"], ["missing.toml"]),
+        (["nonsense"], ["nonsense"]),
+        ([], ["COMMAND"]),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_one_clear_line(
+    command: Command, short: Path, arguments: list[str], parts: list[str]
+) -> None:
+    before = sorted(os.listdir(short.parent))
+    assert_one_line(command(*arguments), *parts)
+    after = [name for name in sorted(os.listdir(short.parent)) if name != "mpl"]
+    assert after == before, "nothing half-written is left"
+
+
+def test_a_scenario_that_is_not_text(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "noise.toml").write_bytes(bytes(range(256)))
+    assert_one_line(command("run", "noise.toml"), "noise.toml", "not a text file")
+
+
+def test_a_parquet_file_of_somebody_else(command: Command, tmp_path: Path) -> None:
+    import pandas as pd
+
+    pd.DataFrame({"x": [1]}).to_parquet(tmp_path / "other.parquet")
+    assert_one_line(command("rerun", "other.parquet"), "not written by lasthop")
+
+
+def test_check(command: Command, short: Path) -> None:
+    assert command("check", short).stdout.endswith(": right\n")
+    printed = command("check", short, "--set", "duration=9 s", "--print").stdout
+    assert 'duration = "9 s"' in printed
+
+
+def test_list_names_papers_figures_scenarios_and_laws(command: Command) -> None:
+    done = command("list", "--json")
+    found = json.loads(done.stdout)
+    assert [paper["stem"] for paper in found["papers"]] == ["clamp"]
+    assert len(found["papers"][0]["figures"]) == 16
+    assert {"name": "lte-cubic", "title": "A download over LTE: CUBIC"} in found["scenarios"]
+    assert {"newreno", "reno", "cubic"} <= set(found["laws"]["sender"])
+    assert {"linear", "mice", "smooth"} <= set(found["laws"]["price"])
+    text = command("list").stdout
+    assert "clamp:4c" in text and "four-flows-fast-clamp" in text and "cubic" in text
+
+
+def test_a_reader_that_stops_reading_is_no_error(short: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m lasthop list | head -n 1", shell=True, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+
+
+def test_a_plain_run_imports_nothing_heavy(short: Path) -> None:
+    program = (
+        "import sys\n"
+        "from lasthop.cli import main\n"
+        f"main(['run', {str(short)!r}, '--json'])\n"
+        "heavy = {'numpy', 'pandas', 'pyarrow', 'matplotlib', 'jinja2', 'tqdm', 'dask'}\n"
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

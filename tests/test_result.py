@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Results: data frames, files that describe themselves, runs that repeat."""
+
+import json
+from pathlib import Path
+
+import lasthop
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from conftest import SHORT, Command
+from lasthop.archive import summary_differences
+from lasthop.result import unit_of
+
+PROBED = {"probe.every": "10 ms"}
+
+
+def test_frames_have_names_and_seconds() -> None:
+    result = lasthop.run(SHORT, set=PROBED, seed=3)
+    assert list(result.flows["name"]) == ["near", "far"]
+    assert list(result.queues["name"]) == ["ap/m1", "ap/m2"]
+    samples = result.table("flows")
+    assert {"time_s", "flow", "cwnd_bytes", "awnd_bytes", "acknowledged_bytes"} <= set(samples)
+    assert set(samples["flow"]) == {"near", "far"}
+    assert samples["time_s"].max() == pytest.approx(3.0, abs=0.011)
+    near = samples[samples["flow"] == "near"]["acknowledged_bytes"]
+    assert near.is_monotonic_increasing
+    assert set(result.table("queues")["queue"]) == {"ap/m1", "ap/m2"}
+
+
+def test_queues_stay_within_their_limit() -> None:
+    result = lasthop.run(SHORT, set=PROBED, seed=3)
+    assert result.table("queues")["bytes"].max() <= 20_000
+
+
+def test_a_scenario_may_be_a_path_text_or_dicts(short: Path) -> None:
+    import tomllib
+
+    summaries = [lasthop.run(scenario).summary for scenario in (short, SHORT, tomllib.loads(SHORT))]
+    assert summaries[0]["flows"] == summaries[1]["flows"] == summaries[2]["flows"]
+
+
+def test_the_seed_decides() -> None:
+    a, b, c = (lasthop.run(SHORT, seed=seed).summary["flows"] for seed in (1, 1, 2))
+    assert a == b
+    assert a != c
+
+
+def test_sampling_changes_nothing() -> None:
+    plain, probed = lasthop.run(SHORT), lasthop.run(SHORT, set=PROBED)
+    assert plain.summary["flows"] == probed.summary["flows"]
+    assert plain.summary["queues"] == probed.summary["queues"]
+
+
+def test_the_file_describes_itself(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    result = lasthop.run(SHORT, set=PROBED, seed=3)
+    result.to_parquet(path)
+    schema = pq.read_schema(path)
+    document = json.loads(schema.metadata[b"lasthop"])
+    assert document["seed"] == 3
+    assert document["version"] == lasthop.__version__
+    assert 'name = "near"' in document["scenario"]
+    assert schema.field("goodput_bps").metadata == {b"unit": b"bit/s"}
+    assert schema.field("cwnd_bytes").metadata == {b"unit": b"byte"}
+    frame = pd.read_parquet(path)
+    assert set(frame["table"]) == {"flow", "queue", "flows", "queues"}
+    assert list(frame[frame["table"] == "flow"]["name"]) == ["near", "far"]
+
+
+def test_a_result_survives_the_file(tmp_path: Path) -> None:
+    result = lasthop.run(SHORT, set=PROBED, seed=3)
+    result.to_parquet(tmp_path / "r.parquet")
+    read = lasthop.read(tmp_path / "r.parquet")
+    assert isinstance(read, lasthop.Result)
+    assert read.raw_tables == result.raw_tables
+    assert read.summary["flows"] == result.summary["flows"]
+    pd.testing.assert_frame_equal(read.table("queues"), result.table("queues"), check_exact=True)
+
+
+def test_rerun_repeats_every_bit(command: Command, short: Path) -> None:
+    assert command("run", short, "--seed", 4, "--set", "probe.every=20 ms", "--out", "r.parquet")
+    done = command("rerun", "r.parquet")
+    assert (done.returncode, done.stdout) == (0, "r.parquet: reproduced bit for bit\n")
+
+
+def test_rerun_needs_neither_scenario_nor_trace(tmp_path: Path) -> None:
+    (tmp_path / "steady.down").write_text("".join(f"{ms}\n" for ms in range(1, 101)))
+    path = tmp_path / "traced.toml"
+    path.write_text(SHORT)
+    radio = {"ap[0].radio": '{ kind = "trace", file = "steady.down" }'}
+    lasthop.run(path, set=radio).to_parquet(tmp_path / "r.parquet")
+    path.unlink()
+    (tmp_path / "steady.down").unlink()
+    assert lasthop.rerun(tmp_path / "r.parquet") == []
+
+
+def test_rerun_tells_where_results_differ(command: Command, short: Path) -> None:
+    from lasthop import archive
+    from lasthop.result import Result
+    from lasthop.runs import Record
+
+    result = lasthop.run(short, set=PROBED, seed=4)
+    record = Record(result.scenario, json.loads(json.dumps(result.summary)), result.raw_tables,
+                    result.names)  # fmt: skip
+    record.summary["flows"][1]["goodput_bps"] += 1.0
+    kind, raw = record.tables["queues"]["bytes"]
+    record.tables["queues"]["bytes"] = (kind, raw[:-1] + bytes([raw[-1] ^ 1]))
+    forged = Result(record, directory=str(short.parent), label="short.toml", wall_s=0.0)
+    archive.write_result(forged, short.parent / "forged.parquet")
+    done = command("rerun", "forged.parquet")
+    assert done.returncode == 1
+    assert "differs in 2 places" in done.stdout
+    assert "flows[1].goodput_bps" in done.stdout
+    assert "table queues, column bytes" in done.stdout
+
+
+def test_differences_of_summaries() -> None:
+    assert summary_differences({"a": 1, "wall_s": 1}, {"a": 1, "wall_s": 2}) == []
+    assert summary_differences({"a": [1, 2]}, {"a": [1, 3]}) == ["a[1]: 2 was recorded, 3 came out"]
+    assert summary_differences({"a": 1}, {"b": 1}) != []
+
+
+def test_units_are_read_off_the_names() -> None:
+    assert [unit_of(name) for name in ("cwnd_bytes", "time_ns", "goodput_bps", "seed", "jain")] == [
+        "byte", "ns", "bit/s", "", "",
+    ]  # fmt: skip
+
+
+def test_pictures_show_something(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    result = lasthop.run(SHORT, set=PROBED)
+    figure = result.plot(tmp_path / "r.png")
+    assert len(figure.axes) == 3
+    assert all(axes.lines and axes.get_ylabel() for axes in figure.axes)
+    picture = imread(tmp_path / "r.png")
+    assert picture[..., :3].std() > 0.02, "not one colour all over"
