@@ -68,6 +68,8 @@ impl Receiver {
     /// A parameter outside its domain.
     pub fn new(flow: u32, config: ReceiverConfig, span: Span) -> Result<Self, ParameterError> {
         config.validate()?;
+        // More cannot be told.
+        let config = ReceiverConfig { buffer: config.buffer.min(Bytes::new(u64::from(u32::MAX))), ..config };
         let law = law::Receiver::new(config.law).map_err(|e| e.within("law"))?;
         Ok(Self {
             next: 0,
@@ -103,7 +105,7 @@ impl Receiver {
 
     /// The window that an acknowledgement would advertise now.
     pub fn window(&self) -> Bytes {
-        Bytes::new((self.edge - self.next).min(u64::from(u32::MAX)))
+        Bytes::new(self.edge - self.next)
     }
 
     /// The law that chooses the window.

@@ -17,8 +17,6 @@ use crate::packet::{Kind, Packet};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
 
-/// Most segments that a window counts to: as bytes it stays far below 2⁶³.
-const MOST_SEGMENTS: f64 = 1e9;
 /// The window before any is advertised, in a connection without handshake: the most a packet can tell.
 const UNKNOWN_WINDOW: u64 = u32::MAX as u64;
 
@@ -27,7 +25,7 @@ const UNKNOWN_WINDOW: u64 = u32::MAX as u64;
 const TOO_LATE: Duration = Duration::from_nanos(1);
 
 /// Where a sender stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// Not opened yet.
     Closed,
@@ -86,7 +84,7 @@ pub struct Sender {
     pub(super) deadline: Instant,
     /// Whether all that the events so far allow has been polled.
     settled: bool,
-    /// Whether `next_segment` must look at `urgent` and at SACK recovery.
+    /// Whether something is urgent, in the outbox, or SACK recovery decides.
     attention: bool,
     urgent: Urgent,
     pub(super) state: State,
@@ -315,13 +313,14 @@ impl Sender {
         while let Some(departure) = self.advance() {
             self.outbox.push_back(departure);
         }
+        self.mind();
     }
 
     /// The windows may have changed: how far may `nxt` go?
     #[inline]
     pub(super) fn end_event(&mut self) {
         self.settled = false;
-        if self.state == State::Closed || self.state == State::SynSent {
+        if self.state < State::Open {
             return;
         }
         self.averages.set(self.now, self.cwnd_bytes, self.awnd);
@@ -349,8 +348,8 @@ impl Sender {
         if self.syns > 1 {
             self.set_cwnd(1.0); // RFC 5681 §3.1, after eq. 1
         }
+        self.release = packet.sent;
         self.set_awnd(packet.window().get());
-        self.set_urgent(Urgent::Nothing);
         self.establish();
     }
 
@@ -419,6 +418,7 @@ impl Sender {
             self.stats.finished = Some(self.now);
         }
         if self.closed {
+            self.deadline = Instant::MAX;
             self.averages.end(self.now);
         }
     }
@@ -466,8 +466,9 @@ impl Sender {
 
     #[inline]
     pub(super) fn set_cwnd(&mut self, segments: f64) {
-        self.window.cwnd = segments.min(MOST_SEGMENTS);
-        self.cwnd_bytes = (self.window.cwnd * self.mss_f64) as u64;
+        self.window.cwnd = segments;
+        // No window on the wire is above 32 bits, and this conversion is the cheap one.
+        self.cwnd_bytes = u64::from((segments * self.mss_f64) as u32);
     }
 
     #[inline]
@@ -481,7 +482,12 @@ impl Sender {
     pub(super) fn set_urgent(&mut self, urgent: Urgent) {
         self.urgent = urgent;
         self.settled = false;
-        self.attention = urgent != Urgent::Nothing || self.is_in_sack_recovery();
+        self.mind();
+    }
+
+    /// Whether `poll_departure` must take the slow way.
+    fn mind(&mut self) {
+        self.attention = self.urgent != Urgent::Nothing || self.is_in_sack_recovery() || !self.outbox.is_empty();
     }
 
     pub(super) fn is_in_sack_recovery(&self) -> bool {
@@ -512,6 +518,15 @@ impl Sender {
 
     // Segments.
 
+    fn poll_slowly(&mut self) -> Option<Departure<Packet>> {
+        let departure = self.outbox.pop_front();
+        if departure.is_none() {
+            return self.advance();
+        }
+        self.mind();
+        departure
+    }
+
     /// The next departure that the events so far, and the timer up to the horizon, allow.
     fn advance(&mut self) -> Option<Departure<Packet>> {
         loop {
@@ -529,8 +544,10 @@ impl Sender {
     }
 
     fn next_segment(&mut self) -> Option<Departure<Packet>> {
-        if self.attention {
+        if self.urgent != Urgent::Nothing {
             self.next_urgent()
+        } else if self.is_in_sack_recovery() {
+            self.next_in_sack_recovery()
         } else if self.nxt + self.mss <= self.edge {
             Some(self.send_next(self.mss))
         } else {
@@ -572,28 +589,25 @@ impl Sender {
 
     #[cold]
     fn next_urgent(&mut self) -> Option<Departure<Packet>> {
-        match self.urgent {
-            Urgent::Nothing => self.next_in_sack_recovery(),
+        let urgent = self.urgent;
+        self.set_urgent(Urgent::Nothing);
+        match urgent {
+            Urgent::Nothing => None,
             Urgent::Syn => {
-                self.set_urgent(Urgent::Nothing);
                 self.syns += 1;
-                self.last_sent = self.now;
-                self.start_timer(self.rto.timeout());
+                self.restart_timer();
                 let packet = Packet::syn(self.flow, self.config.syn_size, self.now);
                 Some(Departure { at: self.now, packet })
             }
             Urgent::Retransmission => {
-                self.set_urgent(Urgent::Nothing);
                 let len = self.mss.min(self.max - self.una);
                 Some(self.retransmit(self.una, len))
             }
             Urgent::Probe => {
-                self.set_urgent(Urgent::Nothing);
                 self.stats.window_probes += u64::from(self.counts());
                 let len = self.awnd.clamp(1, self.mss).min(self.written - self.una);
                 self.nxt = self.nxt.max(self.una + len.min(self.awnd));
-                self.stop_timing();
-                let probe = self.emit(self.una, len);
+                let probe = self.retransmit(self.una, len);
                 self.start_timer(self.probe_interval());
                 self.probes += 1;
                 Some(probe)
@@ -655,12 +669,16 @@ impl Element<Packet> for Sender {
 
     #[inline]
     fn poll_departure(&mut self) -> Option<Departure<Packet>> {
-        if self.outbox.is_empty() && !self.attention && self.nxt + self.mss <= self.edge {
-            return Some(self.send_next(self.mss)); // what `advance` would do, without its detours
+        // What `poll_slowly` would do in steady state, without its detours.
+        if !self.attention {
+            if self.nxt + self.mss <= self.edge {
+                return Some(self.send_next(self.mss));
+            }
+            if self.nxt > self.una && self.edge < self.written {
+                self.settled = true;
+                return None;
+            }
         }
-        match self.outbox.pop_front() {
-            None => self.advance(),
-            departure => departure,
-        }
+        self.poll_slowly()
     }
 }

@@ -124,3 +124,9 @@ fn a_close_delivers_what_was_written_and_a_stop_does_not() {
 fn nothing_is_written_after_the_close() {
     sender(plain(), "0 open 1 -> 0\n 0 close ->\n 10 write 5 ->\n 100 ack 1 ->\n ? done true");
 }
+
+#[test]
+fn a_stop_before_the_connection_stands_ends_it() {
+    let config = SenderConfig { handshake: true, ..plain() };
+    sender(config, "0 open -> syn\n 10 stop ->\n ? done true\n ? timer off\n 50 syn-ack ->\n ? timer off");
+}
