@@ -5,7 +5,7 @@
 //!   application ── open, write, close ──► Sender ── SYN, data ──► … network … ──► Receiver
 //!                                           ▲                                        │
 //!                                           └──── SYN-ACK, ACK (window, SACK) ◄──────┘
-//!   Sender   = sequence space + timer (rto) + loss recovery (recovery, scoreboard) + law::Sender
+//!   Sender   = sequence space + timer (rto) + loss recovery (scoreboard) + law::Sender
 //!   Receiver = sequence space (ranges) + delayed ACKs + law::Receiver, which chooses the window
 //! ```
 //!
@@ -16,7 +16,6 @@
 mod config;
 mod ranges;
 mod receiver;
-mod recovery;
 mod rto;
 mod scoreboard;
 mod sender;

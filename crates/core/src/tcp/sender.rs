@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sender: sequence space, windows and the timer. Loss recovery is in `recovery.rs`.
+//! The sender: sequence space, windows and the timer. What it sends next is in `output`, loss recovery in `recovery`.
 //!
 //! Segments are built when they are asked for, as long as the windows allow, so there is nothing to queue. The timer
 //! is an instant that acknowledgements move; nobody has to be told.
+
+mod output;
+mod recovery;
 
 use std::collections::VecDeque;
 
@@ -41,7 +44,7 @@ pub enum State {
 
 /// What must be sent before anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Urgent {
+enum Urgent {
     Nothing,
     Syn,
     /// The first unacknowledged segment, whatever the windows say.
@@ -55,21 +58,21 @@ pub(super) enum Urgent {
 pub struct Sender {
     // Sequence space. una ≤ nxt ≤ max ≤ written, but for a probe's byte between nxt and max.
     /// First byte not acknowledged (SND.UNA).
-    pub(super) una: u64,
+    una: u64,
     /// Next byte to send; after a time-out pulled back to `una` (SND.NXT).
-    pub(super) nxt: u64,
+    nxt: u64,
     /// One past the highest byte ever sent (HighData + 1).
-    pub(super) max: u64,
+    max: u64,
     /// One past the last byte that the application wrote.
-    pub(super) written: u64,
+    written: u64,
     /// `nxt` may go this far: the windows and what is written.
     edge: u64,
-    pub(super) mss: u64,
+    mss: u64,
 
-    pub(super) window: Window,
-    pub(super) cwnd_bytes: u64,
+    window: Window,
+    cwnd_bytes: u64,
     /// By how much duplicate and partial acknowledgements in fast recovery change the window \[B\].
-    pub(super) inflation: i64,
+    inflation: i64,
     awnd: u64,
     widest_awnd: u64,
     window_limit: u64,
@@ -77,19 +80,19 @@ pub struct Sender {
     per_mss: f64,
 
     /// The instant of the event that is being served.
-    pub(super) now: Instant,
+    now: Instant,
     /// Timers due by then may be served.
     horizon: Instant,
     /// When the timer goes off; [`Instant::MAX`]: it is off.
-    pub(super) deadline: Instant,
+    deadline: Instant,
     /// Whether all that the events so far allow has been polled.
     settled: bool,
     /// Whether something is urgent, in the outbox, or SACK recovery decides.
     attention: bool,
     urgent: Urgent,
-    pub(super) state: State,
+    state: State,
 
-    pub(super) rto: Rto,
+    rto: Rto,
     /// The segment being timed ends here; [`u64::MAX`]: none is.
     timed_end: u64,
     timed_at: Instant,
@@ -97,27 +100,27 @@ pub struct Sender {
     /// `sent` of the acknowledgement that is being served, for the echo.
     release: Instant,
 
-    pub(super) duplicate_acks: u32,
+    duplicate_acks: u32,
     /// `max` when the last recovery began or the timer last went off (RFC 6582's recover + 1).
-    pub(super) recover: Option<u64>,
-    pub(super) partial_acks: u32,
+    recover: Option<u64>,
+    partial_acks: u32,
     /// `max` at the first duplicate acknowledgement: what is above was sent by limited transmit.
-    pub(super) limited_from: u64,
+    limited_from: u64,
     /// `una` when the timer last went off.
-    pub(super) timed_out_at: Option<u64>,
-    pub(super) board: Scoreboard,
-    pub(super) pipe: u64,
+    timed_out_at: Option<u64>,
+    board: Scoreboard,
+    pipe: u64,
     syns: u32,
     probes: u32,
     closed: bool,
 
-    pub(super) law: law::Sender,
-    pub(super) config: Box<SenderConfig>,
+    law: law::Sender,
+    config: Box<SenderConfig>,
     header: u32,
     flow: u32,
     span: Span,
     averages: WindowAverages,
-    pub(super) stats: SenderStats,
+    stats: SenderStats,
     outbox: VecDeque<Departure<Packet>>,
 }
 
@@ -318,7 +321,7 @@ impl Sender {
 
     /// The windows may have changed: how far may `nxt` go?
     #[inline]
-    pub(super) fn end_event(&mut self) {
+    fn end_event(&mut self) {
         self.settled = false;
         if self.state < State::Open {
             return;
@@ -424,7 +427,7 @@ impl Sender {
     }
 
     /// An acknowledgement while nothing is outstanding: the answer to a probe.
-    pub(super) fn on_window_update(&mut self) {
+    fn on_window_update(&mut self) {
         self.deadline = Instant::MAX;
         if self.awnd > 0 {
             self.probes = 0;
@@ -436,15 +439,8 @@ impl Sender {
         self.deadline = self.now + time + TOO_LATE;
     }
 
-    pub(super) fn restart_timer(&mut self) {
+    fn restart_timer(&mut self) {
         self.start_timer(self.rto.timeout());
-    }
-
-    /// Length of the next new segment if the receiver's window has room for it.
-    pub(super) fn new_segment_allowed(&self) -> Option<u64> {
-        let limit = self.una + self.awnd.min(self.window_limit);
-        let len = self.mss.min(self.written.saturating_sub(self.nxt));
-        (len > 0 && self.nxt + len <= limit).then_some(len)
     }
 
     #[inline]
@@ -460,12 +456,12 @@ impl Sender {
     }
 
     /// Karn's rule: no measurement from what may have been retransmitted (RFC 6298 §3).
-    pub(super) fn stop_timing(&mut self) {
+    fn stop_timing(&mut self) {
         self.timed_end = u64::MAX;
     }
 
     #[inline]
-    pub(super) fn set_cwnd(&mut self, segments: f64) {
+    fn set_cwnd(&mut self, segments: f64) {
         self.window.cwnd = segments;
         // No window on the wire is above 32 bits, and this conversion is the cheap one.
         self.cwnd_bytes = u64::from((segments * self.mss_f64) as u32);
@@ -479,7 +475,7 @@ impl Sender {
         }
     }
 
-    pub(super) fn set_urgent(&mut self, urgent: Urgent) {
+    fn set_urgent(&mut self, urgent: Urgent) {
         self.urgent = urgent;
         self.settled = false;
         self.mind();
@@ -490,12 +486,12 @@ impl Sender {
         self.attention = self.urgent != Urgent::Nothing || self.is_in_sack_recovery() || !self.outbox.is_empty();
     }
 
-    pub(super) fn is_in_sack_recovery(&self) -> bool {
+    fn is_in_sack_recovery(&self) -> bool {
         self.state == State::Recovery && self.config.recovery == Recovery::Sack
     }
 
     /// Whether what happens now counts.
-    pub(super) fn counts(&self) -> bool {
+    fn counts(&self) -> bool {
         self.span.contains(self.now)
     }
 
@@ -514,132 +510,6 @@ impl Sender {
             self.on_timeout();
         }
         self.end_event();
-    }
-
-    // Segments.
-
-    fn poll_slowly(&mut self) -> Option<Departure<Packet>> {
-        let departure = self.outbox.pop_front();
-        if departure.is_none() {
-            return self.advance();
-        }
-        self.mind();
-        departure
-    }
-
-    /// The next departure that the events so far, and the timer up to the horizon, allow.
-    fn advance(&mut self) -> Option<Departure<Packet>> {
-        loop {
-            let departure = self.next_segment();
-            if departure.is_some() {
-                return departure;
-            }
-            if self.deadline > self.horizon {
-                self.settled = true;
-                return None;
-            }
-            self.now = self.deadline;
-            self.on_timer();
-        }
-    }
-
-    fn next_segment(&mut self) -> Option<Departure<Packet>> {
-        if self.urgent != Urgent::Nothing {
-            self.next_urgent()
-        } else if self.is_in_sack_recovery() {
-            self.next_in_sack_recovery()
-        } else if self.nxt + self.mss <= self.edge {
-            Some(self.send_next(self.mss))
-        } else {
-            self.next_small()
-        }
-    }
-
-    /// Sends `len` bytes from `nxt`.
-    #[inline]
-    pub(super) fn send_next(&mut self, len: u64) -> Departure<Packet> {
-        let seq = self.nxt;
-        self.nxt = seq + len;
-        if seq >= self.max && self.timed_end == u64::MAX {
-            self.timed_end = self.nxt;
-            self.timed_at = self.now;
-        }
-        self.emit(seq, len)
-    }
-
-    /// A segment of less than full size: the last one, or what a small window has room for (RFC 9293 §3.8.6.2.1).
-    fn next_small(&mut self) -> Option<Departure<Packet>> {
-        let room = self.edge.saturating_sub(self.nxt);
-        let unsent = self.written.saturating_sub(self.nxt);
-        let is_all = room == unsent;
-        let is_alone = self.nxt == self.una && 2 * room >= self.widest_awnd;
-        if room > 0 && (is_all || is_alone) {
-            return Some(self.send_next(room));
-        }
-        if unsent > 0 && self.deadline == Instant::MAX && self.state != State::Closed {
-            // Nothing outstanding and nothing allowed: ask again later (RFC 9293 §3.8.6.1).
-            self.start_timer(self.probe_interval());
-        }
-        None
-    }
-
-    fn probe_interval(&self) -> Duration {
-        (self.rto.timeout() * (1 << self.probes.min(16))).min(self.config.rto_max)
-    }
-
-    #[cold]
-    fn next_urgent(&mut self) -> Option<Departure<Packet>> {
-        let urgent = self.urgent;
-        self.set_urgent(Urgent::Nothing);
-        match urgent {
-            Urgent::Nothing => None,
-            Urgent::Syn => {
-                self.syns += 1;
-                self.restart_timer();
-                let packet = Packet::syn(self.flow, self.config.syn_size, self.now);
-                Some(Departure { at: self.now, packet })
-            }
-            Urgent::Retransmission => {
-                let len = self.mss.min(self.max - self.una);
-                Some(self.retransmit(self.una, len))
-            }
-            Urgent::Probe => {
-                self.stats.window_probes += u64::from(self.counts());
-                let len = self.awnd.clamp(1, self.mss).min(self.written - self.una);
-                self.nxt = self.nxt.max(self.una + len.min(self.awnd));
-                let probe = self.retransmit(self.una, len);
-                self.start_timer(self.probe_interval());
-                self.probes += 1;
-                Some(probe)
-            }
-        }
-    }
-
-    /// Repeats `len` bytes from `seq`.
-    pub(super) fn retransmit(&mut self, seq: u64, len: u64) -> Departure<Packet> {
-        self.stop_timing();
-        self.emit(seq, len)
-    }
-
-    #[inline]
-    fn emit(&mut self, seq: u64, len: u64) -> Departure<Packet> {
-        let end = seq + len;
-        if self.span.contains(self.now) {
-            self.stats.segments += 1;
-            self.stats.payload += Bytes::new(len);
-            if seq < self.max {
-                self.stats.retransmits += 1;
-                self.stats.repeated += Bytes::new(end.min(self.max) - seq);
-            }
-        }
-        self.max = self.max.max(end);
-        self.last_sent = self.now;
-        if self.deadline == Instant::MAX {
-            self.start_timer(self.rto.timeout()); // RFC 6298 §5.1
-        }
-        let mut packet = Packet::data(self.flow, seq, len as u32, self.header, self.now);
-        packet.echo = self.release;
-        Departure { at: self.now, packet }
     }
 }
 

@@ -2,10 +2,10 @@
 //! The sender's loss recovery, one engine for all laws: fast retransmit and fast recovery in three kinds, limited
 //! transmit, time-outs. The law only says how far the window falls.
 
-use super::config::Recovery;
-use super::sender::{Sender, State, Urgent};
+use super::{Sender, State, Urgent};
 use crate::element::Departure;
 use crate::packet::Packet;
+use crate::tcp::config::Recovery;
 
 /// Duplicate acknowledgements that make a loss (RFC 5681 §3.2).
 const DUP_THRESH: u32 = 3;
