@@ -78,7 +78,7 @@ impl Sender {
         }
         // The retransmission gets a full time-out (RFC 6675 §5 step 4.1 allows it, every stack does it): the timer has
         // run since the last new acknowledgement, and one round trip more might not fit into what is left.
-        self.deadline = self.now + self.rto.timeout();
+        self.restart_timer();
         self.set_urgent(Urgent::Retransmission);
     }
 

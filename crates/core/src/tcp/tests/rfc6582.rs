@@ -59,13 +59,14 @@ fn the_full_acknowledgement_takes_in_recover_itself() {
 
 #[test]
 fn only_the_first_partial_acknowledgement_restarts_the_timer() {
-    // §3.2 step 3, §4: the impatient variant. The timer ran since 0; 200 + 1000; not again at 300. (ACK 5: the window
+    // §3.2 step 3, §4: the impatient variant. The timer runs since the retransmission at 100; 200 + 1000; not
+    // again at 300. (ACK 5: the window
     // 5 + 6 − 2 + 1 from 5 has room for 14. ACK 14: cwnd = min(5, 1 + 1).)
     sender(
         newreno(),
         &format!(
             "{TWO_LOSSES}
-             ? timer 1000
+             ? timer 1100
              200 ack 3 -> 3 13
              ? timer 1200
              300 ack 5 -> 5 14
@@ -122,15 +123,16 @@ fn duplicates_of_what_was_sent_before_a_recovery_are_no_loss() {
 
 #[test]
 fn a_timeout_ends_recovery() {
-    // §3.2 step 4: the timer takes over: FlightSize is 13 (0 to 12), so ssthresh 6.5; the window is 1.
+    // §3.2 step 4: the timer takes over. Of the 13 segments not acknowledged (0 to 12) the network holds no more than
+    // the window of 5 that recovery aims at, so ssthresh is 2.5 and not 6.5; the window is 1.
     sender(
         newreno(),
         &format!(
             "{TWO_LOSSES}
-             1000 wake -> 0
+             1100 wake -> 0
              ? state Loss
              ? cwnd 1
-             ? ssthresh 6.5"
+             ? ssthresh 2.5"
         ),
     );
 }
