@@ -61,5 +61,6 @@ $(VENV)/.packages: pyproject.toml | $(VENV)/.tools
 
 # The extension module: once, and again when Rust sources change.
 $(VENV)/.built: $(VENV)/.packages $(RUST)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@echo "building the simulator: a minute or two the first time"
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet >$(VENV)/build.log
 	@touch $@

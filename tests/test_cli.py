@@ -97,7 +97,7 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["run", "short.toml", "--set", "duration"], ["duration", "path=value"]),
         (["run", "short.toml", "--set", "duration=3 x"], ["short.toml: duration = ", "wanted"]),
         (["run", "short.toml", "--set", "ap[0].radio.slot=-3 ms"], ["ap[0].radio.slot", "wanted"]),
-        (["run", "short.toml", "--set", "flow[0].station=\"\""], ["flow[0]"]),
+        (["run", "short.toml", "--set", 'flow[0].path=["a", "b"]'], ["short.toml: flow[0].path"]),
         (["run", "short.toml", "--set", "nonsense=1"], ["short.toml: nonsense"]),
         (["run", "short.toml", "--set", "flow[9].rtt=1 s"], ["flow[9]"]),
         (["run", "short.toml", "--seed", "-1"], ["--seed", "-1", "wanted"]),

@@ -43,9 +43,9 @@ def test_a_csv_becomes_the_opportunities_of_its_rate(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
-        ("5\n3\n", ["t.down:2", "3"]),
-        ("5\nseven\n", ["t.down:2", "seven"]),
-        ("-1\n", ["t.down:1", "-1"]),
+        ("5\n3\n", ["t.down: line 2", "3 ms"]),
+        ("5\nseven\n", ["t.down: line 2", "seven"]),
+        ("-1\n", ["t.down: line 1", "-1"]),
         ("", ["t.down"]),
     ],
 )

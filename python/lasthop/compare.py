@@ -33,6 +33,7 @@ QUEUES = (
     Column("drops", "drops"),
     Column("loss", "loss_rate"),
 )
+UNBOUNDED = 1e9
 MOST_ROWS = 40
 """Longer tables are cut: nobody reads a thousand flows."""
 
@@ -44,7 +45,7 @@ def describe(summary: Mapping[str, Any]) -> str:
         f"{duration(summary['duration_s'])} simulated in {duration(summary['wall_s'])}, "
         f"the first {duration(summary['warmup_s'])} cut; seed {summary['seed']}, "
         f"{summary['packets']} packets, {summary['events']} events",
-        _cut(FLOWS, summary["flows"]),
+        _cut(FLOWS, [_bounded(flow) for flow in summary["flows"]]),
         _cut(QUEUES, summary["queues"]),
         f"total {rate(_total(summary))}; fairness (Jain) {_number(fairness.get('jain'))}, "
         f"over short times {_number(fairness.get('short_term'))}",
@@ -82,6 +83,12 @@ def _cut(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
     if len(rows) > MOST_ROWS:
         text += f"\n… and {len(rows) - MOST_ROWS} more (see --json)"
     return text
+
+
+def _bounded(flow: dict[str, Any]) -> dict[str, Any]:
+    """A receiver that never bounds its sender has no window worth showing."""
+    window = flow["mean_awnd_bytes"]
+    return {**flow, "mean_awnd_bytes": None} if window and window > UNBOUNDED else flow
 
 
 def _total(summary: Mapping[str, Any]) -> float:

@@ -83,13 +83,7 @@ impl RunResult {
 /// Runs a scenario.
 #[pyfunction]
 #[pyo3(signature = (text, directory, overrides, seed=None))]
-fn run(
-    py: Python<'_>,
-    text: &str,
-    directory: PathBuf,
-    overrides: Overrides,
-    seed: Option<u64>,
-) -> PyResult<RunResult> {
+fn run(py: Python<'_>, text: &str, directory: PathBuf, overrides: Overrides, seed: Option<u64>) -> PyResult<RunResult> {
     let mut run = py.detach(|| Run::new(text, &directory, &overrides, seed)).map_err(refuse)?;
     while py.detach(|| run.advance(SLICE)) {
         py.check_signals()?;

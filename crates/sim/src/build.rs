@@ -198,7 +198,7 @@ impl Builder<'_> {
 
     /// The shared elements of a flow's path and the delay behind each; there and back. Over what is not there on the way
     /// back, the delay alone remains.
-    fn path(&self, flow: &scenario::Flow) -> Result<(Vec<(Shared, Duration)>, Vec<BackHop>), ScenarioError> {
+    fn path(&self, flow: &scenario::Flow) -> Result<(Vec<Step>, Vec<BackHop>), ScenarioError> {
         let (mut there, mut back) = (vec![], vec![]);
         for (i, pair) in flow.path.windows(2).enumerate() {
             let key = format!("path[{}]", i + 1);
@@ -390,6 +390,9 @@ impl Builder<'_> {
         hop
     }
 }
+
+/// A step of the way there: a shared element and the delay behind it.
+type Step = (Shared, Duration);
 
 /// A step of the way back: a shared link, if there is one, and the delay.
 #[derive(Clone, Copy, Debug)]

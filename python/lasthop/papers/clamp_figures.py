@@ -39,7 +39,7 @@ PACKET_BYTES = 1500
 
 AT_50_MS = ("6.5 kB", "18.2 kB")
 """CLAMP's a and TCP's buffer for 50 ms of mean queueing delay in fast fading."""
-AT_180_MS = ("27 kB", "72 kB")
+AT_180_MS = ("35 kB", "56 kB")
 """The same for 180 ms."""
 
 DELAY_LABEL = "mean queueing delay [ms]"
