@@ -120,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     fig = command("fig", "fig", "Redraw figures of the papers and check their claims.")
     fig.add_argument("ids", nargs="+", metavar="ID|PAPER|all", help="clamp:4c, clamp or all")
     fig.add_argument("--seed", type=_seed, default=1, metavar="N", help="first seed (1)")
-    fig.add_argument("--seeds", type=_positive, metavar="K", help="seeds (quick 2, full 4)")
+    fig.add_argument("--seeds", type=_positive, metavar="K", help="seeds (quick 3, full 4)")
     fig.add_argument("--scale", choices=("quick", "full"), default="quick",
                      help="full: the length of the paper's own runs")  # fmt: skip
     _workers(fig)

@@ -16,7 +16,7 @@ from .plot import new_figure, save, styled
 from .report import Picture, Section, render
 from .runs import Runner
 
-SEEDS = {"quick": 2, "full": 4}
+SEEDS = {"quick": 3, "full": 4}
 """Seeds where none are asked for."""
 
 
