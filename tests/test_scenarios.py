@@ -75,8 +75,8 @@ def test_lte_clamp_has_a_fraction_of_cubics_delay() -> None:
     cubic, clamp = (lasthop.run(f"lte-{kind}").summary for kind in ("cubic", "clamp"))
     delays = [summary["queues"][0]["mean_delay_s"] for summary in (cubic, clamp)]
     rates = [summary["flows"][0]["goodput_bps"] for summary in (cubic, clamp)]
-    assert delays[1] < delays[0] / 3
-    assert rates[1] > 0.7 * rates[0]
+    assert delays[1] < delays[0] / 5
+    assert rates[1] > 0.9 * rates[0]
 
 
 def test_recorded_traces() -> None:

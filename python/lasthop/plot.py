@@ -132,19 +132,19 @@ def rate_bins(frame: pd.DataFrame, duration_s: float) -> tuple[Any, Any]:
 
 
 def waits(frame: pd.DataFrame) -> Any:
-    """How long a byte that joins a queue at each sample will wait, in s; NaN if past the end.
+    """How long a byte that joins a queue at each sample will wait, in s.
 
-    First in, first out: it has left when what was queued before it has.
+    First in, first out: it has left when what was queued before it has. NaN during the
+    warm-up, when departures are not counted, and for what leaves after the end.
     """
     import numpy as np
 
     time_s = frame["time_s"].to_numpy()
-    # The count starts anew at the end of the warm-up.
-    steps = np.diff(frame["departed_bytes"].to_numpy().astype(float), prepend=0.0)
-    departed = np.cumsum(np.maximum(steps, 0.0))
+    departed = frame["departed_bytes"].to_numpy().astype(float)
     queued = frame["bytes"].to_numpy()
     left = np.interp(departed + queued, departed, time_s, right=np.nan)
-    return np.where(queued == 0, 0.0, np.maximum(left - time_s, 0.0))
+    wait = np.where(queued == 0, 0.0, np.maximum(left - time_s, 0.0))
+    return np.where(departed > 0, wait, np.nan)
 
 
 def _draw_one(axes: Sequence[Axes], result: Result) -> None:
@@ -171,7 +171,7 @@ def _draw_several(axes: Sequence[Axes], results: Sequence[Result]) -> None:
             times, rates = rate_bins(rows, duration_s)
             total = total + rates
         axes[0].plot(times, total, color=colour, label=label)
-        longest: Any = 0.0
+        longest: Any = np.nan
         for _, rows in _groups(result, "queues", "queue", most=None):
             longest = np.fmax(longest, waits(rows))
             times = rows["time_s"]

@@ -182,13 +182,16 @@ def queue_of_130(point: tuple[str, str], title: str, lab: Lab) -> Drawing:
     )
 
     def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        axes.plot(data["time_s"], data["clamp_bytes"] / 1e3, color=CLAMP, lw=0.6, label="CLAMP")
-        axes.plot(data["time_s"], data["tcp_bytes"] / 1e3, color=TCP, lw=0.6, label="TCP")
-        axes.set(xlabel="time [s]", ylabel="queue [kB]", title=title, ylim=(0, None))
-        axes.legend(loc="upper right", ncols=2)
+        top, bottom = figure.subplots(2, 1, sharex=True, sharey=True)
+        top.plot(data["time_s"], data["clamp_bytes"] / 1e3, color=CLAMP, lw=0.6, label="CLAMP")
+        bottom.plot(data["time_s"], data["tcp_bytes"] / 1e3, color=TCP, lw=0.6, label="TCP")
+        for axes in (top, bottom):
+            axes.set(ylabel="queue [kB]", ylim=(0, None))
+            axes.legend(loc="upper right")
+        top.set_title(title)
+        bottom.set_xlabel("time [s]")
 
-    return Drawing(data, draw, size=(6.4, 3.6))
+    return Drawing(data, draw, size=(6.4, 4.8))
 
 
 def figure_8a(lab: Lab) -> Drawing:
