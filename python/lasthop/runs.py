@@ -145,7 +145,7 @@ class Runner:
     ) -> None:
         if jobs is not None and jobs < 1:
             raise UserError(f"--jobs {jobs}: wanted a positive number")
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.jobs = jobs or cores()
         self.dask = dask
         self.journal = Journal(journal) if journal else None
         self._memory: dict[tuple[str, bool], Record] = {}
@@ -233,6 +233,13 @@ class Runner:
                 self.journal.remove()
             else:
                 self.journal.close()
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Progress:
