@@ -7,7 +7,7 @@
 //!         ──► queue of m3 ─┘
 //! ```
 //!
-//! A packet stays in its queue until it is through. What happens at one instant happens in this order: the end of what
+//! A packet stays in its queue until it is through; what has been sent of it takes no room. What happens at one instant happens in this order: the end of what
 //! is on the air, the scheduler's next choice, arrivals. So an arrival at the very instant of a choice comes too late for it,
 //! however the access point is driven. While nothing waits, nothing happens and nothing is computed.
 
@@ -116,10 +116,12 @@ impl<P: Parcel> AccessPoint<P> {
     }
 
     /// The rate that the channel offered a station, for comparison with what it carried: the constant rate, the trace's mean
-    /// rate, or of a fading channel the mean rate while it served the station; none if it never did.
+    /// rate over the measured span, or of a fading channel the mean rate while it served the station; none if it never did.
     pub fn capacity(&self, station: usize) -> Option<Rate> {
         match (&self.timing, &self.stations[station].channel) {
-            (Timing::Opportunities { trace, .. }, _) => Some(trace.mean_rate()),
+            (Timing::Opportunities { trace, .. }, _) => {
+                Some(trace.rate_within(self.stations[station].queue().meter().span()))
+            }
             (_, Channel::Constant(rate)) => Some(*rate),
             _ => self.stations[station].air.offered_rate(),
         }

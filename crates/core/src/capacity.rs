@@ -4,6 +4,7 @@
 //! A trace lists instants in whole milliseconds, one a line, none before the last. Each is an opportunity to deliver
 //! 1504 bytes. At its end the trace starts over, so its last instant is also its period.
 
+use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -83,6 +84,18 @@ impl Trace {
     pub fn mean_rate(&self) -> Rate {
         let bits = 8 * Self::OPPORTUNITY.get() * self.opportunities_ms.len() as u64;
         Rate::from_bps(bits * 1000 / self.period_ms)
+    }
+
+    /// The mean rate over `span`, all opportunities used.
+    pub fn rate_within(&self, span: Span) -> Rate {
+        let count_before = |at: Instant| {
+            let ms = at.as_nanos().div_ceil(NS_PER_MS);
+            let (periods, rest_ms) = (ms / self.period_ms, ms % self.period_ms);
+            let in_period = self.opportunities_ms.partition_point(|&opportunity_ms| opportunity_ms < rest_ms) as u64;
+            periods * self.opportunities_ms.len() as u64 + in_period
+        };
+        let bits = 8 * Self::OPPORTUNITY.get() * (count_before(span.until) - count_before(span.from));
+        Rate::from_bps(libm::rint(bits as f64 / span.length().as_secs_f64()) as u64)
     }
 
     /// The longest time without an opportunity, also across the end of the period.

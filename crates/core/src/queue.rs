@@ -47,6 +47,8 @@ pub struct QueueConfig {
 pub struct Queue<P> {
     packets: VecDeque<(Instant, P)>,
     bytes: Bytes,
+    /// The part of the head that has been sent already, and takes no room any more.
+    head_sent: Bytes,
     /// Until when `meter` knows what was held.
     held_until: Instant,
     limit: Limit,
@@ -68,6 +70,7 @@ impl<P: Parcel> Queue<P> {
         Ok(Self {
             packets: VecDeque::with_capacity(64),
             bytes: Bytes::ZERO,
+            head_sent: Bytes::ZERO,
             held_until: Instant::ZERO,
             limit: config.limit,
             marker: Marker::new(&config.marker)?,
@@ -107,18 +110,37 @@ impl<P: Parcel> Queue<P> {
         Some(packet)
     }
 
+    /// The first `sent` bytes of the head have been sent in all: they take no room any more.
+    ///
+    /// # Panics
+    /// If that is more than the head, or less than was sent before.
+    #[inline]
+    pub fn send_part(&mut self, now: Instant, sent: Bytes) {
+        debug_assert!(self.front().is_some_and(|head| sent <= head.size()));
+        self.account(now);
+        self.bytes -= sent - self.head_sent;
+        self.head_sent = sent;
+    }
+
     #[inline]
     fn remove(&mut self, now: Instant) -> Option<(Instant, P)> {
         self.account(now);
         let (arrived, packet) = self.packets.pop_front()?;
-        self.bytes -= packet.size();
+        self.bytes -= packet.size() - core::mem::take(&mut self.head_sent);
         Some((arrived, packet))
     }
 
     #[inline]
     fn account(&mut self, now: Instant) {
-        self.meter.hold(self.held_until, now, self.bytes);
+        // A packet waits as a whole until it leaves: only so does Little's law hold.
+        self.meter.hold(self.held_until, now, self.bytes + self.head_sent);
         self.held_until = now;
+    }
+
+    /// The part of the head that has been sent.
+    #[inline]
+    pub fn head_sent(&self) -> Bytes {
+        self.head_sent
     }
 
     /// The packet that leaves next.
@@ -139,7 +161,7 @@ impl<P: Parcel> Queue<P> {
         self.packets.is_empty()
     }
 
-    /// Bytes held.
+    /// Bytes held, without the part of the head that has been sent.
     #[inline]
     pub fn bytes(&self) -> Bytes {
         self.bytes
@@ -197,6 +219,19 @@ mod tests {
         let mut queue = queue(Limit::Packets(1));
         assert!(queue.push(at(0), packet(0)));
         assert!(!queue.push(at(0), packet(1)));
+    }
+
+    #[test]
+    fn what_has_been_sent_of_the_head_takes_no_room() {
+        let mut queue = queue(Limit::Bytes(Bytes::new(3000)));
+        assert!(queue.push(at(0), packet(0)) && queue.push(at(0), packet(1)));
+        queue.send_part(at(1), Bytes::new(1000));
+        queue.send_part(at(2), Bytes::new(1499));
+        assert_eq!(queue.bytes(), Bytes::new(1501));
+        assert!(!queue.push(at(2), packet(2)), "1501 B and 1500 B do not fit into 3000 B");
+        assert_eq!(queue.pop(at(3)).map(|head| head.seq()), Some(0));
+        assert_eq!((queue.bytes(), queue.head_sent()), (Bytes::new(1500), Bytes::ZERO));
+        assert!(queue.push(at(3), packet(3)));
     }
 
     #[test]

@@ -153,7 +153,7 @@ impl<P: Parcel> Station<P> {
     /// Bits that wait.
     #[inline]
     pub(super) fn waiting_bits(&self) -> u64 {
-        8 * self.queue.bytes().get() - self.sent_bits
+        8 * (self.queue.bytes() + self.queue.head_sent()).get() - self.sent_bits
     }
 
     /// Bits of the head that wait.
@@ -171,6 +171,9 @@ impl<P: Parcel> Station<P> {
             self.sent_bits -= head_bits;
             self.leave(now, departures);
             completed += 1;
+        }
+        if self.sent_bits > 0 {
+            self.queue.send_part(now, Bytes::new(self.sent_bits / 8));
         }
         completed
     }

@@ -108,10 +108,16 @@ fn radio(radio: &scenario::Radio, directory: &Path) -> Result<RadioConfig, Scena
         scenario::Radio::Trace(trace) => {
             let path = directory.join(&trace.file);
             let unreadable = |what: String| ScenarioError::at("file", format!("{}: {what}", path.display()));
-            let text = std::fs::read_to_string(&path).map_err(|e| unreadable(e.to_string()))?;
+            let text = std::fs::read_to_string(&path).map_err(|e| unreadable(reason(&e)))?;
             RadioConfig::Trace(Arc::new(Trace::parse(&text).map_err(|e| unreadable(e.to_string()))?))
         }
     })
+}
+
+/// What the system says of a file, without its number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 fn fading(jakes: &scenario::Jakes) -> FadingRadio {

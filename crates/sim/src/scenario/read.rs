@@ -3,7 +3,8 @@
 
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::{Deserialize, de};
-use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
+use serde_json::Value;
+use toml_edit::{DocumentMut, InlineTable, Item, TableLike};
 
 use super::Scenario;
 
@@ -32,7 +33,22 @@ impl ScenarioError {
 
 /// The JSON Schema of scenario files.
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Scenario).to_value()
+    let mut schema = schemars::schema_for!(Scenario).to_value();
+    if let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
+        definitions.values_mut().for_each(admit_names);
+    }
+    schema
+}
+
+/// Where a table with a `kind` stands, the bare name of a kind may stand, if the table needs no other key.
+fn admit_names(definition: &mut serde_json::Value) {
+    let Some(variants) = definition.get_mut("oneOf").and_then(Value::as_array_mut) else { return };
+    let required = |variant: &Value| variant.get("required").and_then(Value::as_array).map_or(0, Vec::len);
+    let kind = |variant: &Value| variant.pointer("/properties/kind/const").cloned();
+    let names: Vec<Value> = variants.iter().filter(|v| required(v) <= 1).filter_map(kind).collect();
+    if !names.is_empty() {
+        variants.push(serde_json::json!({ "type": "string", "enum": names }));
+    }
 }
 
 /// The text with `overrides` put in: each a key such as `ap[0].price.a` and a TOML value (or bare text, taken as a
@@ -213,13 +229,13 @@ fn steps(key: &str) -> Option<Vec<Step<'_>>> {
 /// Puts `value` at `key`. `flow[near].rtt` reaches a table by its name, `flow[0].rtt` by its place,
 /// `flow[*].rtt` all of them.
 fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
-    let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+    let value: toml_edit::Value = value.parse().unwrap_or_else(|_| value.into());
     let parts: Vec<&str> = key.split('.').collect();
     let Some(table) = root.as_table_like_mut() else { return Ok(()) };
     put(table, &parts, &value).map_err(|message| ScenarioError::at(key, message))
 }
 
-fn put(table: &mut dyn TableLike, parts: &[&str], value: &Value) -> Result<(), String> {
+fn put(table: &mut dyn TableLike, parts: &[&str], value: &toml_edit::Value) -> Result<(), String> {
     let (part, rest) = match parts {
         [] | [""] => return Err("wanted a key such as duration or flow[0].rtt".into()),
         [last] if !last.contains('[') => {
@@ -249,7 +265,7 @@ fn put(table: &mut dyn TableLike, parts: &[&str], value: &Value) -> Result<(), S
     if found { Ok(()) } else { Err(format!("there is no {name}[{selector}], there are {count}")) }
 }
 
-fn write(table: &mut dyn TableLike, key: &str, value: &Value) {
+fn write(table: &mut dyn TableLike, key: &str, value: &toml_edit::Value) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
             let decor = old.decor().clone();
@@ -264,11 +280,11 @@ fn write(table: &mut dyn TableLike, key: &str, value: &Value) {
 
 /// The table under `name`, made if there is none; the bare name of a kind becomes the table that it stands for.
 fn child<'t>(table: &'t mut dyn TableLike, name: &str) -> Result<&'t mut dyn TableLike, String> {
-    let item = table.entry(name).or_insert_with(|| Item::Value(Value::InlineTable(InlineTable::new())));
+    let item = table.entry(name).or_insert_with(|| Item::Value(toml_edit::Value::InlineTable(InlineTable::new())));
     if let Some(kind) = item.as_str().map(str::to_owned) {
         let mut kinded = InlineTable::new();
         kinded.insert("kind", kind.into());
-        *item = Item::Value(Value::InlineTable(kinded));
+        *item = Item::Value(toml_edit::Value::InlineTable(kinded));
     }
     item.as_table_like_mut().ok_or_else(|| format!("{name} is no table"))
 }
@@ -277,7 +293,7 @@ fn child<'t>(table: &'t mut dyn TableLike, name: &str) -> Result<&'t mut dyn Tab
 fn elements(item: Option<&mut Item>) -> Option<Vec<&mut dyn TableLike>> {
     match item? {
         Item::ArrayOfTables(array) => Some(array.iter_mut().map(|table| table as &mut dyn TableLike).collect()),
-        Item::Value(Value::Array(array)) => {
+        Item::Value(toml_edit::Value::Array(array)) => {
             array.iter_mut().map(|value| value.as_inline_table_mut().map(|table| table as &mut dyn TableLike)).collect()
         }
         _ => None,
