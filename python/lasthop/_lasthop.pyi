@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The compiled half of lasthop (``crates/py``)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 class ScenarioError(ValueError):
     """The scenario is wrong; the message names key, value and what is wanted."""
@@ -28,9 +28,13 @@ class RunResult:
         """Writes the captured packets for Wireshark."""
 
 def run(
-    text: str, directory: str, overrides: Sequence[tuple[str, str]], seed: int | None
+    text: str,
+    directory: str,
+    overrides: Sequence[tuple[str, str]],
+    seed: int | None = None,
+    on_progress: Callable[[float], object] | None = None,
 ) -> RunResult:
-    """Runs a scenario to its end without the GIL."""
+    """Runs a scenario to its end without the GIL; ``on_progress`` hears how far it is, 0 to 1."""
 
 def check(text: str, directory: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Validates a scenario and returns it with the overrides applied."""

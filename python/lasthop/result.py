@@ -12,6 +12,8 @@ from .runs import Record, Summary, Tables, record_of
 from .scenario import Scenario, Settings, Source, of, overrides_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from matplotlib.figure import Figure
 
@@ -32,15 +34,22 @@ def unit_of(column: str) -> str:
     return UNITS.get(ending, "") if stem else ""
 
 
-def run(scenario: Source | Scenario, *, set: Settings = None, seed: int | None = None) -> Result:  # noqa: A002
+def run(
+    scenario: Source | Scenario,
+    *,
+    set: Settings = None,  # noqa: A002
+    seed: int | None = None,
+    on_progress: Callable[[float], object] | None = None,
+) -> Result:
     """Runs a scenario, given as a path, as TOML text or as dicts, and returns its result.
 
     ``set`` overrides values by their path, ``{"ap[0].price.a": "5 kB"}``; ``seed`` overrides
-    the scenario's own. Raises :class:`lasthop.ScenarioError` where the scenario is wrong.
+    the scenario's own; ``on_progress`` hears now and then how far the run has come, from 0 to 1.
+    Raises :class:`lasthop.ScenarioError` where the scenario is wrong.
     """
     text, directory, label = of(scenario)
     begun = time.perf_counter()
-    native = _lasthop.run(text, directory, overrides_of(set), seed)
+    native = _lasthop.run(text, directory, overrides_of(set), seed, on_progress)
     wall_s = time.perf_counter() - begun
     return Result(record_of(native), directory=directory, label=label, wall_s=wall_s, native=native)
 
@@ -145,6 +154,8 @@ class Result:
 def tables_of(record: Record) -> dict[str, pd.DataFrame]:
     """The sampled tables of a record as data frames, with names for indices and time in s."""
     import numpy as np
+    from collections.abc import Callable
+
     import pandas as pd
 
     frames = {}
@@ -165,6 +176,8 @@ def tables_of(record: Record) -> dict[str, pd.DataFrame]:
 
 
 def _frame_of(rows: list[dict[str, Any]], group: str) -> pd.DataFrame:
+    from collections.abc import Callable
+
     import pandas as pd
 
     frame = pd.DataFrame(rows)

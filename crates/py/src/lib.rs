@@ -83,12 +83,19 @@ impl RunResult {
 /// Runs a scenario; `on_progress` is told now and then how far it has come, from 0 to 1.
 #[pyfunction]
 #[pyo3(signature = (text, directory, overrides, seed=None, on_progress=None))]
-fn run(py: Python<'_>, text: &str, directory: PathBuf, overrides: Overrides, seed: Option<u64>) -> PyResult<RunResult> {
+fn run(
+    py: Python<'_>,
+    text: &str,
+    directory: PathBuf,
+    overrides: Overrides,
+    seed: Option<u64>,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<RunResult> {
     let mut run = py.detach(|| Run::new(text, &directory, &overrides, seed)).map_err(refuse)?;
     while py.detach(|| run.advance(SLICE)) {
         py.check_signals()?;
         if let Some(on_progress) = &on_progress {
-            on_progress.call1((run.progress(),))?;
+            on_progress.call1(py, (run.progress(),))?;
         }
     }
     Ok(RunResult(py.detach(|| run.finish())))

@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from typing import Any
 
 from .. import _lasthop
@@ -39,9 +40,9 @@ def main(options: Namespace) -> int:
 
 def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict[str, Any]:
     """The short way, for results that are only printed: no tables, no heavy imports."""
-    with _named(scenario), waiting(scenario.label):
+    with _named(scenario), progress(scenario.label) as tell:
         begun = time.perf_counter()
-        result = _lasthop.run(scenario.text, scenario.directory, overrides, seed)
+        result = _lasthop.run(scenario.text, scenario.directory, overrides, seed, tell)
         wall_s = time.perf_counter() - begun
     return {**json.loads(result.summary_json), "wall_s": wall_s}
 
@@ -60,9 +61,9 @@ def _with_files(
         overrides = (*overrides, ("probe.packets", "true"))
     results = []
     for scenario in scenarios:
-        with _named(scenario), waiting(scenario.label):
+        with _named(scenario), progress(scenario.label) as tell:
             probed = sampled(scenario, overrides) if options.plot else overrides
-            results.append(run(scenario, set=probed, seed=options.seed))
+            results.append(run(scenario, set=probed, seed=options.seed, on_progress=tell))
     if options.out:
         results[0].to_parquet(options.out)
     if options.pcap:
@@ -86,30 +87,26 @@ class _named:  # noqa: N801
             raise UserError(f"{self.label}: {error}") from error
 
 
-class waiting:  # noqa: N801
-    """Says on a terminal, after a second, what is being waited for and for how long."""
+class progress:  # noqa: N801
+    """Draws a bar on a terminal for a run that takes more than a second."""
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self.thread: Any = None
+        self.bar: Any = None
 
-    def __enter__(self) -> None:
-        if sys.stderr.isatty():
-            import threading
+    def __enter__(self) -> Callable[[float], None] | None:
+        self.begun = time.perf_counter()
+        return self._tell if sys.stderr.isatty() else None
 
-            self.done = threading.Event()
-            self.thread = threading.Thread(target=self._tick, daemon=True)
-            self.thread.start()
+    def _tell(self, fraction: float) -> None:
+        if self.bar is None and time.perf_counter() - self.begun > 1.0:
+            from tqdm import tqdm
 
-    def _tick(self) -> None:
-        seconds = 0
-        while not self.done.wait(1.0):
-            seconds += 1
-            print(f"\r{self.label}: {seconds} s", end="", file=sys.stderr, flush=True)
-        if seconds:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            layout = "{desc}: {percentage:3.0f}% |{bar}| {remaining} to go"
+            self.bar = tqdm(desc=self.label, total=1.0, bar_format=layout, leave=False)
+        if self.bar is not None:
+            self.bar.update(fraction - self.bar.n)
 
     def __exit__(self, *_: object) -> None:
-        if self.thread is not None:
-            self.done.set()
-            self.thread.join()
+        if self.bar is not None:
+            self.bar.close()
