@@ -154,8 +154,6 @@ class Result:
 def tables_of(record: Record) -> dict[str, pd.DataFrame]:
     """The sampled tables of a record as data frames, with names for indices and time in s."""
     import numpy as np
-    from collections.abc import Callable
-
     import pandas as pd
 
     frames = {}
@@ -176,7 +174,6 @@ def tables_of(record: Record) -> dict[str, pd.DataFrame]:
 
 
 def _frame_of(rows: list[dict[str, Any]], group: str) -> pd.DataFrame:
-    from collections.abc import Callable
 
     import pandas as pd
 
