@@ -28,7 +28,7 @@ check: setup
 	$(BIN)/mypy
 
 bench: setup
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/compare.py
 
 clean:
 	cargo clean

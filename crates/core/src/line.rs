@@ -89,10 +89,11 @@ impl Path {
         Self::new(None, vec![Stage::new(None, delay, Loss::None)])
     }
 
-    /// Whether a packet is at the far end the instant it enters.
-    pub fn is_trivial(&self) -> bool {
-        self.jitter.is_none()
-            && self.stages.iter().all(|s| s.rate.is_none() && s.delay.is_zero() && matches!(s.loss, Loss::None))
+    /// The time that every packet takes, if all take the same: no jitter, no rates, no losses.
+    pub fn fixed_delay(&self) -> Option<Duration> {
+        let is_pure = |stage: &Stage| stage.rate.is_none() && matches!(stage.loss, Loss::None);
+        let pure = self.jitter.is_none() && self.stages.iter().all(is_pure);
+        pure.then(|| self.stages.iter().fold(Duration::ZERO, |sum, stage| sum + stage.delay))
     }
 
     /// When a packet that enters at `now` is out at the far end; none if it is lost on the way. Packets must come in
@@ -122,6 +123,18 @@ impl<P> Line<P> {
     /// An empty line.
     pub fn new(path: Path) -> Self {
         Self { path, packets: VecDeque::new(), due: Instant::ZERO }
+    }
+
+    /// What the packets cross.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the head off the line if it is out at the far end by `now`: the short way of
+    /// [`wake`](Element::wake) and one [`poll_departure`](Element::poll_departure).
+    #[inline]
+    pub fn take(&mut self, now: Instant) -> Option<Departure<P>> {
+        self.packets.pop_front_if(|head| head.at <= now)
     }
 
     /// Packets on the line.
@@ -155,7 +168,7 @@ impl<P: Parcel> Element<P> for Line<P> {
 
     #[inline]
     fn poll_departure(&mut self) -> Option<Departure<P>> {
-        if self.packets.front()?.at <= self.due { self.packets.pop_front() } else { None }
+        self.take(self.due)
     }
 }
 

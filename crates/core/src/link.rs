@@ -127,13 +127,45 @@ impl<P: Parcel> Link<P> {
         self.sending.1
     }
 
+    /// Whether all departures are known on arrival, so that [`receive`](Element::receive) never has to be waited for.
+    pub fn foresees(&self) -> bool {
+        matches!(self.buffer, Buffer::Foreseen(_))
+    }
+
+    /// Takes a packet in and, where the link foresees its departure, gives it back at once: the short way of
+    /// [`receive`](Element::receive) and one [`poll_departure`](Element::poll_departure).
     #[inline]
-    fn depart(&mut self, departure: Departure<P>) {
+    pub fn pass(&mut self, now: Instant, packet: P) -> Option<Departure<P>> {
+        let size = packet.size();
+        let sending = self.sending_time(size);
+        match &mut self.buffer {
+            Buffer::Foreseen(foreseen) => {
+                let at = foreseen.admit(now, size, sending)?;
+                self.survive(Departure { at, packet })
+            }
+            Buffer::Held { .. } => {
+                self.hold(now, packet);
+                self.departures.pop_front()
+            }
+        }
+    }
+
+    fn hold(&mut self, now: Instant, packet: P) {
+        self.serve(|due| due < now);
+        let Buffer::Held { queue, in_transmission } = &mut self.buffer else { return };
+        if queue.push(now, packet) && in_transmission.is_none() {
+            self.start(now);
+        }
+    }
+
+    /// What the error model leaves of a departure.
+    #[inline]
+    fn survive(&mut self, departure: Departure<P>) -> Option<Departure<P>> {
         if self.loss.strikes() {
             self.meter_mut().lose(departure.at);
-        } else {
-            self.departures.push_back(departure);
+            return None;
         }
+        Some(departure)
     }
 
     fn meter_mut(&mut self) -> &mut Meter {
@@ -148,7 +180,8 @@ impl<P: Parcel> Link<P> {
         while let Buffer::Held { in_transmission, .. } = &mut self.buffer {
             let Some(departure) = in_transmission.take_if(|departure| is_due(departure.at)) else { break };
             let at = departure.at;
-            self.depart(departure);
+            let departure = self.survive(departure);
+            self.departures.extend(departure);
             self.start(at);
         }
     }
@@ -167,21 +200,11 @@ impl<P: Parcel> Link<P> {
 impl<P: Parcel> Element<P> for Link<P> {
     #[inline]
     fn receive(&mut self, now: Instant, packet: P) {
-        let size = packet.size();
-        let sending = self.sending_time(size);
-        match &mut self.buffer {
-            Buffer::Foreseen(foreseen) => {
-                if let Some(at) = foreseen.admit(now, size, sending) {
-                    self.depart(Departure { at, packet });
-                }
-            }
-            Buffer::Held { .. } => {
-                self.serve(|due| due < now);
-                let Buffer::Held { queue, in_transmission } = &mut self.buffer else { return };
-                if queue.push(now, packet) && in_transmission.is_none() {
-                    self.start(now);
-                }
-            }
+        if self.foresees() {
+            let departure = self.pass(now, packet);
+            self.departures.extend(departure);
+        } else {
+            self.hold(now, packet);
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From a scenario to a network of elements.
 
+mod ahead;
 mod convert;
 
 use std::path::Path as FilePath;
@@ -60,6 +61,10 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
     let elements = network.lanes.len() + 2 * network.hosts.len() + network.links.len() + network.aps.len();
     if elements >= MOST_ELEMENTS {
         return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
+    }
+    if scenario.probe.is_none() {
+        // A link that runs ahead would not be sampled at its instant.
+        ahead::shorten(&mut builder.network);
     }
     let queues = builder.queue_names();
     let (recorder, capture) = recording(scenario)?;

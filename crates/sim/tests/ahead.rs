@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is asked ahead of time gives the same answers: a probe keeps every lane, and changes nothing but the events.
+#![allow(missing_docs)]
+
+use std::path::Path;
+
+use lasthop_sim::{Run, Summary};
+
+const DUMBBELL: &str = r#"
+    duration = "20 s"
+    warmup = "2 s"
+    [[link]]
+    name = "bottleneck"
+    from = "r1"
+    to = "r2"
+    rate = "10 Mbit/s"
+    delay = "5 ms"
+    queue = { limit = "30 packets" }
+    loss = { kind = "bernoulli", p = 0.002 }
+    [[flow]]
+    name = "near"
+    count = 3
+    stagger = "70 ms"
+    path = ["r1", "r2"]
+    rtt = "20 ms"
+    access = "100 Mbit/s"
+    [[flow]]
+    name = "far"
+    path = ["r1", "r2"]
+    rtt = "90 ms"
+    jitter = "0.2 ms"
+"#;
+
+fn run(more: &[(&str, &str)]) -> Summary {
+    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Run::new(DUMBBELL, Path::new("."), &overrides, None).unwrap().finish().summary
+}
+
+/// All figures but the number of events.
+fn figures(summary: &Summary) -> String {
+    serde_json::to_string(&Summary { events: 0, ..summary.clone() }).unwrap()
+}
+
+#[test]
+fn a_link_asked_ahead_of_time_gives_the_same_answers() {
+    let (ahead, in_time) = (run(&[]), run(&[("probe.every", "1 s")]));
+    assert!(ahead.events < in_time.events * 3 / 4, "{} and {} events", ahead.events, in_time.events);
+    assert_eq!(figures(&ahead), figures(&in_time));
+    // Two events a packet: one at the bottleneck, one at the sender.
+    assert!(ahead.events < ahead.packets * 21 / 10, "{} events for {} packets", ahead.events, ahead.packets);
+}
+
+#[test]
+fn delays_that_differ_keep_their_lanes() {
+    let differs = [("flow[near].sink.delay", "1 ms")];
+    let (kept, in_time) = (run(&differs), run(&[differs[0], ("probe.every", "1 s")]));
+    assert_eq!(figures(&kept), figures(&in_time));
+    assert!(kept.events > kept.packets * 5 / 2, "{} events for {} packets", kept.events, kept.packets);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits() {
+    assert_eq!(figures(&run(&[])), figures(&run(&[])));
+    assert_ne!(figures(&run(&[])), figures(&run(&[("seed", "2")])));
+}
