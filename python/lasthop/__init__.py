@@ -11,9 +11,12 @@ The verbs are those of the command line: :func:`run`, :func:`sweep`, :func:`chec
 :func:`read`, :func:`rerun`. Everything heavy is imported when it is first used.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._lasthop import ScenarioError, TraceError
     from .archive import read, rerun
     from .errors import UserError

@@ -5,19 +5,40 @@ Commands live in ``lasthop.commands``, one module each, imported when called: a 
 must not wait for libraries that it does not use.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
 
 from .errors import UserError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Like the libraries, typing is not waited for: a short run's time is that of its imports.
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Knows the terminal's width without the help of heavy imports."""
+
+    def __init__(self, prog: str) -> None:
+        width = os.environ.get("COLUMNS", "")
+        try:
+            columns = int(width) if width.isdigit() else os.get_terminal_size().columns
+        except OSError:
+            columns = 80
+        super().__init__(prog, width=max(columns - 2, 20))
+
+
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong with the arguments in one line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=_Formatter, **options)
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message} (see {self.prog} --help)")
@@ -90,7 +111,9 @@ def _parser() -> argparse.ArgumentParser:
         "check their claims.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog="lasthop"
+    )
 
     def command(name: str, module: str, help: str) -> argparse.ArgumentParser:  # noqa: A002
         found: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
@@ -128,7 +151,9 @@ def _parser() -> argparse.ArgumentParser:
     fig.add_argument("--json", action="store_true", help="print the claims as JSON")
 
     trace = command("trace", "trace", "Check, convert or describe rate traces.")
-    actions = trace.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions = trace.add_subparsers(
+        dest="action", metavar="ACTION", required=True, prog="lasthop trace"
+    )
     for name, text in (
         ("check", "Check a mahimahi trace."),
         ("stat", "Describe a mahimahi trace: duration, mean rate, outages."),

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Results of runs as text: one in full, several side by side."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from .text import RATES, SIZES, TIMES, Column, align, duration, percent, rate, significant, size
 from .text import table as text_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 FLOWS = (
     Column("flow", "name"),

@@ -4,32 +4,41 @@
 What a scenario means is decided in Rust alone; here it is only found, read and handed on.
 """
 
+from __future__ import annotations
+
 import json
 import os
+from collections import namedtuple
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
 
 from . import _lasthop
 from .errors import UserError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 Overrides = tuple[tuple[str, str], ...]
 """Pairs of a key's path (``ap[0].price.a``) and its new value."""
 
-Source = str | os.PathLike[str] | Mapping[str, Any]
+Source = str | os.PathLike[str] | Mapping[str, object]
 """What may be given for a scenario."""
 
-Settings = Mapping[str, Any] | Iterable[str | tuple[str, Any]] | None
+Settings = Mapping[str, object] | Iterable[str | tuple[str, object]] | None
 """What may be given for overrides: a mapping, pairs, or ``path=value`` strings."""
 
 
-class Scenario(NamedTuple):
-    """A scenario's text and where it came from."""
+class Scenario(namedtuple("Scenario", ["text", "directory", "label"])):
+    """A scenario's text and where it came from.
+
+    Trace files are looked up from ``directory``; error messages call it ``label``, the file's name.
+    """
+
+    __slots__ = ()
 
     text: str
     directory: str
-    """Trace files are looked up from here."""
     label: str
-    """How error messages call it: the file's name."""
 
 
 def shipped_folder() -> str:

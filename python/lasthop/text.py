@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Numbers and tables as people read them."""
 
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    Scale = Sequence[tuple[float, str]]
 
 RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
-Scale = Sequence[tuple[float, str]]
 
-
-class Column(NamedTuple):
+class Column:
     """A column of a table: its heading, and how its values are scaled."""
 
-    heading: str
-    key: str
-    scale: Scale | None = None
-    digits: int = 3
+    def __init__(self, heading: str, key: str, scale: Scale | None = None, digits: int = 3) -> None:
+        self.heading = heading
+        self.key = key
+        self.scale = scale
+        self.digits = digits
 
 
 def significant(value: float, digits: int = 3) -> str:

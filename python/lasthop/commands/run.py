@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """``lasthop run``."""
 
+from __future__ import annotations
+
 import json
 import sys
 import time
-from argparse import Namespace
-from collections.abc import Callable
-from typing import Any
 
 from .. import _lasthop
 from ..errors import UserError
-from ..scenario import Overrides, Scenario, load, overrides_of
+from ..scenario import load, overrides_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..scenario import Overrides, Scenario
 
 
 def main(options: Namespace) -> int:
