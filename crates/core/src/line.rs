@@ -34,6 +34,10 @@ impl Stage {
         Self { rate, delay, loss, busy_until: Instant::ZERO, sending: (Bytes::ZERO, Duration::ZERO) }
     }
 
+    fn is_pure_delay(&self) -> bool {
+        self.rate.is_none() && matches!(self.loss, Loss::None)
+    }
+
     /// When a packet that enters at `now` is out at the far end; none if it is lost.
     #[inline]
     fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
@@ -75,13 +79,24 @@ impl Jitter {
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     jitter: Option<Jitter>,
+    /// The pure delays in front of the first stage.
+    lead: Duration,
+    /// Pure delays behind a stage are part of it.
     stages: Vec<Stage>,
 }
 
 impl Path {
     /// The links in the order in which packets cross them, after the jitter of the host.
     pub fn new(jitter: Option<Jitter>, stages: Vec<Stage>) -> Self {
-        Self { jitter, stages }
+        let mut path = Self { jitter, lead: Duration::ZERO, stages: vec![] };
+        for stage in stages {
+            if stage.is_pure_delay() {
+                *path.stages.last_mut().map_or(&mut path.lead, |last| &mut last.delay) += stage.delay;
+            } else {
+                path.stages.push(stage);
+            }
+        }
+        path
     }
 
     /// A pure delay.
@@ -91,9 +106,7 @@ impl Path {
 
     /// The time that every packet takes, if all take the same: no jitter, no rates, no losses.
     pub fn fixed_delay(&self) -> Option<Duration> {
-        let is_pure = |stage: &Stage| stage.rate.is_none() && matches!(stage.loss, Loss::None);
-        let pure = self.jitter.is_none() && self.stages.iter().all(is_pure);
-        pure.then(|| self.stages.iter().fold(Duration::ZERO, |sum, stage| sum + stage.delay))
+        (self.jitter.is_none() && self.stages.is_empty()).then_some(self.lead)
     }
 
     /// When a packet that enters at `now` is out at the far end; none if it is lost on the way. Packets must come in
@@ -103,7 +116,7 @@ impl Path {
         let mut at = match &mut self.jitter {
             Some(jitter) => jitter.transit(now),
             None => now,
-        };
+        } + self.lead;
         for stage in &mut self.stages {
             at = stage.transit(at, size)?;
         }
@@ -134,7 +147,7 @@ impl<P> Line<P> {
     /// [`wake`](Element::wake) and one [`poll_departure`](Element::poll_departure).
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Departure<P>> {
-        self.packets.pop_front_if(|head| head.at <= now)
+        if self.packets.front()?.at <= now { self.packets.pop_front() } else { None }
     }
 
     /// Packets on the line.

@@ -132,22 +132,15 @@ impl<P: Parcel> Link<P> {
         matches!(self.buffer, Buffer::Foreseen(_))
     }
 
-    /// Takes a packet in and, where the link foresees its departure, gives it back at once: the short way of
-    /// [`receive`](Element::receive) and one [`poll_departure`](Element::poll_departure).
+    /// When a packet of `size` that comes at `now` will have left, if the link foresees that; none if it is dropped or
+    /// lost. The short way of [`receive`](Element::receive) and one [`poll_departure`](Element::poll_departure), which
+    /// leaves the packet where it is.
     #[inline]
-    pub fn pass(&mut self, now: Instant, packet: P) -> Option<Departure<P>> {
-        let size = packet.size();
+    pub fn foresee(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
         let sending = self.sending_time(size);
-        match &mut self.buffer {
-            Buffer::Foreseen(foreseen) => {
-                let at = foreseen.admit(now, size, sending)?;
-                self.survive(Departure { at, packet })
-            }
-            Buffer::Held { .. } => {
-                self.hold(now, packet);
-                self.departures.pop_front()
-            }
-        }
+        let Buffer::Foreseen(foreseen) = &mut self.buffer else { return None };
+        let at = foreseen.admit(now, size, sending)?;
+        self.survives(at).then_some(at)
     }
 
     fn hold(&mut self, now: Instant, packet: P) {
@@ -158,14 +151,14 @@ impl<P: Parcel> Link<P> {
         }
     }
 
-    /// What the error model leaves of a departure.
+    /// Whether the error model lets pass what departs at `at`.
     #[inline]
-    fn survive(&mut self, departure: Departure<P>) -> Option<Departure<P>> {
-        if self.loss.strikes() {
-            self.meter_mut().lose(departure.at);
-            return None;
+    fn survives(&mut self, at: Instant) -> bool {
+        let lost = self.loss.strikes();
+        if lost {
+            self.meter_mut().lose(at);
         }
-        Some(departure)
+        !lost
     }
 
     fn meter_mut(&mut self) -> &mut Meter {
@@ -180,8 +173,9 @@ impl<P: Parcel> Link<P> {
         while let Buffer::Held { in_transmission, .. } = &mut self.buffer {
             let Some(departure) = in_transmission.take_if(|departure| is_due(departure.at)) else { break };
             let at = departure.at;
-            let departure = self.survive(departure);
-            self.departures.extend(departure);
+            if self.survives(at) {
+                self.departures.push_back(departure);
+            }
             self.start(at);
         }
     }
@@ -201,7 +195,7 @@ impl<P: Parcel> Element<P> for Link<P> {
     #[inline]
     fn receive(&mut self, now: Instant, packet: P) {
         if self.foresees() {
-            let departure = self.pass(now, packet);
+            let departure = self.foresee(now, packet.size()).map(|at| Departure { at, packet });
             self.departures.extend(departure);
         } else {
             self.hold(now, packet);

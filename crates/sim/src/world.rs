@@ -13,7 +13,7 @@
 //! all that comes to it comes in order of time out of one such chain. That leaves two events a packet on a dumbbell.
 
 use lasthop_core::ap::AccessPoint;
-use lasthop_core::element::Element;
+use lasthop_core::element::{Departure, Element};
 use lasthop_core::line::{Line, Path};
 use lasthop_core::link::Link;
 use lasthop_core::packet::{Kind, Packet, Parcel};
@@ -228,6 +228,7 @@ impl World {
             End::Receiver => {
                 let flow = packet.flow;
                 self.receive(now, packet);
+                self.pump_receiver(flow);
                 self.schedule(self.first.receiver + flow, self.network.receivers[flow as usize].next_wake());
             }
         }
@@ -271,10 +272,12 @@ impl World {
     #[inline]
     fn enter_link(&mut self, id: u32, now: Instant, packet: Packet) {
         let link = &mut self.network.links[id as usize];
-        if let Some(departure) = link.pass(now, packet) {
-            self.forward(departure.at, departure.packet);
-        }
-        if !self.network.links[id as usize].foresees() {
+        if link.foresees() {
+            if let Some(at) = link.foresee(now, packet.size()) {
+                self.forward(at, packet);
+            }
+        } else {
+            link.receive(now, packet);
             self.pump_link(id);
         }
     }
@@ -297,45 +300,60 @@ impl World {
 
     #[inline]
     fn pump_receiver(&mut self, flow: u32) {
-        while let Some(departure) = self.network.receivers[flow as usize].poll_departure() {
-            let mut packet = departure.packet;
-            packet.hop = self.ways[flow as usize].back;
-            self.capture(departure.at, Point::Receiver, &packet);
-            self.forward(departure.at, packet);
+        while let Some(departure) = self.next_ack(flow) {
+            self.forward(departure.at, departure.packet);
         }
     }
 
-    /// The packet leaves an element at `at` and goes where its route says.
     #[inline]
-    fn forward(&mut self, at: Instant, mut packet: Packet) {
-        let hop = self.hops[self.ways[packet.flow as usize].base as usize + usize::from(packet.hop)];
-        packet.hop += 1;
-        match hop {
-            Hop::Lane(id) => {
-                let line = &mut self.network.lanes[id as usize].line;
-                let idle = line.is_empty();
-                line.receive(at, packet);
-                if idle && let Some(at) = line.next_wake() {
-                    self.events.push(at, id);
+    fn next_ack(&mut self, flow: u32) -> Option<Departure<Packet>> {
+        let mut departure = self.network.receivers[flow as usize].poll_departure()?;
+        departure.packet.hop = self.ways[flow as usize].back;
+        self.capture(departure.at, Point::Receiver, &departure.packet);
+        Some(departure)
+    }
+
+    /// The packet leaves an element at `at` and goes where its route says, as far as it need not wait for others: onto a
+    /// lane, or ahead of time through links and to the receiver, whose answer goes on in its place.
+    #[inline]
+    fn forward(&mut self, mut at: Instant, mut packet: Packet) {
+        loop {
+            let hop = self.hops[self.ways[packet.flow as usize].base as usize + usize::from(packet.hop)];
+            packet.hop += 1;
+            match hop {
+                Hop::Lane(id) => return self.board(id, at, packet),
+                Hop::Link(link, delay) => match self.network.links[link as usize].foresee(at + delay, packet.size()) {
+                    Some(out) => at = out,
+                    None => return,
+                },
+                Hop::Receiver => {
+                    let flow = packet.flow;
+                    let exit = &mut self.network.exits[flow as usize];
+                    let Some(out) = exit.transit(at, packet.size()) else { return };
+                    self.receive(out, packet);
+                    let Some(ack) = self.next_ack(flow) else { return };
+                    (at, packet) = (ack.at, ack.packet);
                 }
             }
-            Hop::Link(link, delay) => self.enter_link(link, at + delay, packet),
-            Hop::Receiver => {
-                let exit = &mut self.network.exits[packet.flow as usize];
-                if let Some(at) = exit.transit(at, packet.size()) {
-                    self.receive(at, packet);
-                }
-            }
+        }
+    }
+
+    /// The packet goes onto a lane.
+    #[inline]
+    fn board(&mut self, lane: u32, now: Instant, packet: Packet) {
+        let line = &mut self.network.lanes[lane as usize].line;
+        let idle = line.is_empty();
+        line.receive(now, packet);
+        if idle && let Some(at) = line.next_wake() {
+            self.events.push(at, lane);
         }
     }
 
     #[inline]
     fn receive(&mut self, at: Instant, packet: Packet) {
-        let flow = packet.flow;
         self.count.packets += u64::from(packet.kind() == Kind::Data && at < self.end);
         self.capture(at, Point::Receiver, &packet);
-        self.network.receivers[flow as usize].receive(at, packet);
-        self.pump_receiver(flow);
+        self.network.receivers[packet.flow as usize].receive(at, packet);
     }
 
     #[inline]
