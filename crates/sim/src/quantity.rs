@@ -9,6 +9,7 @@ use lasthop_core::queue::Limit;
 use lasthop_core::units::{Bytes, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
 
 /// A text that is not what the key wants.
 #[derive(Debug, thiserror::Error)]
@@ -141,6 +142,27 @@ quantity!(PerSecond, "a number a second, e.g. \"0.26 /s\"", r"^[0-9._eE+-]+ */(s
     scaled(text, PER_SECOND).map(PerSecond)
 });
 
+/// Writes defaults into the schema: a whole number of the largest unit that makes one.
+fn text(value: u64, units: &[(&str, f64)], of_nothing: &str) -> String {
+    let fits = |&&(_, scale): &&(&str, f64)| value > 0 && value.is_multiple_of(scale as u64);
+    match units.iter().filter(fits).max_by(|a, b| a.1.total_cmp(&b.1)) {
+        Some((unit, scale)) => format!("{} {unit}", value / *scale as u64),
+        None => format!("0 {of_nothing}"),
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&text(self.0.as_nanos(), TIMES, "s"))
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&text(self.0.get(), SIZES, "B"))
+    }
+}
+
 impl Amount {
     /// The limit of a queue.
     pub fn limit(self) -> Limit {
@@ -175,6 +197,19 @@ mod tests {
         assert_eq!("60 packets".parse::<Amount>().unwrap(), Amount::Packets(60));
         assert_eq!("6 MB".parse::<Amount>().unwrap(), Amount::Bytes(Bytes::new(6_000_000)));
         assert_eq!("0.26 /s".parse::<PerSecond>().unwrap().0, 0.26);
+    }
+
+    #[test]
+    fn quantities_are_written_as_they_are_read() {
+        for written in ["0 s", "1 ns", "1500 µs", "3 ms", "90 s", "1 min"] {
+            let time: Time = written.parse().unwrap();
+            let again = serde_json::to_value(time).unwrap();
+            assert_eq!(again.as_str().unwrap().parse::<Time>().unwrap(), time);
+            assert!(!again.as_str().unwrap().contains('.'), "{again}");
+        }
+        for (written, again) in [("0 B", "0 B"), ("1.5 kB", "1500 B"), ("10000 B", "10 kB"), ("2 MiB", "2 MiB")] {
+            assert_eq!(serde_json::to_value(written.parse::<Size>().unwrap()).unwrap(), again);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! Keys that take one of several kinds: radio, scheduler, price, loss.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::read::kinds;
 use crate::quantity::{BitRate, Frequency, Size, Time};
@@ -79,7 +79,7 @@ pub struct FixedMargin {
 }
 
 /// How packets are cut into transmissions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frames {
     /// Each slot goes to one station; packets share and span slots (clamp §5.2).

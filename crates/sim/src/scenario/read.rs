@@ -189,6 +189,15 @@ macro_rules! kinds {
                 }
             }
         }
+
+        /// For the schema, which writes nothing but defaults; and a default is the bare name of a kind.
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(match self {
+                    $($type::$variant { .. } => $name,)+
+                })
+            }
+        }
     };
     (@variant $type:ident $variant:ident $value:ident (_)) => {
         Ok($type::$variant(crate::scenario::read::rest($value)?))
@@ -359,6 +368,40 @@ mod tests {
         assert!(missing.to_string().contains("attempts"), "{missing}");
         let syntax = Scenario::from_toml("duration = \"1 s\"\n[[flow\n", &[]).unwrap_err().to_string();
         assert!(syntax.starts_with("line 2: ") && !syntax.contains('\n'), "{syntax}");
+    }
+
+    #[test]
+    fn the_defaults_of_the_schema_are_those_of_the_simulator() {
+        let link = "[[link]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\n";
+        let text = format!("{SCENARIO}{link}");
+        let outcome = |change: Option<(String, String)>| {
+            let tables = [("probe.packets", "false"), ("ap[0].scheduler", "proportional-fair")];
+            let tables = tables.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let overrides: Vec<_> = tables.into_iter().chain(change).collect();
+            format!("{:?}", Scenario::from_toml(&text, &overrides).unwrap())
+        };
+        let usual = outcome(None);
+        let schema = schema();
+        let mut tried = 0;
+        for (place, pointer) in [
+            ("", "/properties"),
+            ("probe.", "/$defs/Probe/properties"),
+            ("link[0].", "/$defs/Link/properties"),
+            ("ap[0].", "/$defs/AccessPoint/properties"),
+            ("ap[0].radio.", "/$defs/Radio/oneOf/0/properties"),
+            ("ap[0].scheduler.", "/$defs/Scheduler/oneOf/0/properties"),
+            ("ap[0].price.", "/$defs/Price/oneOf/0/properties"),
+            ("flow[0].", "/$defs/Flow/properties"),
+            ("flow[0].sender.", "/$defs/Sender/oneOf/0/properties"),
+        ] {
+            for (key, property) in schema.pointer(pointer).and_then(Value::as_object).unwrap() {
+                let Some(default) = property.get("default").filter(|value| !value.is_null()) else { continue };
+                let change = (format!("{place}{key}"), default.to_string());
+                assert_eq!(outcome(Some(change)), usual, "{place}{key} = {default}");
+                tried += 1;
+            }
+        }
+        assert!(tried > 30, "{tried}");
     }
 
     #[test]
