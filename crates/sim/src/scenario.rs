@@ -12,7 +12,9 @@ mod read;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use flow::{App, Clamp, DelayedAcks, Flow, Plain, Receiver, ReceiverSlowStart, Sender, SenderOptions, Sink, Sizes};
+pub use flow::{
+    App, Binomial, Clamp, DelayedAcks, Flow, Plain, Receiver, ReceiverSlowStart, Sender, SenderOptions, Sink, Sizes,
+};
 pub use kinds::{Average, Errors, Frames, Jakes, Loss, Margin, Price, PriceOptions, Radio, Scheduler};
 pub use read::{ScenarioError, effective, parse, schema};
 
@@ -50,7 +52,7 @@ pub struct Scenario {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
-    /// Interval between samples of windows, queues and radios.
+    /// Interval between samples of windows, queues and radios; no samples by default.
     #[serde(default)]
     pub every: Option<Time>,
     /// When the samples start.

@@ -6,12 +6,14 @@
 //! compiler lists the places to touch.
 
 pub mod aimd;
+pub mod binomial;
 pub mod clamp;
 pub mod cubic;
 
 use crate::error::ParameterError;
 use crate::units::{Bytes, Duration, Instant};
 pub use aimd::{Aimd, AimdParams};
+pub use binomial::{Binomial, BinomialParams};
 pub use cubic::{Cubic, CubicParams};
 
 /// Which law a sender follows. [`Default`] is TCP's own.
@@ -19,6 +21,8 @@ pub use cubic::{Cubic, CubicParams};
 pub enum SenderLaw {
     /// Additive increase, multiplicative decrease; Reno's and NewReno's with α = 1, β = ½.
     Aimd(AimdParams),
+    /// Binomial congestion control (SQRT, IIAD).
+    Binomial(BinomialParams),
     /// CUBIC (RFC 9438).
     Cubic(CubicParams),
 }
@@ -66,6 +70,8 @@ pub struct AckSample {
 pub enum Sender {
     /// Additive increase, multiplicative decrease.
     Aimd(Aimd),
+    /// Binomial congestion control.
+    Binomial(Binomial),
     /// CUBIC.
     Cubic(Cubic),
 }
@@ -78,6 +84,7 @@ impl Sender {
     pub fn new(law: SenderLaw) -> Result<Self, ParameterError> {
         Ok(match law {
             SenderLaw::Aimd(params) => Self::Aimd(Aimd::new(params)?),
+            SenderLaw::Binomial(params) => Self::Binomial(Binomial::new(params)?),
             SenderLaw::Cubic(params) => Self::Cubic(Cubic::new(params)?),
         })
     }
@@ -92,6 +99,7 @@ impl Sender {
         }
         match self {
             Self::Aimd(law) => window.cwnd = law.increase(window.cwnd, ack.acked),
+            Self::Binomial(law) => window.cwnd = law.increase(window.cwnd, ack.acked),
             Self::Cubic(law) => window.cwnd = law.increase(window.cwnd, ack),
         }
     }
@@ -101,6 +109,7 @@ impl Sender {
     pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
         match self {
             Self::Aimd(law) => law.decrease(flight),
+            Self::Binomial(law) => law.decrease(window.cwnd, flight),
             Self::Cubic(law) => law.on_loss(window.cwnd, flight),
         }
     }
@@ -109,6 +118,7 @@ impl Sender {
     pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         match self {
             Self::Aimd(law) => law.decrease(flight),
+            Self::Binomial(law) => law.decrease(window.cwnd, flight),
             Self::Cubic(law) => law.on_timeout(window.cwnd, flight),
         }
     }

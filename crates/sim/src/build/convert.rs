@@ -9,7 +9,7 @@ use lasthop_core::app::{AppConfig, Bursts, SizeDistribution};
 use lasthop_core::capacity::Trace;
 use lasthop_core::fading::FadingParams;
 use lasthop_core::law::clamp::{self, ReceiverParams, RouterParams, Variant};
-use lasthop_core::law::{AimdParams, CubicParams, ReceiverLaw, SenderLaw};
+use lasthop_core::law::{AimdParams, BinomialParams, CubicParams, ReceiverLaw, SenderLaw};
 use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::LossConfig;
 use lasthop_core::marker::MarkerConfig;
@@ -152,12 +152,16 @@ fn fading(jakes: &scenario::Jakes) -> FadingRadio {
 
 /// The law, the recovery and the kind's name of a sender with segments of `payload` bytes.
 pub(super) fn sender(sender: &scenario::Sender, payload: Bytes) -> (SenderConfig, &'static str) {
-    use scenario::Sender::{Cubic, Newreno, Reno};
+    use scenario::Sender::{Binomial, Cubic, Newreno, Reno};
     let reno = SenderLaw::Aimd(AimdParams::default());
     let (options, law, recovery, kind) = match sender {
         Newreno(options) => (options, reno, Recovery::NewReno, "newreno"),
         Reno(options) => (options, reno, Recovery::Reno, "reno"),
         Cubic(options) => (options, SenderLaw::Cubic(CubicParams::default()), Recovery::NewReno, "cubic"),
+        Binomial(scenario::Binomial { k, l, alpha, beta, options }) => {
+            let params = BinomialParams { k: *k, l: *l, alpha: *alpha, beta: *beta };
+            (options, SenderLaw::Binomial(params), Recovery::NewReno, "binomial")
+        }
     };
     let defaults = SenderConfig::default();
     let config = SenderConfig {
@@ -184,6 +188,7 @@ fn has_sack(sender: &scenario::Sender) -> bool {
     match sender {
         scenario::Sender::Cubic(options) => options.sack.unwrap_or(true),
         scenario::Sender::Newreno(options) | scenario::Sender::Reno(options) => options.sack.unwrap_or(false),
+        scenario::Sender::Binomial(binomial) => binomial.options.sack.unwrap_or(false),
     }
 }
 

@@ -2,7 +2,7 @@
 //! Flows: path, sender, receiver, application.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::kinds::Loss;
 use super::read::kinds;
@@ -53,7 +53,7 @@ pub struct Flow {
     /// When the flow starts.
     #[serde(default)]
     pub start: Time,
-    /// When it stops sending new data, if it has not finished before.
+    /// When it stops sending new data, if it has not finished before; at the end of the run by default.
     #[serde(default)]
     pub stop: Option<Time>,
 }
@@ -83,6 +83,8 @@ pub enum Sender {
     Reno(SenderOptions),
     /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
     Cubic(SenderOptions),
+    /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
+    Binomial(Binomial),
 }
 
 /// What every sender has.
@@ -104,7 +106,7 @@ pub struct SenderOptions {
     /// Initial slow-start threshold; unlimited by default.
     #[serde(default)]
     pub initial_ssthresh: Option<Amount>,
-    /// A bound on the window besides the receiver's.
+    /// A bound on the window besides the receiver's; none by default.
     #[serde(default)]
     pub window_limit: Option<Amount>,
     /// Least retransmission time-out; 1 s (RFC 6298) by default.
@@ -120,9 +122,30 @@ pub struct SenderOptions {
     /// window on every ACK, and loses its fast retransmits under this rule.
     #[serde(default)]
     pub strict_duplicate_acks: bool,
-    /// Open with SYN and SYN-ACK; otherwise data goes at once.
+    /// Open with SYN and SYN-ACK, as by default; otherwise data goes at once.
     #[serde(default)]
     pub handshake: Option<bool>,
+}
+
+/// Binomial congestion control (Bansal and Balakrishnan 2001): α/wᵏ more in a round trip, βwˡ less on a loss.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Binomial {
+    /// k, 0 or more: ½ is SQRT, 1 is IIAD.
+    #[serde(default = "half")]
+    pub k: f64,
+    /// l, from 0 to 1: ½ is SQRT, 0 is IIAD.
+    #[serde(default = "half")]
+    pub l: f64,
+    /// α, above 0: segments that a window of 1 gains in a round trip.
+    #[serde(default = "unity")]
+    pub alpha: f64,
+    /// β, between 0 and 1: segments that a window of 1 loses on a loss.
+    #[serde(default = "half")]
+    pub beta: f64,
+    /// What every sender has.
+    #[serde(flatten)]
+    pub options: SenderOptions,
 }
 
 /// A receiver: what it advertises, and when it acknowledges.
@@ -139,10 +162,10 @@ pub enum Receiver {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plain {
-    /// Its buffer: the most that it ever advertises.
+    /// Its buffer: the most that it ever advertises; 4 GiB by default.
     #[serde(default)]
     pub buffer: Option<Size>,
-    /// Acknowledge every second segment (RFC 1122).
+    /// Acknowledge every second segment (RFC 1122); every segment at once by default.
     #[serde(default)]
     pub delayed_acks: Option<DelayedAcks>,
 }
@@ -185,16 +208,16 @@ pub struct Clamp {
     /// Growth is held while the window is so many times what arrives in a round trip; 0 never holds.
     #[serde(default = "two")]
     pub hold: f64,
-    /// The receiver's buffer: the most that it ever advertises.
+    /// The receiver's buffer: the most that it ever advertises; 4 GiB by default.
     #[serde(default)]
     pub buffer: Option<Size>,
-    /// Acknowledge every second segment (RFC 1122).
+    /// Acknowledge every second segment (RFC 1122); every segment at once by default.
     #[serde(default)]
     pub delayed_acks: Option<DelayedAcks>,
 }
 
 /// How a CLAMP receiver's window opens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReceiverSlowStart {
     /// Doubles each round trip until the price or a loss ends it (clamp §4.3).
@@ -314,7 +337,8 @@ pub struct Cbr {
     pub chunk: Option<Size>,
 }
 
-kinds!(Sender or "newreno": "newreno" => Newreno(_), "reno" => Reno(_), "cubic" => Cubic(_));
+kinds!(Sender or "newreno": "newreno" => Newreno(_), "reno" => Reno(_), "cubic" => Cubic(_),
+    "binomial" => Binomial(_));
 kinds!(Receiver or "plain": "plain" => Plain(_), "clamp" => Clamp(_));
 kinds!(App: "bulk" => Bulk, "fixed" => Fixed(_), "on-off" => OnOff(_), "poisson" => Poisson(_), "cbr" => Cbr(_));
 kinds!(Sizes: "constant" => Constant(_), "triangular" => Triangular(_), "pareto" => Pareto(_));
@@ -337,6 +361,10 @@ fn one() -> u32 {
 
 fn yes() -> bool {
     true
+}
+
+fn half() -> f64 {
+    0.5
 }
 
 fn unity() -> f64 {

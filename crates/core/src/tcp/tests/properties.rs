@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::network::Network;
 use crate::element::Element;
 use crate::law::clamp::ReceiverParams;
-use crate::law::{AimdParams, CubicParams, ReceiverLaw, SenderLaw};
+use crate::law::{AimdParams, BinomialParams, CubicParams, ReceiverLaw, SenderLaw};
 use crate::packet::{Kind, Packet, Parcel};
 use crate::rng::{Stream, Streams};
 use crate::stats::Span;
@@ -30,6 +30,7 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
     let law = prop_oneof![
         Just(SenderLaw::Aimd(AimdParams::default())),
         Just(SenderLaw::Aimd(AimdParams { alpha: 0.31, beta: 0.875 })),
+        Just(SenderLaw::Binomial(BinomialParams::default())),
         Just(SenderLaw::Cubic(CubicParams::default())),
     ];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
@@ -205,6 +206,8 @@ fn every_parameter_of_a_sender_matters() {
     let base = SenderConfig { rto_min: MS * 100, ..SenderConfig::default() };
     let some = |n| Some(Bytes::new(n));
     let cubic = |params| SenderLaw::Cubic(params);
+    let sqrt = BinomialParams::default();
+    let binomial = |params| SenderConfig { law: SenderLaw::Binomial(params), ..base.clone() };
     let variants = [
         ("mss", SenderConfig { mss: 1000, ..base.clone() }),
         ("header", SenderConfig { header: 60, ..base.clone() }),
@@ -222,6 +225,11 @@ fn every_parameter_of_a_sender_matters() {
         ("rto_granularity", SenderConfig { rto_granularity: MS * 500, ..base.clone() }),
         ("handshake", SenderConfig { handshake: false, ..base.clone() }),
         ("syn_size", SenderConfig { syn_size: 60, ..base.clone() }),
+        ("binomial", binomial(sqrt)),
+        ("k", binomial(BinomialParams { k: 1.0, ..sqrt })),
+        ("l", binomial(BinomialParams { l: 0.0, ..sqrt })),
+        ("binomial alpha", binomial(BinomialParams { alpha: 2.0, ..sqrt })),
+        ("binomial beta", binomial(BinomialParams { beta: 0.25, ..sqrt })),
         ("cubic", SenderConfig { law: cubic(CubicParams::default()), ..base.clone() }),
         ("c", SenderConfig { law: cubic(CubicParams { c: 4.0, ..CubicParams::default() }), ..base.clone() }),
         (

@@ -2,7 +2,7 @@
 //! Long runs against what theory says of them.
 
 use super::network::Network;
-use crate::law::{CubicParams, SenderLaw};
+use crate::law::{BinomialParams, CubicParams, SenderLaw};
 use crate::packet::Kind;
 use crate::rng::Streams;
 use crate::stats::Span;
@@ -71,6 +71,23 @@ fn aimd_follows_the_square_root_law_of_its_numbers() {
     let (_, cwnd) = measure(SenderConfig { law, ..SenderConfig::default() }, 3e-3, 500);
     let theory = (0.31 * 1.875 / (2.0 * 0.125 * 3e-3_f64)).sqrt();
     assert!((cwnd / theory - 1.0).abs() < 0.15, "{cwnd} against {theory}");
+}
+
+#[test]
+fn binomial_laws_with_k_plus_l_of_one_share_one_mean_window() {
+    // Where the window stays, α/wᵏ a round trip make up for the pw losses of a round trip, βwˡ each: with k + l = 1,
+    // w = √(α/βp), whatever k. It starts there, since IIAD takes minutes to come down from slow start. With SACK, since
+    // NewReno's recovery ends in a step or two of slow start, which may go past the threshold by more than IIAD falls.
+    let p = 3e-3_f64;
+    let theory = (1.0 / (0.5 * p)).sqrt();
+    let ssthresh = Some(Bytes::new((theory * f64::from(MSS)) as u64));
+    for (name, k, l) in [("SQRT", 0.5, 0.5), ("IIAD", 1.0, 0.0)] {
+        let law = SenderLaw::Binomial(BinomialParams { k, l, ..BinomialParams::default() });
+        let recovery = Recovery::Sack;
+        let config = SenderConfig { law, recovery, initial_ssthresh: ssthresh, ..SenderConfig::default() };
+        let (_, cwnd) = measure(config, p, 2000);
+        assert!((cwnd / theory - 1.0).abs() < 0.10, "{name}: {cwnd} against {theory}");
+    }
 }
 
 #[test]
