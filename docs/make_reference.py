@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Writes ``docs/scenario.md`` and ``docs/api.md``, and tables in two other pages.
+
+The first comes from the JSON Schema of scenario files, and so from the Rust structs that read
+them; the second from the docstrings of the Python package; the deviations in
+``docs/models.md`` from ``papers/*.toml``; the summary's keys in ``docs/results.md`` from the
+comments in ``summary.rs``. Run it after a change of any of them;
+``tests/test_docs.py`` fails while a page is not what this makes.
+"""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import lasthop
+from lasthop.paper import load_paper, stems
+
+DOCS = Path(__file__).resolve().parent
+PACKAGE = DOCS.parent / "python" / "lasthop"
+SUMMARY = DOCS.parent / "crates" / "sim" / "src" / "summary.rs"
+HEADER = """\
+<!-- SPDX-License-Identifier: MIT OR Apache-2.0 -->
+<!-- Made by docs/make_reference.py: change the sources, not this page. -->
+"""
+
+QUANTITIES = {
+    "Time": ("time", "ns, us, µs, ms, s, min, h"),
+    "Size": ("size", "B, kB, MB, GB, KiB, MiB"),
+    "Amount": ("amount", "as a size, or packets"),
+    "BitRate": ("rate", "bit/s, kbit/s, Mbit/s, Gbit/s"),
+    "Frequency": ("frequency", "Hz, kHz, MHz, GHz"),
+    "PerSecond": ("number a second", "/s, /min"),
+}
+"""Definitions of the schema that are texts with a unit."""
+
+INTRODUCTION = """\
+# Scenario reference
+
+A scenario is one TOML file. This page lists every key. How to use them step by step is told in
+the [tutorial](tutorial.md), what the parts do in [models](models.md).
+
+```toml
+title    = "One download over a radio of constant rate"
+duration = "60 s"
+warmup   = "10 s"
+
+[[ap]]
+name  = "ap"
+radio = { kind = "constant", rate = "10 Mbit/s" }
+queue = { limit = "65 kB" }
+
+[[flow]]
+name    = "download"
+station = "phone"
+rtt     = "30 ms"
+```
+
+## How values are written
+
+- **Quantities** are texts with a unit: `"3 ms"`, `"10 Mbit/s"`, `"19.5 kB"`. A bare number is
+  refused. Prefixes are decimal (1 kB is 1000 B, 1 Mbit/s is 10⁶ bit/s); KiB and MiB are binary.
+- **Kinds**: where a key takes one of several kinds, its value is a table with the key `kind`.
+  The bare name of a kind stands for the table with nothing else in it: `sender = "cubic"` is
+  `sender = { kind = "cubic" }`.
+- **Unknown keys are refused**, and so are values outside their domain. The message is one line
+  with the key, the value and what is wanted.
+- **Overrides** on the command line name a key by its path: `--set "flow[0].rtt=80 ms"`. Tables
+  of a list are chosen by place, `flow[0]`, by name, `flow[far]`, or all at once, `flow[*]`.
+- **Trace files** are looked for beside the scenario file.
+
+`lasthop schema` prints the same as a JSON Schema; editors use it to complete and to check
+(`#:schema FILE` in the first line for Taplo and Even Better TOML).
+`lasthop check FILE` checks a file without running it.
+
+The columns: *type* leads to the section that explains it; *default* is what holds where the key
+is left out, *required* where it must not be, and – where leaving it out means that there is no
+such thing, or what the text says.
+"""
+
+
+def scenario_page(schema: Mapping[str, Any]) -> str:
+    """The reference of scenario files."""
+    definitions = schema["$defs"]
+    parts = [HEADER, INTRODUCTION, "## Quantities\n", _quantities()]
+    parts.append("## The file\n")
+    parts.append(_table(schema))
+    for name in _order(schema, definitions):
+        parts.append(f"## {_title(name)}\n")
+        parts.append(_section(definitions[name]))
+    return "\n".join(parts)
+
+
+def _quantities() -> str:
+    rows = [["type", "units"], ["---", "---"]]
+    rows += [[name, units] for name, units in QUANTITIES.values()]
+    return _rows(rows)
+
+
+def _order(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
+    """Definitions in the order in which a reader meets them."""
+    found: list[str] = []
+    waiting = [schema]
+    while waiting:
+        for name in _references(waiting.pop(0)):
+            if name not in found and name not in QUANTITIES:
+                found.append(name)
+                waiting.append(definitions[name])
+    return found
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            if key == "$ref":
+                yield value.rpartition("/")[2]
+            elif key != "$defs":
+                yield from _references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _references(value)
+
+
+def _title(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize()
+
+
+def _link(name: str) -> str:
+    if name in QUANTITIES:
+        return f"[{QUANTITIES[name][0]}](#quantities)"
+    title = _title(name)
+    return f"[{title.lower()}](#{title.lower().replace(' ', '-')})"
+
+
+def _section(definition: Mapping[str, Any]) -> str:
+    text = f"{definition.get('description', '')}\n"
+    variants = definition.get("oneOf", [])
+    if not variants:
+        return f"{text}\n{_table(definition)}"
+    if all("const" in variant or "enum" in variant for variant in variants):
+        return f"{text}\n{_names(variants)}"
+    return f"{text}\n{_kinds(variants)}"
+
+
+def _names(variants: Sequence[Mapping[str, Any]]) -> str:
+    rows = [["name", "meaning"], ["---", "---"]]
+    for variant in variants:
+        for name in [variant["const"]] if "const" in variant else variant["enum"]:
+            rows.append([f'`"{name}"`', _cell(variant.get("description", ""))])
+    return _rows(rows)
+
+
+def _kinds(variants: Sequence[Mapping[str, Any]]) -> str:
+    """The kinds of a table, each with its keys; keys that kinds share are told once."""
+    tables = {v["properties"]["kind"]["const"]: v for v in variants if "properties" in v}
+    shared: dict[str, list[str]] = {}
+    for kind, variant in tables.items():
+        for key, value in variant["properties"].items():
+            if key != "kind":
+                shared.setdefault(f"{key} {value} {key in variant['required']}", []).append(kind)
+    groups: dict[tuple[str, ...], dict[str, Any]] = {}
+    for variant in tables.values():
+        for key, value in variant["properties"].items():
+            if key != "kind":
+                kinds = tuple(shared[f"{key} {value} {key in variant['required']}"])
+                group = groups.setdefault(kinds, {"properties": {}, "required": []})
+                group["properties"][key] = value
+                group["required"] += [key] if key in variant["required"] else []
+    rows = [["kind", "meaning", "keys"], ["---", "---", "---"]]
+    for kind, variant in tables.items():
+        own = sorted(key for key in variant["properties"] if key != "kind")
+        keys = ", ".join(f"`{key}`" for key in own) or "none"
+        rows.append([f'`"{kind}"`', _cell(variant.get("description", "")), keys])
+    parts = [_rows(rows)]
+    for kinds, group in groups.items():
+        parts.append(f"Keys of {_listed(kinds)}:\n")
+        parts.append(_table(group))
+    return "\n".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [f'`"{name}"`' for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _table(definition: Mapping[str, Any]) -> str:
+    rows = [["key", "type", "default", "meaning"], ["---"] * 4]
+    required = definition.get("required", [])
+    properties = definition["properties"]
+    for key in [*required, *(key for key in properties if key not in required)]:
+        value = properties[key]
+        rows.append([
+            f"`{key}`",
+            _type(value),
+            "required" if key in required else _default(value),
+            _cell(value.get("description", "")),
+        ])  # fmt: skip
+    return _rows(rows)
+
+
+def _type(value: Mapping[str, Any]) -> str:
+    if "$ref" in value:
+        return _link(value["$ref"].rpartition("/")[2])
+    for option in value.get("anyOf", []):
+        if option.get("type") != "null":
+            return _type(option)
+    if value.get("type") == "array":
+        return f"list of {_type(value['items'])}"
+    kinds = value["type"] if isinstance(value["type"], list) else [value["type"]]
+    words = {"string": "text", "boolean": "true or false", "integer": "whole number"}
+    return next(words.get(kind, kind) for kind in kinds if kind != "null")
+
+
+def _default(value: Mapping[str, Any]) -> str:
+    default = value.get("default")
+    if default is None or default == []:
+        return "–"
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    return f'`"{default}"`' if isinstance(default, str) else f"`{default}`"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+API_INTRODUCTION = """\
+# Python reference
+
+```python
+import lasthop
+
+result = lasthop.run("four-flows-fast-clamp", set={"duration": "60 s", "warmup": "10 s"}, seed=1)
+print(result.flows[["name", "goodput_bps", "timeouts"]])
+```
+
+The verbs are those of the command line. A scenario may be given as a path, as the name of a
+shipped scenario, as TOML text or as nested dicts (`Source`). Overrides (`Settings`) are a mapping
+`{"ap[0].price.a": "5 kB"}`, pairs, or texts `"ap[0].price.a=5 kB"`. What is in the tables
+and in the summary stands in [results](results.md). The package is typed (`py.typed`).
+
+The Rust crates `lasthop-core` (laws and network elements) and `lasthop-sim` (virtual time) are
+documented item by item: `cargo doc --open`.
+"""
+
+
+def api_page() -> str:
+    """The reference of the Python package."""
+    parts = [HEADER, API_INTRODUCTION]
+    for name in lasthop.__all__:
+        if name == "__version__":
+            parts.append("## `lasthop.__version__`\n\nThe version of the simulator.\n")
+            continue
+        node = _definition(name)
+        if isinstance(node, ast.ClassDef):
+            parts.append(f"## class `lasthop.{name}`\n\n{_doc(node)}\n")
+            parts += _members(node)
+        else:
+            parts.append(f"## `lasthop.{name}`\n\n{_signature(node)}\n\n{_doc(node)}\n")
+    return "\n".join(parts)
+
+
+def _definition(name: str) -> ast.ClassDef | ast.FunctionDef:
+    home = lasthop._HOMES[name]
+    path = next(p for p in (PACKAGE / f"{home}.py", PACKAGE / f"{home}.pyi") if p.exists())
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            return node
+    raise LookupError(f"{path}: no definition of {name}")
+
+
+def _members(node: ast.ClassDef) -> Iterator[str]:
+    for member in node.body:
+        if not isinstance(member, ast.FunctionDef):
+            continue
+        if member.name == "__init__":
+            for attribute, text in zip(member.body, member.body[1:], strict=False):
+                if _is_text(text) and isinstance(attribute, ast.Assign):
+                    name = ast.unparse(attribute.targets[0]).removeprefix("self.")
+                    yield f"### `{name}`\n\n{_clean(text.value.value)}\n"
+        elif not member.name.startswith("_"):
+            is_property = any(ast.unparse(d) == "property" for d in member.decorator_list)
+            if is_property:
+                yield f"### `{member.name}`\n\n{_returns(member)}{_doc(member)}\n"
+            else:
+                yield f"### `{member.name}()`\n\n{_signature(member)}\n\n{_doc(member)}\n"
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _returns(node: ast.FunctionDef) -> str:
+    return f"`{ast.unparse(node.returns)}`: " if node.returns else ""
+
+
+def _signature(node: ast.FunctionDef) -> str:
+    arguments = ast.unparse(node.args).removeprefix("self, ").removeprefix("self")
+    line = f"{node.name}({arguments}) -> {ast.unparse(node.returns)}"
+    if len(line) > 90:
+        inner = re.sub(r", (?=\*, |\w+: )", ",\n    ", arguments).replace("*, ", "*,\n    ")
+        line = f"{node.name}(\n    {inner},\n) -> {ast.unparse(node.returns)}"
+    return f"```python\n{line}\n```"
+
+
+def _doc(node: ast.ClassDef | ast.FunctionDef) -> str:
+    text = ast.get_docstring(node)
+    if not text:
+        raise LookupError(f"{node.name} has no docstring")
+    return _clean(text)
+
+
+def _clean(text: str) -> str:
+    text = re.sub(r":\w+:`(?:lasthop\.)?([^`]+)`", r"`\1`", inspect.cleandoc(text))
+    return text.replace("``", "`")
+
+
+def models_page() -> str:
+    """The page on models, with the deviations of the papers between its marks."""
+    rows = [["paper", "about", "reading taken", "others"], ["---"] * 4]
+    for stem in stems():
+        for deviation in load_paper(stem).document.get("deviation", []):
+            cells = (deviation[key] for key in ("about", "reading", "others"))
+            rows.append([f"`{stem}`", *map(_cell, cells)])
+    text = (DOCS / "models.md").read_text(encoding="utf-8")
+    return _between(text, "deviations", _rows(rows))
+
+
+def results_page() -> str:
+    """The page on results, with the summary's keys as the Rust structs document them."""
+    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    source = SUMMARY.read_text(encoding="utf-8")
+    for name in ("Summary", "FlowSummary", "QueueSummary", "Fairness"):
+        body = re.search(rf"pub struct {name} {{\n(.*?)\n}}", source, re.DOTALL)
+        if body is None:
+            raise LookupError(f"{SUMMARY}: no struct {name}")
+        rows = [["key", "unit", "meaning"], ["---"] * 3]
+        for comment, key in re.findall(r"((?: +///.*\n)+) +pub (\w+):", body[1] + "\n"):
+            meaning = " ".join(
+                line.strip().removeprefix("///").strip() for line in comment.splitlines()
+            )
+            unit = re.search(r" ?\\\[(.+?)\\\]", meaning)
+            if unit is not None:
+                meaning = meaning.replace(unit[0], "")
+            rows.append([f"`{key}`", unit[1] if unit else "", _cell(meaning)])
+        text = _between(text, name, _rows(rows))
+    return text
+
+
+def _between(text: str, mark: str, content: str) -> str:
+    """Puts ``content`` between the marks of a page."""
+    before, begin, rest = text.partition(f"<!-- {mark} -->\n")
+    _, end, after = rest.partition(f"<!-- /{mark} -->")
+    if not begin or not end:
+        raise LookupError(f"no marks of {mark}")
+    return f"{before}{begin}\n{content}\n{end}{after}"
+
+
+PAGES = {
+    "models.md": models_page,
+    "results.md": results_page,
+    "scenario.md": lambda: scenario_page(lasthop.schema()),
+    "api.md": api_page,
+}
+"""The pages and who makes them."""
+
+
+def main() -> None:
+    """Writes the pages."""
+    for name, make in PAGES.items():
+        (DOCS / name).write_text(make(), encoding="utf-8")
+        print(f"docs/{name}")
+
+
+if __name__ == "__main__":
+    main()
