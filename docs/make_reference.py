@@ -64,7 +64,7 @@ rtt     = "30 ms"
   refused. Prefixes are decimal (1 kB is 1000 B, 1 Mbit/s is 10⁶ bit/s); KiB and MiB are binary.
 - **Kinds**: where a key takes one of several kinds, its value is a table with the key `kind`.
   The bare name of a kind stands for the table with nothing else in it: `sender = "cubic"` is
-  `sender = { kind = "cubic" }`.
+  `sender = { kind = "cubic" }`. A kind for which no keys are listed takes none.
 - **Unknown keys are refused**, and so are values outside their domain. The message is one line
   with the key, the value and what is wanted.
 - **Overrides** on the command line name a key by its path: `--set "flow[0].rtt=80 ms"`. Tables
@@ -168,11 +168,9 @@ def _kinds(variants: Sequence[Mapping[str, Any]]) -> str:
                 group = groups.setdefault(kinds, {"properties": {}, "required": []})
                 group["properties"][key] = value
                 group["required"] += [key] if key in variant["required"] else []
-    rows = [["kind", "meaning", "keys"], ["---", "---", "---"]]
+    rows = [["kind", "meaning"], ["---"] * 2]
     for kind, variant in tables.items():
-        own = sorted(key for key in variant["properties"] if key != "kind")
-        keys = ", ".join(f"`{key}`" for key in own) or "none"
-        rows.append([f'`"{kind}"`', _cell(variant.get("description", "")), keys])
+        rows.append([f'`"{kind}"`', _cell(variant.get("description", ""))])
     parts = [_rows(rows)]
     for kinds, group in groups.items():
         parts.append(f"Keys of {_listed(kinds)}:\n")
