@@ -9,22 +9,40 @@ pub mod aimd;
 pub mod binomial;
 pub mod clamp;
 pub mod cubic;
+pub mod dumbbell;
+pub mod gamma;
+pub mod throughput;
+pub mod vegas;
+pub mod veno;
+pub mod westwood;
 
 use crate::error::ParameterError;
 use crate::units::{Bytes, Duration, Instant};
-pub use aimd::{Aimd, AimdParams};
+pub use aimd::{AfterTimeout, Aimd, AimdParams};
 pub use binomial::{Binomial, BinomialParams};
 pub use cubic::{Cubic, CubicParams};
+pub use gamma::{Gamma, GammaParams};
+pub use vegas::{Vegas, VegasParams};
+pub use veno::{Veno, VenoParams};
+pub use westwood::{Westwood, WestwoodParams};
 
 /// Which law a sender follows. [`Default`] is TCP's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SenderLaw {
     /// Additive increase, multiplicative decrease; Reno's and NewReno's with α = 1, β = ½.
     Aimd(AimdParams),
+    /// The same with γ and δ.
+    Gamma(GammaParams),
     /// Binomial congestion control (SQRT, IIAD).
     Binomial(BinomialParams),
     /// CUBIC (RFC 9438).
     Cubic(CubicParams),
+    /// Vegas.
+    Vegas(VegasParams),
+    /// Veno.
+    Veno(VenoParams),
+    /// Westwood+.
+    Westwood(WestwoodParams),
 }
 
 impl Default for SenderLaw {
@@ -48,6 +66,12 @@ impl Window {
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
+
+    /// Slow start, one acknowledgement: by what it acknowledges, one segment at most (RFC 5681 eq. 2).
+    #[inline]
+    pub fn slow_start(&mut self, acked: f64) {
+        self.cwnd += acked.min(1.0);
+    }
 }
 
 /// What a sender's law is told of an acknowledgement of new data outside loss recovery.
@@ -65,15 +89,31 @@ pub struct AckSample {
     pub srtt_s: f64,
 }
 
+impl AckSample {
+    /// When the segment that caused the acknowledgement left.
+    #[inline]
+    pub fn sent(&self) -> Instant {
+        Instant::from_nanos(self.now.as_nanos().saturating_sub(self.rtt.as_nanos()))
+    }
+}
+
 /// A sender's law at work.
 #[derive(Clone, Debug)]
 pub enum Sender {
     /// Additive increase, multiplicative decrease.
     Aimd(Aimd),
+    /// The same with γ and δ.
+    Gamma(Box<Gamma>),
     /// Binomial congestion control.
     Binomial(Binomial),
     /// CUBIC.
     Cubic(Cubic),
+    /// Vegas.
+    Vegas(Box<Vegas>),
+    /// Veno.
+    Veno(Box<Veno>),
+    /// Westwood+.
+    Westwood(Box<Westwood>),
 }
 
 impl Sender {
@@ -84,23 +124,43 @@ impl Sender {
     pub fn new(law: SenderLaw) -> Result<Self, ParameterError> {
         Ok(match law {
             SenderLaw::Aimd(params) => Self::Aimd(Aimd::new(params)?),
+            SenderLaw::Gamma(params) => Self::Gamma(Box::new(Gamma::new(params)?)),
             SenderLaw::Binomial(params) => Self::Binomial(Binomial::new(params)?),
             SenderLaw::Cubic(params) => Self::Cubic(Cubic::new(params)?),
+            SenderLaw::Vegas(params) => Self::Vegas(Box::new(Vegas::new(params)?)),
+            SenderLaw::Veno(params) => Self::Veno(Box::new(Veno::new(params)?)),
+            SenderLaw::Westwood(params) => Self::Westwood(Box::new(Westwood::new(params)?)),
         })
     }
 
     /// New data was acknowledged: the window may grow.
     #[inline]
     pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if window.in_slow_start() {
-            // RFC 5681 eq. 2: by what was acknowledged, one segment at most.
-            window.cwnd += ack.acked.min(1.0);
-            return;
-        }
         match self {
-            Self::Aimd(law) => window.cwnd = law.increase(window.cwnd, ack.acked),
+            Self::Aimd(law) => law.on_ack(window, ack),
+            Self::Gamma(law) => law.on_ack(window, ack),
+            Self::Binomial(_) | Self::Cubic(_) if window.in_slow_start() => window.slow_start(ack.acked),
             Self::Binomial(law) => window.cwnd = law.increase(window.cwnd, ack.acked),
             Self::Cubic(law) => window.cwnd = law.increase(window.cwnd, ack),
+            Self::Vegas(law) => law.on_ack(window, ack),
+            Self::Veno(law) => law.on_ack(window, ack),
+            Self::Westwood(law) => law.on_ack(window, ack),
+        }
+    }
+
+    /// A duplicate acknowledgement came: one more segment has arrived.
+    #[inline]
+    pub fn on_duplicate(&mut self, now: Instant) {
+        if let Self::Westwood(law) = self {
+            law.on_duplicate(now);
+        }
+    }
+
+    /// `acked` segments of new data were acknowledged in loss recovery, where windows do not grow.
+    #[inline]
+    pub fn on_ack_in_recovery(&mut self, now: Instant, acked: f64) {
+        if let Self::Westwood(law) = self {
+            law.on_progress(now, acked);
         }
     }
 
@@ -108,18 +168,26 @@ impl Sender {
     /// RFC 5681's floor of two is put under it; `flight` is FlightSize.
     pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
         match self {
-            Self::Aimd(law) => law.decrease(flight),
+            Self::Aimd(law) => law.on_loss(window, flight),
+            Self::Gamma(law) => law.on_loss(window, flight),
             Self::Binomial(law) => law.decrease(window.cwnd, flight),
             Self::Cubic(law) => law.on_loss(window.cwnd, flight),
+            Self::Vegas(law) => law.on_loss(flight),
+            Self::Veno(law) => law.on_loss(flight),
+            Self::Westwood(law) => law.on_loss(window),
         }
     }
 
     /// The retransmission timer tells of a loss. Gives the slow-start threshold as [`on_loss`](Self::on_loss) does.
     pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         match self {
-            Self::Aimd(law) => law.decrease(flight),
+            Self::Aimd(law) => law.on_timeout(window, flight),
+            Self::Gamma(law) => law.on_timeout(window, flight),
             Self::Binomial(law) => law.decrease(window.cwnd, flight),
             Self::Cubic(law) => law.on_timeout(window.cwnd, flight),
+            Self::Vegas(law) => law.on_timeout(flight),
+            Self::Veno(law) => law.on_timeout(flight),
+            Self::Westwood(law) => law.on_timeout(window),
         }
     }
 }

@@ -47,6 +47,12 @@ pub struct SenderConfig {
     /// Whether an acknowledgement that changes the window is no duplicate (RFC 5681 §2 (e)). Receivers that
     /// steer by the window, as CLAMP's, need `false`.
     pub strict_duplicate_acks: bool,
+    /// Whether each time-out sets the slow-start threshold, so that two in a row bring it to its floor of 2 segments
+    /// (ns-2); otherwise a segment that times out again leaves it (RFC 5681 §3.1).
+    pub cut_at_each_timeout: bool,
+    /// Whether, with Reno's recovery, a further loss in a window that has had its fast retransmit waits for the timer
+    /// (the fix of RFC 2582 §5, ns-2's Reno); otherwise it gets a fast retransmit of its own (RFC 5681 §3.2).
+    pub one_fast_retransmit: bool,
     /// Least retransmission time-out (RFC 6298 §2.4).
     pub rto_min: Duration,
     /// Time-out before the first measurement (RFC 6298 §2.1).
@@ -77,6 +83,8 @@ impl Default for SenderConfig {
             window_validation: false,
             restart_after_idle: true,
             strict_duplicate_acks: false,
+            cut_at_each_timeout: false,
+            one_fast_retransmit: false,
             rto_min: Duration::from_secs(1),
             rto_initial: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),

@@ -27,6 +27,7 @@ impl Sender {
             return; // the window is closed: the answer to a probe
         }
         self.stats.duplicate_acks += u64::from(self.counts());
+        self.law.on_duplicate(self.now);
         if self.state == State::Recovery {
             if is_sack {
                 self.pipe = self.board.pipe(self.una, self.max);
@@ -48,7 +49,8 @@ impl Sender {
     }
 
     /// Whether duplicate acknowledgements tell of a new loss, and not of what was sent before the last recovery
-    /// or time-out (RFC 6582 §3.2 steps 2 and 6, RFC 6675 §5.1). Reno heeds the time-out only.
+    /// or time-out (RFC 6582 §3.2 steps 2 and 6, RFC 6675 §5.1). Reno heeds the time-out only,
+    /// unless told otherwise.
     fn may_recover(&self) -> bool {
         self.recover.is_none_or(|recover| match self.config.recovery {
             Recovery::Sack => self.una >= recover,
@@ -65,7 +67,7 @@ impl Sender {
         self.set_cwnd(self.window.ssthresh);
         self.state = State::Recovery;
         self.partial_acks = 0;
-        if self.config.recovery != Recovery::Reno {
+        if self.config.recovery != Recovery::Reno || self.config.one_fast_retransmit {
             self.recover = Some(self.max);
         }
         if self.config.recovery == Recovery::Sack {
@@ -85,6 +87,7 @@ impl Sender {
     /// New data is acknowledged in fast recovery: all of it, and recovery ends, or a part.
     pub(super) fn on_ack_in_recovery(&mut self, acked: u64, packet: &Packet) {
         let is_full = self.recover.is_none_or(|recover| self.una >= recover);
+        self.law.on_ack_in_recovery(self.now, acked as f64 / self.mss as f64);
         match self.config.recovery {
             Recovery::Reno => self.end_recovery(self.window.ssthresh),
             Recovery::NewReno if is_full => {
@@ -142,7 +145,7 @@ impl Sender {
     /// not acknowledged, one segment at a time.
     pub(super) fn on_timeout(&mut self) {
         self.stats.timeouts += u64::from(self.counts());
-        if self.timed_out_at != Some(self.una) {
+        if self.config.cut_at_each_timeout || self.timed_out_at != Some(self.una) {
             // FlightSize is what is outstanding in the network (RFC 5681 §2). In a long recovery that is far less than
             // what is not acknowledged: each round trip adds a window of new data behind the first hole.
             let unacknowledged = (self.nxt - self.una) as f64 / self.mss as f64;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests of TCP: packet scripts for each rule, properties, statistics.
 
+mod laws;
 mod network;
 mod properties;
 mod receiver;

@@ -8,7 +8,11 @@ use proptest::prelude::*;
 use super::network::Network;
 use crate::element::Element;
 use crate::law::clamp::ReceiverParams;
-use crate::law::{AimdParams, BinomialParams, CubicParams, ReceiverLaw, SenderLaw};
+use crate::law::gamma::{Boost, Cut};
+use crate::law::{
+    AimdParams, BinomialParams, CubicParams, GammaParams, ReceiverLaw, SenderLaw, VegasParams, VenoParams,
+    WestwoodParams,
+};
 use crate::packet::{Kind, Packet, Parcel};
 use crate::rng::{Stream, Streams};
 use crate::stats::Span;
@@ -29,19 +33,28 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
     let recovery = prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno), Just(Recovery::Sack)];
     let law = prop_oneof![
         Just(SenderLaw::Aimd(AimdParams::default())),
-        Just(SenderLaw::Aimd(AimdParams { alpha: 0.31, beta: 0.875 })),
+        Just(SenderLaw::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..AimdParams::default() })),
+        Just(SenderLaw::Gamma(GammaParams {
+            gamma: Some(Cut::default()),
+            delta: Some(Boost::default()),
+            ..GammaParams::default()
+        })),
         Just(SenderLaw::Binomial(BinomialParams::default())),
         Just(SenderLaw::Cubic(CubicParams::default())),
+        Just(SenderLaw::Vegas(VegasParams::default())),
+        Just(SenderLaw::Veno(VenoParams::default())),
+        Just(SenderLaw::Westwood(WestwoodParams::default())),
     ];
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (recovery, law, flags, 1u32..1600, proptest::option::of(1u64..20)).prop_map(
-        |(recovery, law, (limited_transmit, timestamps, handshake, validation), mss, limit)| SenderConfig {
+        |(recovery, law, (limited_transmit, timestamps, handshake, validation, cut), mss, limit)| SenderConfig {
             recovery,
             law,
             limited_transmit,
             timestamps,
             handshake,
             window_validation: validation,
+            cut_at_each_timeout: cut,
             mss,
             window_limit: limit.map(|segments| Bytes::new(segments * u64::from(mss))),
             rto_min: Duration::from_millis(50),
@@ -205,14 +218,16 @@ fn outcome(sender: SenderConfig, receiver: ReceiverConfig) -> String {
 fn every_parameter_of_a_sender_matters() {
     let base = SenderConfig { rto_min: MS * 100, ..SenderConfig::default() };
     let some = |n| Some(Bytes::new(n));
+    let aimd = |params| SenderLaw::Aimd(params);
+    let tcp = AimdParams::default();
     let cubic = |params| SenderLaw::Cubic(params);
     let sqrt = BinomialParams::default();
     let binomial = |params| SenderConfig { law: SenderLaw::Binomial(params), ..base.clone() };
     let variants = [
         ("mss", SenderConfig { mss: 1000, ..base.clone() }),
         ("header", SenderConfig { header: 60, ..base.clone() }),
-        ("alpha", SenderConfig { law: SenderLaw::Aimd(AimdParams { alpha: 0.5, beta: 0.5 }), ..base.clone() }),
-        ("beta", SenderConfig { law: SenderLaw::Aimd(AimdParams { alpha: 1.0, beta: 0.7 }), ..base.clone() }),
+        ("alpha", SenderConfig { law: aimd(AimdParams { alpha: 0.5, ..tcp }), ..base.clone() }),
+        ("beta", SenderConfig { law: aimd(AimdParams { beta: 0.7, ..tcp }), ..base.clone() }),
         ("recovery", SenderConfig { recovery: Recovery::Reno, ..base.clone() }),
         ("limited_transmit", SenderConfig { limited_transmit: true, ..base.clone() }),
         ("timestamps", SenderConfig { timestamps: true, ..base.clone() }),
@@ -315,7 +330,10 @@ fn parameters_outside_their_domain_are_refused_by_name() {
         ("rto_max", SenderConfig { rto_max: MS, ..base.clone() }),
         ("rto_initial", SenderConfig { rto_initial: none, ..base.clone() }),
         ("rto_granularity", SenderConfig { rto_granularity: Duration::from_secs(61), ..base.clone() }),
-        ("law.beta", SenderConfig { law: SenderLaw::Aimd(AimdParams { alpha: 1.0, beta: 1.0 }), ..base.clone() }),
+        (
+            "law.beta",
+            SenderConfig { law: SenderLaw::Aimd(AimdParams { beta: 1.0, ..AimdParams::default() }), ..base.clone() },
+        ),
     ];
     for (key, config) in wrong {
         assert_eq!(Sender::new(0, config, Span::ALWAYS).unwrap_err().key, key);

@@ -2,7 +2,7 @@
 //! Long runs against what theory says of them.
 
 use super::network::Network;
-use crate::law::{BinomialParams, CubicParams, SenderLaw};
+use crate::law::{AimdParams, BinomialParams, CubicParams, SenderLaw};
 use crate::packet::Kind;
 use crate::rng::Streams;
 use crate::stats::Span;
@@ -67,7 +67,7 @@ fn rate_and_window_under_random_loss_are_what_theory_says() {
 #[test]
 fn aimd_follows_the_square_root_law_of_its_numbers() {
     // Mean window √(α(1 + β)/(2(1 − β)p)) with β the share that is left: α = 0.31, β = 7/8 are TCP-friendly.
-    let law = SenderLaw::Aimd(crate::law::AimdParams { alpha: 0.31, beta: 0.875 });
+    let law = SenderLaw::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..AimdParams::default() });
     let (_, cwnd) = measure(SenderConfig { law, ..SenderConfig::default() }, 3e-3, 500);
     let theory = (0.31 * 1.875 / (2.0 * 0.125 * 3e-3_f64)).sqrt();
     assert!((cwnd / theory - 1.0).abs() < 0.15, "{cwnd} against {theory}");

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! TCP(α, β) with γ and δ: congestion avoidance by round-trip times (gamma §IV).
+//!
+//! The queueing delay, as a share of the greatest seen, tells where between the knee and the cliff the path stands.
+//! Above an upper threshold γ takes the window back to the knee before packets are lost; below a lower one δ fills the
+//! path faster. Both need a round-trip time from each acknowledgement.
+
+use crate::error::{ParameterError, ensure};
+use crate::law::{AckSample, Aimd, AimdParams, Window};
+use crate::units::Instant;
+
+/// The law's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct GammaParams {
+    /// α and β.
+    pub aimd: AimdParams,
+    /// γ; none: the window is never cut before a loss.
+    pub gamma: Option<Cut>,
+    /// δ; none: the window always grows by α.
+    pub delta: Option<Boost>,
+    /// From when on the greatest round-trip time is taken for that of a full queue.
+    pub arming: Arming,
+}
+
+/// γ: when the window is cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// Th_upper, in (0, 1].
+    pub threshold: f64,
+}
+
+impl Default for Cut {
+    fn default() -> Self {
+        Self { threshold: 0.5 }
+    }
+}
+
+/// δ: when and how fast the window grows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Boost {
+    /// Th_lower, in [0, 1).
+    pub threshold: f64,
+    /// δ, above 0: segments that the window gains in a round trip.
+    pub increase: f64,
+}
+
+impl Default for Boost {
+    fn default() -> Self {
+        Self { threshold: 0.1, increase: 2.0 }
+    }
+}
+
+/// From when on γ and δ act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Arming {
+    /// After the flow's first loss: the queue was full then, so that the greatest round-trip time is that of the cliff.
+    #[default]
+    AfterLoss,
+    /// At once, on the greatest round-trip time so far. Bursts below the knee set γ off then.
+    RunningMaximum,
+}
+
+/// γ as a share of the window: minRTT/(Th·maxRTT + (1 − Th)·minRTT), any one unit of time.
+pub fn gamma(threshold: f64, min_rtt: f64, max_rtt: f64) -> f64 {
+    //= gamma#16
+    min_rtt / (threshold * max_rtt + (1.0 - threshold) * min_rtt)
+}
+
+/// TCP(α, β, γ, δ), times in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Gamma {
+    params: GammaParams,
+    aimd: Aimd,
+    min_rtt: f64,
+    max_rtt: f64,
+    is_armed: bool,
+    phase: Phase,
+}
+
+/// Where γ stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Compares each round-trip time with the threshold.
+    Watching,
+    /// It was passed: the window is cut when this instant has come, a round trip later.
+    Due(Instant),
+    /// The window was cut then: until what was sent after that is acknowledged, round-trip times tell of before.
+    Resting(Instant),
+    /// A loss cut the window; as `Resting`, from the next acknowledgement on.
+    Recovering,
+}
+
+impl Gamma {
+    /// Sets the law up.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    pub fn new(params: GammaParams) -> Result<Self, ParameterError> {
+        let aimd = Aimd::new(params.aimd)?;
+        if let Some(Cut { threshold }) = params.gamma {
+            let is_share = threshold > 0.0 && threshold <= 1.0;
+            ensure(is_share, "gamma.threshold", threshold, "a number above 0 and at most 1")?;
+        }
+        if let Some(Boost { threshold, increase }) = params.delta {
+            let is_share = (0.0..1.0).contains(&threshold);
+            ensure(is_share, "delta.threshold", threshold, "a number of at least 0 and below 1")?;
+            ensure(increase > 0.0 && increase.is_finite(), "delta.increase", increase, "a number above 0")?;
+        }
+        let is_armed = params.arming == Arming::RunningMaximum;
+        Ok(Self { params, aimd, min_rtt: f64::INFINITY, max_rtt: 0.0, is_armed, phase: Phase::Watching })
+    }
+
+    /// New data was acknowledged.
+    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        let rtt = ack.rtt.as_nanos() as f64;
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.max_rtt = self.max_rtt.max(rtt);
+        let load = self.load(rtt);
+        if self.is_armed
+            && let Some(cut) = self.params.gamma
+        {
+            self.watch(cut, load, window, ack);
+        }
+        match self.params.delta {
+            //= gamma#17
+            Some(delta) if self.is_armed && load <= delta.threshold && !window.in_slow_start() => {
+                window.cwnd += delta.increase * ack.acked.min(1.0) / window.cwnd;
+            }
+            _ => self.aimd.on_ack(window, ack),
+        }
+    }
+
+    /// The queueing delay as a share of the greatest: 0 at the knee, 1 at the cliff; 0 while all times are alike.
+    fn load(&self, rtt: f64) -> f64 {
+        let span = self.max_rtt - self.min_rtt;
+        //= gamma#15
+        if span > 0.0 { (rtt - self.min_rtt) / span } else { 0.0 }
+    }
+
+    fn watch(&mut self, cut: Cut, load: f64, window: &mut Window, ack: &AckSample) {
+        match self.phase {
+            Phase::Watching if load >= cut.threshold => self.phase = Phase::Due(ack.now + ack.rtt),
+            Phase::Due(at) if ack.now >= at => {
+                window.cwnd = (window.cwnd * gamma(cut.threshold, self.min_rtt, self.max_rtt)).max(1.0);
+                // Slow start would take it back at once.
+                window.ssthresh = window.ssthresh.min(window.cwnd);
+                self.phase = Phase::Resting(ack.now);
+            }
+            Phase::Resting(since) if ack.sent() >= since => self.phase = Phase::Watching,
+            Phase::Recovering => self.phase = Phase::Resting(ack.now),
+            Phase::Watching | Phase::Due(_) | Phase::Resting(_) => {}
+        }
+    }
+
+    /// The slow-start threshold after a loss.
+    pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+        self.note_loss();
+        self.aimd.on_loss(window, flight)
+    }
+
+    /// The slow-start threshold after a time-out.
+    pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+        self.note_loss();
+        self.aimd.on_timeout(window, flight)
+    }
+
+    fn note_loss(&mut self) {
+        self.is_armed = true;
+        self.phase = Phase::Recovering;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Duration;
+
+    /// An acknowledgement at `at` of a segment that took `rtt`, in milliseconds.
+    fn ack(at: u64, rtt: u64) -> AckSample {
+        let rtt = Duration::from_millis(rtt);
+        AckSample { now: Instant::ZERO + Duration::from_millis(at), acked: 1.0, flight: 16.0, rtt, srtt_s: 0.1 }
+    }
+
+    fn avoiding(cwnd: f64) -> Window {
+        Window { cwnd, ssthresh: 2.0 }
+    }
+
+    /// Round-trip times of 100 to 200 ms seen, and a loss if γ is to be armed by it.
+    fn learnt(params: GammaParams, with_loss: bool) -> Gamma {
+        let mut law = Gamma::new(params).unwrap();
+        let mut window = avoiding(16.0);
+        law.on_ack(&mut window, &ack(1000, 100));
+        law.on_ack(&mut window, &ack(1100, 200));
+        if with_loss {
+            law.on_loss(&window, 16.0);
+            // What was sent before the loss tells nothing: the first ACK after it starts a round trip of rest.
+            law.on_ack(&mut window, &ack(1500, 150));
+            law.on_ack(&mut window, &ack(1600, 100));
+        }
+        law
+    }
+
+    const WITH_GAMMA: GammaParams = GammaParams {
+        aimd: AimdParams { alpha: 1.0, beta: 0.5, after_timeout: crate::law::AfterTimeout::Half },
+        gamma: Some(Cut { threshold: 0.5 }),
+        delta: None,
+        arming: Arming::AfterLoss,
+    };
+
+    #[test]
+    fn gamma_is_two_thirds_with_a_buffer_of_one_product() {
+        //= gamma#16
+        // k = 1, so maxRTT = 2·minRTT: 1/(1 + 0.5·1). With k = 3 and Th = 1: back from the cliff, 1/(1 + 3) = β of
+        // eq. 13.
+        assert_eq!(gamma(0.5, 100.0, 200.0), 1.0 / 1.5);
+        assert_eq!(gamma(1.0, 100.0, 400.0), 0.25);
+    }
+
+    #[test]
+    fn the_window_is_cut_once_a_round_trip_after_the_threshold_is_passed() {
+        //= gamma#15
+        let mut law = learnt(WITH_GAMMA, true);
+        let mut window = avoiding(30.0);
+        let mut step = |window: &mut Window, at, rtt| {
+            let before = window.cwnd;
+            law.on_ack(window, &ack(at, rtt));
+            window.cwnd - before
+        };
+        let reno = |cwnd: f64| cwnd + 1.0 / cwnd - cwnd;
+        // 149 ms: (149 − 100)/100 = 0.49, nothing; 150 ms: 0.5, due in 150 ms.
+        assert_eq!(step(&mut window, 2000, 149), reno(30.0));
+        assert!(step(&mut window, 2010, 150) > 0.0);
+        assert!(step(&mut window, 2159, 160) > 0.0);
+        window.cwnd = 30.0;
+        // Then ⅔ of 30 is 20, and the ACK adds 1/20.
+        assert_eq!(step(&mut window, 2160, 160), 20.0 + 1.0 / 20.0 - 30.0);
+        assert_eq!(window.ssthresh, 2.0);
+        // Whatever the queue, until a segment that left at 2160 or later is acknowledged.
+        assert!(step(&mut window, 2300, 190) > 0.0);
+        assert!(step(&mut window, 2330, 170) > 0.0);
+        assert!(step(&mut window, 2500, 160) > 0.0);
+        assert!(step(&mut window, 2660, 160) < 0.0);
+    }
+
+    #[test]
+    fn gamma_waits_for_the_first_loss() {
+        for (arming, with_loss, cuts) in
+            [(Arming::AfterLoss, false, false), (Arming::AfterLoss, true, true), (Arming::RunningMaximum, false, true)]
+        {
+            let mut law = learnt(GammaParams { arming, ..WITH_GAMMA }, with_loss);
+            let mut window = avoiding(30.0);
+            for at in [2000, 2200] {
+                law.on_ack(&mut window, &ack(at, 190));
+            }
+            assert_eq!(window.cwnd < 30.0, cuts, "{arming:?}, loss: {with_loss}");
+        }
+    }
+
+    #[test]
+    fn a_cut_ends_slow_start() {
+        let mut law = learnt(WITH_GAMMA, true);
+        let mut window = Window { cwnd: 30.0, ssthresh: 60.0 };
+        law.on_ack(&mut window, &ack(2000, 150));
+        window.cwnd = 30.0;
+        law.on_ack(&mut window, &ack(2150, 150));
+        assert_eq!(window, Window { cwnd: 20.05, ssthresh: 20.0 });
+    }
+
+    #[test]
+    fn delta_grows_the_window_while_the_queue_is_short() {
+        //= gamma#17
+        let delta = Some(Boost { threshold: 0.125, increase: 2.0 });
+        let mut law = learnt(GammaParams { delta, gamma: None, ..WITH_GAMMA }, true);
+        // At 16: 2/16 up to 112.5 ms, which is 0.125, and 1/16 above.
+        for (rtt, more) in [(100, 0.125), (112, 0.125), (113, 0.0625)] {
+            let mut window = avoiding(16.0);
+            law.on_ack(&mut window, &ack(2000, rtt));
+            assert_eq!(window.cwnd, 16.0 + more, "{rtt} ms");
+        }
+        // In slow start there is nothing to speed up.
+        let mut window = Window { cwnd: 16.0, ssthresh: 32.0 };
+        law.on_ack(&mut window, &ack(2000, 100));
+        assert_eq!(window.cwnd, 17.0);
+    }
+
+    #[test]
+    fn thresholds_outside_their_domain_are_refused() {
+        let cut = |threshold| GammaParams { gamma: Some(Cut { threshold }), ..WITH_GAMMA };
+        let boost = |threshold, increase| GammaParams { delta: Some(Boost { threshold, increase }), ..WITH_GAMMA };
+        for (params, key) in [
+            (cut(0.0), "gamma.threshold"),
+            (cut(1.1), "gamma.threshold"),
+            (boost(1.0, 2.0), "delta.threshold"),
+            (boost(-0.1, 2.0), "delta.threshold"),
+            (boost(0.1, 0.0), "delta.increase"),
+        ] {
+            assert_eq!(Gamma::new(params).unwrap_err().key, key);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Veno (Fu, Liew 2003): Reno that asks Vegas' backlog whether a loss was congestion or the air.
+
+use crate::error::{ParameterError, ensure};
+use crate::law::{AckSample, Window};
+use crate::units::Duration;
+
+/// The law's numbers; [`Default`] is the paper's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VenoParams {
+    /// β \[segments\], above 0: with fewer of the flow's segments in the queue the path is not congested.
+    pub beta: f64,
+    /// In (0, 1): the share of the flight that is left after a loss on a path that is not congested.
+    pub random_loss_share: f64,
+    /// Whether the least round-trip time is learnt anew after each loss, so that a new path is noticed (§III-A).
+    pub reset_base_rtt: bool,
+}
+
+impl Default for VenoParams {
+    fn default() -> Self {
+        Self { beta: 3.0, random_loss_share: 0.8, reset_base_rtt: true }
+    }
+}
+
+/// Veno.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    params: VenoParams,
+    /// BaseRTT; none before the first measurement.
+    base_rtt: Option<Duration>,
+    /// N \[segments\]: what the flow has in the queue.
+    backlog: f64,
+    /// Whether the last acknowledgement on a congested path went without growth: every second does.
+    skipped: bool,
+}
+
+impl Veno {
+    /// Sets the law up.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    pub fn new(params: VenoParams) -> Result<Self, ParameterError> {
+        let VenoParams { beta, random_loss_share: share, .. } = params;
+        ensure(beta > 0.0 && beta.is_finite(), "beta", beta, "a number of segments above 0")?;
+        ensure(share > 0.0 && share < 1.0, "random_loss_share", share, "a number between 0 and 1")?;
+        Ok(Self { params, base_rtt: None, backlog: 0.0, skipped: false })
+    }
+
+    /// New data was acknowledged.
+    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        let base = self.base_rtt.map_or(ack.rtt, |base| base.min(ack.rtt));
+        self.base_rtt = Some(base);
+        let rtt = ack.rtt.as_nanos() as f64;
+        // N = Actual·(RTT − BaseRTT) = cwnd·(1 − BaseRTT/RTT).
+        self.backlog = if rtt > 0.0 { window.cwnd * (1.0 - base.as_nanos() as f64 / rtt) } else { 0.0 };
+        if window.in_slow_start() {
+            window.slow_start(ack.acked);
+            return;
+        }
+        self.skipped = self.backlog >= self.params.beta && !self.skipped;
+        if !self.skipped {
+            window.cwnd += ack.acked.min(1.0) / window.cwnd;
+        }
+    }
+
+    /// The slow-start threshold after a loss.
+    pub fn on_loss(&mut self, flight: f64) -> f64 {
+        let is_random = self.backlog < self.params.beta;
+        self.forget();
+        flight * if is_random { self.params.random_loss_share } else { 0.5 }
+    }
+
+    /// The slow-start threshold after a time-out.
+    pub fn on_timeout(&mut self, flight: f64) -> f64 {
+        self.forget();
+        0.5 * flight
+    }
+
+    fn forget(&mut self) {
+        if self.params.reset_base_rtt {
+            self.base_rtt = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Instant;
+
+    fn ack(rtt: u64) -> AckSample {
+        AckSample { now: Instant::ZERO, acked: 1.0, flight: 20.0, rtt: Duration::from_millis(rtt), srtt_s: 0.1 }
+    }
+
+    /// BaseRTT of 100 ms known, then one acknowledgement that took `rtt` ms at a window of 20.
+    fn after(params: VenoParams, rtt: u64) -> (Veno, Window) {
+        let mut law = Veno::new(params).unwrap();
+        law.on_ack(&mut Window { cwnd: 20.0, ssthresh: 40.0 }, &ack(100));
+        let mut window = Window { cwnd: 20.0, ssthresh: 20.0 };
+        law.on_ack(&mut window, &ack(rtt));
+        (law, window)
+    }
+
+    #[test]
+    fn on_a_congested_path_every_second_acknowledgement_grows_the_window() {
+        // 20(1 − 100/125) = 4 segments of backlog against β = 3.
+        let (mut law, mut window) = after(VenoParams::default(), 125);
+        assert_eq!(window.cwnd, 20.0);
+        law.on_ack(&mut window, &ack(125));
+        assert_eq!(window.cwnd, 20.05);
+        law.on_ack(&mut window, &ack(125));
+        assert_eq!(window.cwnd, 20.05);
+        // 20(1 − 100/110) = 1.8: as Reno.
+        let (mut law, mut window) = after(VenoParams::default(), 110);
+        assert_eq!(window.cwnd, 20.05);
+        law.on_ack(&mut window, &ack(110));
+        assert_eq!(window.cwnd, 20.05 + 1.0 / 20.05);
+    }
+
+    #[test]
+    fn a_loss_on_a_free_path_costs_a_fifth() {
+        for (rtt, params, left) in [
+            (110, VenoParams::default(), 16.0),
+            (125, VenoParams::default(), 10.0),
+            (125, VenoParams { beta: 5.0, ..VenoParams::default() }, 16.0),
+            (110, VenoParams { random_loss_share: 0.7, ..VenoParams::default() }, 14.0),
+        ] {
+            let (mut law, _) = after(params, rtt);
+            assert_eq!(law.on_loss(20.0), left, "{rtt} ms, {params:?}");
+            assert_eq!(law.on_timeout(20.0), 10.0);
+        }
+    }
+
+    #[test]
+    fn the_least_round_trip_time_is_learnt_anew_after_a_loss() {
+        // 125 ms after the loss: the least there is, so nothing in the queue; or 4 segments if 100 ms is remembered.
+        for (reset_base_rtt, left) in [(true, 16.0), (false, 10.0)] {
+            let (mut law, mut window) = after(VenoParams { reset_base_rtt, ..VenoParams::default() }, 110);
+            law.on_loss(20.0);
+            law.on_ack(&mut window, &ack(125));
+            assert_eq!(law.on_loss(20.0), left);
+        }
+    }
+
+    #[test]
+    fn what_is_no_veno_is_refused() {
+        let base = VenoParams::default();
+        assert_eq!(Veno::new(VenoParams { beta: 0.0, ..base }).unwrap_err().key, "beta");
+        let no_share = VenoParams { random_loss_share: 1.0, ..base };
+        assert_eq!(Veno::new(no_share).unwrap_err().key, "random_loss_share");
+    }
+}
