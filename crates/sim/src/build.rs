@@ -3,11 +3,13 @@
 
 mod ahead;
 mod convert;
+mod senders;
 
 use std::path::Path as FilePath;
 
 use lasthop_core::ap::AccessPoint;
 use lasthop_core::app::{App, AppConfig, poisson_arrivals};
+use lasthop_core::error::ParameterError;
 use lasthop_core::line::{Jitter, Line, Path, Stage};
 use lasthop_core::link::Link;
 use lasthop_core::loss::Loss;
@@ -287,14 +289,14 @@ impl Builder<'_> {
         let id = self.flows.len() as u32;
         let (there, back) = self.path(spec)?;
         let payload = Bytes::new(spec.packet.0.get() - HEADER);
-        let (sender_config, sender_kind) = convert::sender(&spec.sender, payload);
+        let (sender_config, sender_kind) = senders::sender(&spec.sender, payload);
         let (receiver_config, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
         let header_bytes = sender_config.header_size();
         let ahead = receiver_config.delayed_ack.is_none();
         let stop = spec.stop.map(|stop| Instant::ZERO + stop.0);
         let app = App::new(app, start, stop, self.streams.stream(&name, "app")).map_err(|e| parameter("app", e))?;
-        let sender = Sender::new(id, sender_config, self.span).map_err(|e| parameter("sender", e))?;
-        let receiver = Receiver::new(id, receiver_config, self.span).map_err(|e| parameter("receiver", e))?;
+        let sender = Sender::new(id, sender_config, self.span).map_err(|e| parameter("sender", flat(e)))?;
+        let receiver = Receiver::new(id, receiver_config, self.span).map_err(|e| parameter("receiver", flat(e)))?;
         let access = spec.access.map(|rate| rate.0);
         if access == Some(Rate::from_bps(0)) {
             return Err(ScenarioError::at("access", "0 bit/s: wanted more than 0 bit/s"));
@@ -409,6 +411,14 @@ struct BackHop {
 /// The way of the acknowledgements over a receiver's access link.
 fn sink_back(sink: &scenario::Sink) -> Stage {
     Stage::new(sink.rate.map(|rate| rate.0), sink.delay.0, Loss::None)
+}
+
+/// In a scenario a law's parameters stand beside all others: `law.beta` is `beta`.
+fn flat(mut error: ParameterError) -> ParameterError {
+    if let Some(key) = error.key.strip_prefix("law.") {
+        error.key = key.to_owned();
+    }
+    error
 }
 
 fn end_of(shared: Shared) -> End {

@@ -8,15 +8,15 @@
 mod flow;
 mod kinds;
 mod read;
+mod sender;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use flow::{
-    App, Binomial, Clamp, DelayedAcks, Flow, Plain, Receiver, ReceiverSlowStart, Sender, SenderOptions, Sink, Sizes,
-};
+pub use flow::{App, Clamp, DelayedAcks, Flow, Plain, Receiver, ReceiverSlowStart, Sink, Sizes};
 pub use kinds::{Average, Errors, Frames, Jakes, Loss, Margin, Price, PriceOptions, Radio, Scheduler};
 pub use read::{ScenarioError, effective, parse, schema};
+pub use sender::{AfterTimeout, Aimd, Arming, Binomial, Cubic, Recovery, Sender, Vegas, Veno, Westwood};
 
 use crate::quantity::{Amount, BitRate, Time};
 

@@ -8,17 +8,18 @@ use lasthop_core::ap::{ApConfig, StationConfig};
 use lasthop_core::app::{AppConfig, Bursts, SizeDistribution};
 use lasthop_core::capacity::Trace;
 use lasthop_core::fading::FadingParams;
+use lasthop_core::law::ReceiverLaw;
 use lasthop_core::law::clamp::{self, ReceiverParams, RouterParams, Variant};
-use lasthop_core::law::{AimdParams, BinomialParams, CubicParams, ReceiverLaw, SenderLaw};
 use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::LossConfig;
 use lasthop_core::marker::MarkerConfig;
 use lasthop_core::queue::{Limit, QueueConfig};
 use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
 use lasthop_core::scheduler::SchedulerConfig;
-use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery, SenderConfig};
+use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery};
 use lasthop_core::units::Bytes;
 
+use super::senders;
 use crate::scenario::{self, ScenarioError};
 
 pub(super) fn link(link: &scenario::Link) -> LinkConfig {
@@ -150,48 +151,6 @@ fn fading(jakes: &scenario::Jakes) -> FadingRadio {
     }
 }
 
-/// The law, the recovery and the kind's name of a sender with segments of `payload` bytes.
-pub(super) fn sender(sender: &scenario::Sender, payload: Bytes) -> (SenderConfig, &'static str) {
-    use scenario::Sender::{Binomial, Cubic, Newreno, Reno};
-    let reno = SenderLaw::Aimd(AimdParams::default());
-    let (options, law, recovery, kind) = match sender {
-        Newreno(options) => (options, reno, Recovery::NewReno, "newreno"),
-        Reno(options) => (options, reno, Recovery::Reno, "reno"),
-        Cubic(options) => (options, SenderLaw::Cubic(CubicParams::default()), Recovery::NewReno, "cubic"),
-        Binomial(scenario::Binomial { k, l, alpha, beta, options }) => {
-            let params = BinomialParams { k: *k, l: *l, alpha: *alpha, beta: *beta };
-            (options, SenderLaw::Binomial(params), Recovery::NewReno, "binomial")
-        }
-    };
-    let defaults = SenderConfig::default();
-    let config = SenderConfig {
-        mss: payload.get() as u32,
-        law,
-        recovery: if has_sack(sender) { Recovery::Sack } else { recovery },
-        limited_transmit: options.limited_transmit,
-        timestamps: options.timestamps,
-        initial_window: options.initial_window,
-        initial_ssthresh: options.initial_ssthresh.map(|amount| amount.payload(payload)),
-        window_limit: options.window_limit.map(|amount| amount.payload(payload)),
-        strict_duplicate_acks: options.strict_duplicate_acks,
-        rto_min: options.rto_min.map_or(defaults.rto_min, |time| time.0),
-        rto_initial: options.rto_initial.map_or(defaults.rto_initial, |time| time.0),
-        rto_max: options.rto_max.map_or(defaults.rto_max, |time| time.0),
-        handshake: options.handshake.unwrap_or(defaults.handshake),
-        ..defaults
-    };
-    (config, kind)
-}
-
-/// CUBIC comes with selective acknowledgements unless told otherwise, as in every system that has it.
-fn has_sack(sender: &scenario::Sender) -> bool {
-    match sender {
-        scenario::Sender::Cubic(options) => options.sack.unwrap_or(true),
-        scenario::Sender::Newreno(options) | scenario::Sender::Reno(options) => options.sack.unwrap_or(false),
-        scenario::Sender::Binomial(binomial) => binomial.options.sack.unwrap_or(false),
-    }
-}
-
 /// The receiver of a connection, and its kind's name; it sends SACK blocks if the sender reads them.
 pub(super) fn receiver(
     receiver: &scenario::Receiver,
@@ -208,7 +167,7 @@ pub(super) fn receiver(
     let config = ReceiverConfig {
         buffer: buffer.map_or(defaults.buffer, |size| size.0),
         delayed_ack: delayed.map(|delayed| DelayedAck { timeout: delayed.timeout.0 }),
-        sack: has_sack(sender),
+        sack: senders::recovery(sender) == Recovery::Sack,
         law,
         sample_interval: Some(crate::summary::SAMPLE),
         ..defaults

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kinds::Loss;
 use super::read::kinds;
+use super::sender::Sender;
 use crate::quantity::{Amount, BitRate, PerSecond, Size, Time};
 
 /// One TCP connection, or several alike.
@@ -71,81 +72,6 @@ pub struct Sink {
     /// Data packets lost on it.
     #[serde(default)]
     pub loss: Option<Loss>,
-}
-
-/// A sender: its window law and its loss recovery.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(tag = "kind", rename_all = "kebab-case")]
-pub enum Sender {
-    /// RFC 5681 with the recovery of RFC 6582.
-    Newreno(SenderOptions),
-    /// RFC 5681 with the recovery of RFC 5681.
-    Reno(SenderOptions),
-    /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
-    Cubic(SenderOptions),
-    /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
-    Binomial(Binomial),
-}
-
-/// What every sender has.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SenderOptions {
-    /// Selective acknowledgements (RFC 2018, 6675); on for CUBIC, off for the others.
-    #[serde(default)]
-    pub sack: Option<bool>,
-    /// Timestamps (RFC 7323): an RTT sample from every ACK.
-    #[serde(default)]
-    pub timestamps: bool,
-    /// Limited transmit (RFC 3042).
-    #[serde(default)]
-    pub limited_transmit: bool,
-    /// Initial window in segments; RFC 5681's by default.
-    #[serde(default)]
-    pub initial_window: Option<u32>,
-    /// Initial slow-start threshold; unlimited by default.
-    #[serde(default)]
-    pub initial_ssthresh: Option<Amount>,
-    /// A bound on the window besides the receiver's; none by default.
-    #[serde(default)]
-    pub window_limit: Option<Amount>,
-    /// Least retransmission time-out; 1 s (RFC 6298) by default.
-    #[serde(default)]
-    pub rto_min: Option<Time>,
-    /// Retransmission time-out before the first RTT sample; 1 s (RFC 6298) by default.
-    #[serde(default)]
-    pub rto_initial: Option<Time>,
-    /// Greatest retransmission time-out; 60 s by default.
-    #[serde(default)]
-    pub rto_max: Option<Time>,
-    /// Count an ACK as a duplicate only if its window is that of the last (RFC 5681 to the letter). CLAMP changes the
-    /// window on every ACK, and loses its fast retransmits under this rule.
-    #[serde(default)]
-    pub strict_duplicate_acks: bool,
-    /// Open with SYN and SYN-ACK, as by default; otherwise data goes at once.
-    #[serde(default)]
-    pub handshake: Option<bool>,
-}
-
-/// Binomial congestion control (Bansal and Balakrishnan 2001): α/wᵏ more in a round trip, βwˡ less on a loss.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Binomial {
-    /// k, 0 or more: ½ is SQRT, 1 is IIAD.
-    #[serde(default = "half")]
-    pub k: f64,
-    /// l, from 0 to 1: ½ is SQRT, 0 is IIAD.
-    #[serde(default = "half")]
-    pub l: f64,
-    /// α, above 0: segments that a window of 1 gains in a round trip.
-    #[serde(default = "unity")]
-    pub alpha: f64,
-    /// β, between 0 and 1: segments that a window of 1 loses on a loss.
-    #[serde(default = "half")]
-    pub beta: f64,
-    /// What every sender has.
-    #[serde(flatten)]
-    pub options: SenderOptions,
 }
 
 /// A receiver: what it advertises, and when it acknowledges.
@@ -337,17 +263,9 @@ pub struct Cbr {
     pub chunk: Option<Size>,
 }
 
-kinds!(Sender or "newreno": "newreno" => Newreno(_), "reno" => Reno(_), "cubic" => Cubic(_),
-    "binomial" => Binomial(_));
 kinds!(Receiver or "plain": "plain" => Plain(_), "clamp" => Clamp(_));
 kinds!(App: "bulk" => Bulk, "fixed" => Fixed(_), "on-off" => OnOff(_), "poisson" => Poisson(_), "cbr" => Cbr(_));
 kinds!(Sizes: "constant" => Constant(_), "triangular" => Triangular(_), "pareto" => Pareto(_));
-
-impl Default for Sender {
-    fn default() -> Self {
-        Sender::Newreno(SenderOptions::default())
-    }
-}
 
 impl Default for Receiver {
     fn default() -> Self {
@@ -361,10 +279,6 @@ fn one() -> u32 {
 
 fn yes() -> bool {
     true
-}
-
-fn half() -> f64 {
-    0.5
 }
 
 fn unity() -> f64 {

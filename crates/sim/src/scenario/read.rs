@@ -166,6 +166,46 @@ pub(super) fn rest<T: DeserializeOwned, E: de::Error>(value: toml::Value) -> Res
     })
 }
 
+/// The keys that a table may have.
+pub(super) fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut names: &[&str] = &[];
+    // It fails by design, with what it was told.
+    let _ = T::deserialize(Names(&mut names)).is_err();
+    names
+}
+
+/// Takes down what keys a struct asks for, and fails.
+struct Names<'n>(&'n mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Names<'_> {
+    type Error = de::value::Error;
+
+    fn deserialize_any<V: de::Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(Self::Error::custom("no struct"))
+    }
+
+    fn deserialize_struct<V: de::Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Self::Error> {
+        *self.0 = fields;
+        Err(Self::Error::custom("only the names"))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+/// What serde says of a key that is none of `names`.
+pub(super) fn unknown_field<'n, E: de::Error>(key: &str, names: impl Iterator<Item = &'n &'static str>) -> E {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    E::custom(format!("{MARK}{key}: unknown field `{key}`, expected one of {}", names.join(", ")))
+}
+
 /// A kind that takes no further keys.
 pub(super) fn nothing<E: de::Error>(value: &toml::Value) -> Result<(), E> {
     match value.as_table().and_then(|table| table.keys().next()) {

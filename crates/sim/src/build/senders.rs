@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a scenario's senders to those of the core.
+
+use lasthop_core::law::aimd::friendly_alpha;
+use lasthop_core::law::gamma::{self, Boost, Cut};
+use lasthop_core::law::{
+    self, AimdParams, BinomialParams, CubicParams, GammaParams, SenderLaw, VegasParams, VenoParams, WestwoodParams,
+};
+use lasthop_core::tcp::{Recovery, SenderConfig};
+use lasthop_core::units::Bytes;
+
+use crate::scenario::{self, Sender};
+
+/// A sender with segments of `payload` bytes, and its kind's name.
+pub(super) fn sender(sender: &Sender, payload: Bytes) -> (SenderConfig, &'static str) {
+    let (law, kind) = law(sender);
+    let options = sender.options();
+    let is_aimd = matches!(sender, Sender::Aimd(_));
+    let defaults = SenderConfig::default();
+    let config = SenderConfig {
+        mss: payload.get() as u32,
+        law,
+        recovery: recovery(sender),
+        limited_transmit: options.limited_transmit,
+        timestamps: options.timestamps,
+        initial_window: options.initial_window,
+        initial_ssthresh: options.initial_ssthresh.map(|amount| amount.payload(payload)),
+        window_limit: options.window_limit.map(|amount| amount.payload(payload)),
+        strict_duplicate_acks: options.strict_duplicate_acks,
+        cut_at_each_timeout: options.cut_at_each_timeout.unwrap_or(is_aimd),
+        one_fast_retransmit: options.one_fast_retransmit.unwrap_or(is_aimd),
+        rto_min: options.rto_min.map_or(defaults.rto_min, |time| time.0),
+        rto_initial: options.rto_initial.map_or(defaults.rto_initial, |time| time.0),
+        rto_max: options.rto_max.map_or(defaults.rto_max, |time| time.0),
+        handshake: options.handshake.unwrap_or(defaults.handshake),
+        ..defaults
+    };
+    (config, kind)
+}
+
+/// CUBIC comes with selective acknowledgements unless told otherwise, as in every system that has it.
+pub(super) fn recovery(sender: &Sender) -> Recovery {
+    let (has_sack, without) = match sender {
+        Sender::Reno(_) => (false, Recovery::Reno),
+        Sender::Aimd(with) => match with.law.recovery {
+            scenario::Recovery::Reno => (false, Recovery::Reno),
+            scenario::Recovery::Newreno => (false, Recovery::NewReno),
+            scenario::Recovery::Sack => (true, Recovery::NewReno),
+        },
+        Sender::Cubic(_) => (true, Recovery::NewReno),
+        Sender::Newreno(_) | Sender::Vegas(_) | Sender::Veno(_) | Sender::Westwood(_) | Sender::Binomial(_) => {
+            (false, Recovery::NewReno)
+        }
+    };
+    if sender.options().sack.unwrap_or(has_sack) { Recovery::Sack } else { without }
+}
+
+fn law(sender: &Sender) -> (SenderLaw, &'static str) {
+    match sender {
+        Sender::Newreno(_) => (SenderLaw::default(), "newreno"),
+        Sender::Reno(_) => (SenderLaw::default(), "reno"),
+        Sender::Aimd(with) => (aimd(&with.law), "aimd"),
+        Sender::Cubic(with) => {
+            let scenario::Cubic { c, beta, fast_convergence, reno_friendly } = with.law;
+            (SenderLaw::Cubic(CubicParams { c, beta, fast_convergence, reno_friendly }), "cubic")
+        }
+        Sender::Vegas(with) => {
+            let scenario::Vegas { alpha, beta, gamma, loss_share } = with.law;
+            (SenderLaw::Vegas(VegasParams { alpha, beta, gamma, loss_share }), "vegas")
+        }
+        Sender::Veno(with) => {
+            let scenario::Veno { beta, random_loss_share, reset_base_rtt } = with.law;
+            (SenderLaw::Veno(VenoParams { beta, random_loss_share, reset_base_rtt }), "veno")
+        }
+        Sender::Westwood(with) => {
+            let scenario::Westwood { filter, least_interval } = with.law;
+            (SenderLaw::Westwood(WestwoodParams { filter, least_interval: least_interval.0 }), "westwood")
+        }
+        Sender::Binomial(with) => {
+            let scenario::Binomial { k, l, alpha, beta } = with.law;
+            (SenderLaw::Binomial(BinomialParams { k, l, alpha, beta }), "binomial")
+        }
+    }
+}
+
+fn aimd(own: &scenario::Aimd) -> SenderLaw {
+    let aimd = AimdParams {
+        alpha: own.alpha.unwrap_or_else(|| friendly_alpha(own.beta)),
+        beta: own.beta,
+        after_timeout: match own.after_timeout {
+            scenario::AfterTimeout::Half => law::AfterTimeout::Half,
+            scenario::AfterTimeout::Beta => law::AfterTimeout::Beta,
+        },
+    };
+    if own.gamma.is_none() && own.delta.is_none() {
+        return SenderLaw::Aimd(aimd);
+    }
+    SenderLaw::Gamma(GammaParams {
+        aimd,
+        gamma: own.gamma.map(|gamma| Cut { threshold: gamma.threshold }),
+        delta: own.delta.map(|delta| Boost { threshold: delta.threshold, increase: delta.increase }),
+        arming: match own.arming {
+            scenario::Arming::AfterLoss => gamma::Arming::AfterLoss,
+            scenario::Arming::RunningMaximum => gamma::Arming::RunningMaximum,
+        },
+    })
+}

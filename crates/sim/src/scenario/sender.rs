@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Senders: the window law, its parameters, and what all senders have.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::read::{field_names, kinds, rest, unknown_field};
+use crate::quantity::{Amount, Time};
+
+/// A sender: its window law and its loss recovery.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(tag = "kind", rename_all = "kebab-case")]
+pub enum Sender {
+    /// RFC 5681 with the recovery of RFC 6582.
+    Newreno(SenderOptions),
+    /// RFC 5681 with the recovery of RFC 5681.
+    Reno(SenderOptions),
+    /// TCP(α, β), with γ and δ where they are given (gamma), by the rules of ns-2: the window is halved at the first
+    /// decrease and in slow start.
+    Aimd(With<Aimd>),
+    /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
+    Cubic(With<Cubic>),
+    /// Vegas (Brakmo, Peterson 1995), with the recovery of RFC 6582.
+    Vegas(With<Vegas>),
+    /// Veno (Fu, Liew 2003), with the recovery of RFC 6582.
+    Veno(With<Veno>),
+    /// Westwood+ (Mascolo, Grieco et al. 2004), with the recovery of RFC 6582.
+    Westwood(With<Westwood>),
+    /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
+    Binomial(With<Binomial>),
+}
+
+/// A law's own parameters, in one table with what every sender has.
+#[derive(Clone, Debug, Default, JsonSchema)]
+pub struct With<T> {
+    /// The law's own.
+    #[schemars(flatten)]
+    pub law: T,
+    /// What every sender has.
+    #[schemars(flatten)]
+    pub options: SenderOptions,
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for With<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (law, common) = (field_names::<T>(), field_names::<SenderOptions>());
+        let all = toml::Table::deserialize(deserializer)?;
+        if let Some(key) = all.keys().find(|key| !law.iter().chain(common).any(|name| name == key)) {
+            return Err(unknown_field(key, law.iter().chain(common)));
+        }
+        let (of_law, of_all): (toml::Table, toml::Table) =
+            all.into_iter().partition(|(key, _)| law.contains(&key.as_str()));
+        Ok(Self { law: rest(of_law.into())?, options: rest(of_all.into())? })
+    }
+}
+
+/// TCP(α, β) and its recovery.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Aimd {
+    /// α: segments that the window gains in a round trip; by default 4(1 − β²)/3, which is TCP-friendly (gamma eq. 3).
+    #[serde(default)]
+    pub alpha: Option<f64>,
+    /// β: the share of the window that is left after a loss.
+    #[serde(default = "half")]
+    pub beta: f64,
+    /// What is left after a time-out.
+    #[serde(default)]
+    pub after_timeout: AfterTimeout,
+    /// How losses are repaired.
+    #[serde(default)]
+    pub recovery: Recovery,
+    /// γ: cut the window before packets are lost (gamma eq. 15, 16); never by default.
+    #[serde(default)]
+    pub gamma: Option<Gamma>,
+    /// δ: grow faster while the queue is short (gamma eq. 17); never by default.
+    #[serde(default)]
+    pub delta: Option<Delta>,
+    /// From when on γ and δ act.
+    #[serde(default)]
+    pub arming: Arming,
+}
+
+/// The share of the window that becomes the slow-start threshold after a time-out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterTimeout {
+    /// Half, as ns-2 has it.
+    #[default]
+    Half,
+    /// β; half where the last decrease was a time-out too.
+    Beta,
+}
+
+/// How losses are repaired that duplicate acknowledgements tell of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// Fast recovery that ends with the first acknowledgement of new data (RFC 5681).
+    #[default]
+    Reno,
+    /// Fast recovery that stays until all is acknowledged that was outstanding at its start (RFC 6582).
+    Newreno,
+    /// By selective acknowledgements (RFC 6675).
+    Sack,
+}
+
+/// γ: the window falls to the knee when the queue is so full.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gamma {
+    /// Th_upper: queueing delay over the greatest at which the window is cut.
+    #[serde(default = "half")]
+    pub threshold: f64,
+}
+
+/// δ: the window grows faster while the queue is so empty.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Delta {
+    /// Th_lower: queueing delay over the greatest up to which δ rules.
+    #[serde(default = "tenth")]
+    pub threshold: f64,
+    /// δ: segments that the window gains in a round trip.
+    #[serde(default = "two")]
+    pub increase: f64,
+}
+
+/// From when on the greatest round-trip time is taken for that of a full queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arming {
+    /// After the flow's first loss.
+    #[default]
+    AfterLoss,
+    /// At once, on the greatest so far.
+    RunningMaximum,
+}
+
+/// CUBIC.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cubic {
+    /// C, in segments/s³.
+    #[serde(default = "cubic_c")]
+    pub c: f64,
+    /// β_cubic: the share of the window that is left after a loss.
+    #[serde(default = "cubic_beta")]
+    pub beta: f64,
+    /// Make room for new flows: a flow that loses before it is back at its last maximum aims lower (RFC 9438 §4.7).
+    #[serde(default = "yes")]
+    pub fast_convergence: bool,
+    /// Keep up with the window that Reno would have (RFC 9438 §4.3).
+    #[serde(default = "yes")]
+    pub reno_friendly: bool,
+}
+
+/// Vegas, with the numbers of ns-2.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Vegas {
+    /// α: with fewer segments in the queue the window grows.
+    #[serde(default = "one")]
+    pub alpha: f64,
+    /// β: with more segments in the queue the window falls.
+    #[serde(default = "three")]
+    pub beta: f64,
+    /// γ: with more segments in the queue slow start ends.
+    #[serde(default = "one")]
+    pub gamma: f64,
+    /// The share of the window that is left after a loss.
+    #[serde(default = "three_quarters")]
+    pub loss_share: f64,
+}
+
+/// Veno.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Veno {
+    /// β: with fewer of its segments in the queue the flow takes a loss for one of the air.
+    #[serde(default = "three")]
+    pub beta: f64,
+    /// The share of the window that is left after a loss of the air.
+    #[serde(default = "four_fifths")]
+    pub random_loss_share: f64,
+    /// Learn the least round-trip time anew after each loss.
+    #[serde(default = "yes")]
+    pub reset_base_rtt: bool,
+}
+
+/// Westwood+.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Westwood {
+    /// Weight of the past in the filter of the bandwidth.
+    #[serde(default = "nine_tenths")]
+    pub filter: f64,
+    /// Least time between two samples of the bandwidth.
+    #[serde(default = "fifty_ms")]
+    pub least_interval: Time,
+}
+
+/// Binomial congestion control (Bansal and Balakrishnan 2001): α/wᵏ more in a round trip, βwˡ less on a loss.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Binomial {
+    /// k, 0 or more: ½ is SQRT, 1 is IIAD.
+    #[serde(default = "half")]
+    pub k: f64,
+    /// l, from 0 to 1: ½ is SQRT, 0 is IIAD.
+    #[serde(default = "half")]
+    pub l: f64,
+    /// α, above 0: segments that a window of 1 gains in a round trip.
+    #[serde(default = "one")]
+    pub alpha: f64,
+    /// β, between 0 and 1: segments that a window of 1 loses on a loss.
+    #[serde(default = "half")]
+    pub beta: f64,
+}
+
+/// What every sender has.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SenderOptions {
+    /// Selective acknowledgements (RFC 2018, 6675); on for CUBIC, off for the others.
+    #[serde(default)]
+    pub sack: Option<bool>,
+    /// Timestamps (RFC 7323): an RTT sample from every ACK.
+    #[serde(default)]
+    pub timestamps: bool,
+    /// Limited transmit (RFC 3042).
+    #[serde(default)]
+    pub limited_transmit: bool,
+    /// Initial window in segments; RFC 5681's by default.
+    #[serde(default)]
+    pub initial_window: Option<u32>,
+    /// Initial slow-start threshold; unlimited by default.
+    #[serde(default)]
+    pub initial_ssthresh: Option<Amount>,
+    /// A bound on the window besides the receiver's; none by default.
+    #[serde(default)]
+    pub window_limit: Option<Amount>,
+    /// Least retransmission time-out; 1 s (RFC 6298) by default.
+    #[serde(default)]
+    pub rto_min: Option<Time>,
+    /// Retransmission time-out before the first RTT sample; 1 s (RFC 6298) by default.
+    #[serde(default)]
+    pub rto_initial: Option<Time>,
+    /// Greatest retransmission time-out; 60 s by default.
+    #[serde(default)]
+    pub rto_max: Option<Time>,
+    /// Count an ACK as a duplicate only if its window is that of the last (RFC 5681 to the letter). CLAMP changes the
+    /// window on every ACK, and loses its fast retransmits under this rule.
+    #[serde(default)]
+    pub strict_duplicate_acks: bool,
+    /// Let each time-out set the slow-start threshold, so that two in a row bring it to its floor of two segments
+    /// (ns-2); otherwise a segment that times out again leaves it (RFC 5681). On for `aimd`, off for the others.
+    #[serde(default)]
+    pub cut_at_each_timeout: Option<bool>,
+    /// With Reno's recovery, let a further loss in a window that has had its fast retransmit wait for the timer (ns-2's
+    /// Reno); otherwise it gets a fast retransmit of its own (RFC 5681). On for `aimd`, off for the others.
+    #[serde(default)]
+    pub one_fast_retransmit: Option<bool>,
+    /// Open with SYN and SYN-ACK, as by default; otherwise data goes at once.
+    #[serde(default)]
+    pub handshake: Option<bool>,
+}
+
+kinds!(
+    Sender or "newreno":
+    "newreno" => Newreno(_), "reno" => Reno(_), "aimd" => Aimd(_), "cubic" => Cubic(_),
+    "vegas" => Vegas(_), "veno" => Veno(_), "westwood" => Westwood(_), "binomial" => Binomial(_)
+);
+
+impl Default for Sender {
+    fn default() -> Self {
+        Sender::Newreno(SenderOptions::default())
+    }
+}
+
+impl Sender {
+    /// What every sender has.
+    pub fn options(&self) -> &SenderOptions {
+        match self {
+            Self::Newreno(options) | Self::Reno(options) => options,
+            Self::Aimd(with) => &with.options,
+            Self::Cubic(with) => &with.options,
+            Self::Vegas(with) => &with.options,
+            Self::Veno(with) => &with.options,
+            Self::Westwood(with) => &with.options,
+            Self::Binomial(with) => &with.options,
+        }
+    }
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn tenth() -> f64 {
+    0.1
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn two() -> f64 {
+    2.0
+}
+
+fn three() -> f64 {
+    3.0
+}
+
+fn three_quarters() -> f64 {
+    0.75
+}
+
+fn four_fifths() -> f64 {
+    0.8
+}
+
+fn nine_tenths() -> f64 {
+    0.9
+}
+
+fn fifty_ms() -> Time {
+    Time(lasthop_core::units::Duration::from_millis(50))
+}
+
+fn cubic_c() -> f64 {
+    0.4
+}
+
+fn cubic_beta() -> f64 {
+    0.7
+}
+
+fn yes() -> bool {
+    true
+}

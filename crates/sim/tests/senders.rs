@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The senders of a scenario: each key moves something, and what is said to be alike is alike.
+#![allow(missing_docs)]
+
+use std::path::Path;
+
+use lasthop_sim::Run;
+
+/// Two flows over 5 Mbit/s with a queue of twice bandwidth times delay and losses of their own, so that there are fast
+/// retransmits and time-outs; SENDER is what is tested.
+const DUMBBELL: &str = r#"
+    duration = "60 s"
+    [[link]]
+    name = "bottleneck"
+    from = "r1"
+    to = "r2"
+    rate = "5 Mbit/s"
+    delay = "5 ms"
+    queue = { limit = "80 packets" }
+    loss = { kind = "bernoulli", p = 0.01 }
+    [[flow]]
+    name = "flow"
+    count = 2
+    stagger = "5 s"
+    path = ["r1", "r2"]
+    rtt = "90 ms"
+    sender = SENDER
+"#;
+
+/// All that the summary says of the flows, but the sender's name.
+fn outcome(sender: &str) -> Result<String, String> {
+    outcome_with(sender, &[])
+}
+
+fn outcome_with(sender: &str, more: &[(&str, &str)]) -> Result<String, String> {
+    let text = DUMBBELL.replace("SENDER", sender);
+    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let run = Run::new(&text, Path::new("."), &overrides, None).map_err(|e| e.to_string())?;
+    let mut flows = run.finish().summary.flows;
+    flows.iter_mut().for_each(|flow| flow.sender = "");
+    Ok(format!("{flows:?}"))
+}
+
+#[test]
+fn every_key_of_a_sender_moves_something() {
+    for (kind, keys) in [
+        ("newreno", vec!["sack = true"]),
+        (
+            "aimd",
+            vec![
+                "alpha = 0.6",
+                "beta = 0.875",
+                "beta = 0.875, after_timeout = \"beta\"",
+                "recovery = \"newreno\"",
+                "recovery = \"sack\"",
+                "gamma = {}",
+                "gamma = { threshold = 0.25 }",
+                "gamma = {}, arming = \"running-maximum\"",
+                "delta = {}",
+                "delta = { threshold = 0.3 }",
+                "delta = { increase = 4 }",
+                "one_fast_retransmit = false",
+            ],
+        ),
+        ("cubic", vec!["c = 4.0", "beta = 0.5", "fast_convergence = false", "reno_friendly = false", "sack = false"]),
+        ("vegas", vec!["alpha = 0.0", "beta = 6.0", "gamma = 6.0", "loss_share = 0.5"]),
+        ("veno", vec!["beta = 6.0", "random_loss_share = 0.7", "reset_base_rtt = false"]),
+        ("westwood", vec!["filter = 0.5", "least_interval = \"400 ms\""]),
+    ] {
+        let mut outcomes = vec![("nothing", outcome(&format!("{kind:?}")).unwrap())];
+        for key in keys {
+            let new = outcome(&format!("{{ kind = {kind:?}, {key} }}")).unwrap();
+            if let Some((other, _)) = outcomes.iter().find(|(_, old)| *old == new) {
+                panic!("{kind}: {key} changes nothing against {other}");
+            }
+            outcomes.push((key, new));
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_times_out_twice_brings_the_threshold_down() {
+    let often = [("link[0].loss.p", "0.05"), ("duration", "300 s")];
+    let cut = outcome_with("\"aimd\"", &often);
+    assert_ne!(cut, outcome_with("{ kind = \"aimd\", cut_at_each_timeout = false }", &often));
+}
+
+#[test]
+fn aimd_with_tcps_numbers_is_tcp() {
+    let rfc = "cut_at_each_timeout = false, one_fast_retransmit = false";
+    for (kind, recovery) in [("\"reno\"", "reno"), ("\"newreno\"", "newreno"), ("{ sack = true }", "sack")] {
+        let aimd = format!("{{ kind = \"aimd\", alpha = 1, beta = 0.5, recovery = {recovery:?}, {rfc} }}");
+        assert_eq!(outcome(kind), outcome(&aimd), "{kind}");
+    }
+}
+
+#[test]
+fn alpha_is_friendly_unless_told() {
+    let given = outcome("{ kind = \"aimd\", beta = 0.875, alpha = 0.3125 }");
+    assert_eq!(outcome("{ kind = \"aimd\", beta = 0.875 }"), given);
+}
+
+#[test]
+fn what_is_wrong_with_a_law_is_said_by_its_key() {
+    for (sender, message) in [
+        ("{ kind = \"aimd\", beta = 2 }", "flow[0].sender.beta = 2: wanted a number between 0 and 1"),
+        (
+            "{ kind = \"vegas\", beta = 0.5 }",
+            "flow[0].sender.beta = 0.5: wanted a number of segments of at least `alpha`",
+        ),
+        (
+            "{ kind = \"aimd\", gamma = { threshold = 2 } }",
+            "flow[0].sender.gamma.threshold = 2: wanted a number above 0 and at most 1",
+        ),
+        (
+            "{ kind = \"veno\", betta = 2 }",
+            "flow[0].sender.betta: unknown field `betta`, expected one of `beta`, `random_loss_share`",
+        ),
+        ("{ kind = \"westwood\", filter = \"high\" }", "flow[0].sender.filter = \"high\": wanted a number"),
+    ] {
+        let said = outcome(sender).unwrap_err();
+        assert!(said.starts_with(message), "{said}");
+    }
+}
