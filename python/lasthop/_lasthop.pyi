@@ -47,3 +47,32 @@ def version() -> str:
 
 def mahimahi(path: str) -> tuple[str, bytes]:
     """Reads a mahimahi trace: delivery opportunities in ms, as (NumPy type, bytes)."""
+
+def throughput(
+    loss: float,
+    rtt_s: float,
+    timeout_s: float,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    packets_per_ack: float = 1.0,
+) -> float:
+    """The throughput of TCP(alpha, beta) in packets/s at a loss rate (gamma eq. 1)."""
+
+def friendly_alpha(beta: float) -> float:
+    """The alpha that makes TCP(alpha, beta) as fast as TCP (gamma eq. 3)."""
+
+def gamma(threshold: float, min_rtt_s: float, max_rtt_s: float) -> float:
+    """Gamma as a share of the window (gamma eq. 16)."""
+
+def congestion_epoch(alpha: float, beta: float, window: float) -> float:
+    """Round trips from one decrease of a window to the next (gamma eq. 4)."""
+
+def recovery_epoch(alpha: float, window: float) -> float:
+    """Round trips from the least window to ``window`` (gamma eq. 14)."""
+
+def knee_cliff_beta(rate: float, rtt_s: float, buffer: float) -> tuple[float, float, float]:
+    """Knee and cliff in packets, and the beta between them (gamma eq. 8, 12, 13)."""
+
+def dumbbell_state(rate: float, rtt_s: float, buffer: float, cwnd: float) -> tuple[float, float]:
+    """Throughput in packets/s and queueing delay in s of windows in all (gamma eq. 7, 10, 11)."""

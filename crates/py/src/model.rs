@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the papers' equations say of TCP(α, β), for figures to draw beside what was simulated.
+
+use lasthop_core::error::ParameterError;
+use lasthop_core::law::aimd;
+use lasthop_core::law::dumbbell::{self, Dumbbell};
+use lasthop_core::law::throughput::{LossyPath, throughput as rate};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The throughput of TCP(α, β) in packets/s at a loss rate (gamma eq. 1).
+#[pyfunction]
+#[pyo3(signature = (loss, rtt_s, timeout_s, *, alpha=1.0, beta=0.5, packets_per_ack=1.0))]
+fn throughput(loss: f64, rtt_s: f64, timeout_s: f64, alpha: f64, beta: f64, packets_per_ack: f64) -> PyResult<f64> {
+    let path = LossyPath { loss, rtt_s, timeout_s, packets_per_ack };
+    rate(alpha, beta, &path).map_err(refuse)
+}
+
+/// α that makes TCP(α, β) as fast as TCP (gamma eq. 3).
+#[pyfunction]
+fn friendly_alpha(beta: f64) -> f64 {
+    aimd::friendly_alpha(beta)
+}
+
+/// γ as a share of the window (gamma eq. 16).
+#[pyfunction]
+fn gamma(threshold: f64, min_rtt_s: f64, max_rtt_s: f64) -> f64 {
+    lasthop_core::law::gamma::gamma(threshold, min_rtt_s, max_rtt_s)
+}
+
+/// Round trips from one decrease of a window to the next (gamma eq. 4).
+#[pyfunction]
+fn congestion_epoch(alpha: f64, beta: f64, window: f64) -> f64 {
+    dumbbell::congestion_epoch(alpha, beta, window)
+}
+
+/// Round trips from the least window to `window` (gamma eq. 14).
+#[pyfunction]
+fn recovery_epoch(alpha: f64, window: f64) -> f64 {
+    dumbbell::recovery_epoch(alpha, window)
+}
+
+/// Knee and cliff in packets, and the β between them, of a bottleneck (gamma eq. 8, 12, 13).
+#[pyfunction]
+fn knee_cliff_beta(rate: f64, rtt_s: f64, buffer: f64) -> PyResult<(f64, f64, f64)> {
+    let path = Dumbbell::new(rate, rtt_s, buffer).map_err(refuse)?;
+    Ok((path.knee(), path.cliff(), path.efficient_beta()))
+}
+
+/// Throughput in packets/s and queueing delay in s of a bottleneck with windows of `cwnd` in all (gamma eq. 7, 10, 11).
+#[pyfunction]
+fn dumbbell_state(rate: f64, rtt_s: f64, buffer: f64, cwnd: f64) -> PyResult<(f64, f64)> {
+    let path = Dumbbell::new(rate, rtt_s, buffer).map_err(refuse)?;
+    Ok((path.throughput(cwnd), path.queueing_delay(cwnd)))
+}
+
+fn refuse(error: ParameterError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// Puts the functions into the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(throughput, module)?)?;
+    module.add_function(wrap_pyfunction!(friendly_alpha, module)?)?;
+    module.add_function(wrap_pyfunction!(gamma, module)?)?;
+    module.add_function(wrap_pyfunction!(congestion_epoch, module)?)?;
+    module.add_function(wrap_pyfunction!(recovery_epoch, module)?)?;
+    module.add_function(wrap_pyfunction!(knee_cliff_beta, module)?)?;
+    module.add_function(wrap_pyfunction!(dumbbell_state, module)?)
+}
