@@ -32,6 +32,8 @@ array set opt {
     seed          1
     transfer      0
     monitor       0
+    alpha         1
+    beta          0.5
 }
 # flows            number of flows
 # rate_mbps        rate of the bottleneck, Mbit/s
@@ -41,7 +43,7 @@ array set opt {
 # buffer           packets at the bottleneck, the one in transmission among them
 # duration, warmup s; goodput and queue count from `warmup` on
 # stagger_ms       flow i starts at i * stagger; auto: first RTT / flows
-# sender           Newreno | Reno | Sack1
+# sender           Newreno | Reno | Sack1 | Vegas, or one of Linux' as Linux/veno, Linux/westwood, Linux/vegas
 # scheduler        Calendar | Splay | Heap | List
 # min_rto, initial_rto, initial_window       s, s, packets
 # limited_transmit 1: RFC 3042
@@ -49,6 +51,7 @@ array set opt {
 # jitter_ms        each packet waits a uniform time in [0, jitter] at the sender
 # loss             probability that the bottleneck loses a data packet
 # transfer         packets a flow sends; 0: no end
+# alpha, beta      of TCP(α, β), for Newreno and Reno
 # monitor          1: integrate the bottleneck's queue (slower, so never in a timed run)
 
 if {[llength $argv] % 2} { error "arguments are pairs: key value" }
@@ -74,6 +77,8 @@ Agent/TCP set rtxcur_init_ $opt(initial_rto)
 Agent/TCP set tcpTick_ 0.001
 Agent/TCP set singledup_ $opt(limited_transmit)
 Agent/TCP set overhead_ [expr {$opt(jitter_ms) / 1e3}]
+Agent/TCP set increase_num_ $opt(alpha)
+Agent/TCP set decrease_num_ $opt(beta)
 Agent/TCP/Newreno set newreno_changes1_ $opt(impatient)
 
 # ns-2 clears every header it knows for every packet; these are the ones in use.
@@ -87,6 +92,10 @@ ns-random $opt(seed)
 # ns-2's own static routing takes time by the cube and memory by the square of the number of nodes.
 $ns rtproto Manual
 proc route {node to {default ""}} { eval [$node get-module Manual] add-route-to-adj-node $default $to }
+
+lassign [split $opt(sender) /] kind law
+# Agent/TCP/Vegas keeps an entry a segment of the window limit.
+if {$kind eq "Vegas"} { Agent/TCP set window_ 1000 }
 
 set r1 [$ns node]
 set r2 [$ns node]
@@ -123,8 +132,9 @@ for {set i 0} {$i < $opt(flows)} {incr i} {
     route $r1 $src
     route $dst $r2 -default
     route $r2 $dst
-    set tcp($i) [new Agent/TCP/$opt(sender)]
-    set sink($i) [new Agent/TCPSink[expr {$opt(sender) eq "Sack1" ? "/Sack1" : ""}]]
+    set tcp($i) [new Agent/TCP/$kind]
+    set sink($i) [new Agent/TCPSink[expr {$kind in {Sack1 Linux} ? "/Sack1" : ""}]]
+    if {$kind eq "Linux"} { $ns at 0 "$tcp($i) select_ca $law" }
     $tcp($i) set fid_ $i
     $ns attach-agent $src $tcp($i)
     $ns attach-agent $dst $sink($i)

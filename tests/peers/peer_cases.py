@@ -14,6 +14,32 @@ ACCESS_MBPS = 1000
 
 
 @dataclass(frozen=True)
+class Sender:
+    """How a sender is told to each simulator."""
+
+    ns2: str
+    """ns-2's agent, and for Linux' the law."""
+    lasthop: str
+    """Keys of a lasthop sender."""
+    alpha: float = 1
+    beta: float = 0.5
+    """TCP(alpha, beta) in ns-2."""
+
+
+SENDERS = {
+    "newreno": Sender("Newreno", 'kind = "newreno"'),
+    "reno": Sender("Reno", 'kind = "reno"'),
+    "smooth": Sender("Reno", 'kind = "aimd", alpha = 0.31, beta = 0.875', 0.31, 0.875),
+    "responsive": Sender("Reno", 'kind = "aimd", alpha = 1.25, beta = 0.25', 1.25, 0.25),
+    # ns-2 rounds what is in the queue to whole segments: its bounds of 1, 3 and 1 are these.
+    "vegas": Sender("Vegas", 'kind = "vegas", alpha = 0.5, beta = 3.5, gamma = 1.5'),
+    # Linux never learns the least round-trip time anew.
+    "veno": Sender("Linux/veno", 'kind = "veno", sack = true, reset_base_rtt = false'),
+    "westwood": Sender("Linux/westwood", 'kind = "westwood", sack = true'),
+}
+
+
+@dataclass(frozen=True)
 class Case:
     """One dumbbell. Times in ms or s as named, the buffer in packets."""
 
@@ -45,7 +71,9 @@ class Case:
             "buffer": self.buffer,
             "duration": f"{self.duration_s:g}",
             "warmup": f"{self.warmup_s:g}",
-            "sender": {"newreno": "Newreno", "reno": "Reno"}[self.sender],
+            "sender": SENDERS[self.sender].ns2,
+            "alpha": f"{SENDERS[self.sender].alpha:g}",
+            "beta": f"{SENDERS[self.sender].beta:g}",
             "loss": f"{self.loss:g}",
             "transfer": self.transfer,
             "stagger_ms": f"{self.stagger_ms(stagger):g}",
@@ -72,7 +100,7 @@ class Case:
             text += (
                 f'[[flow]]\nname = "flow{flow}"\npath = ["r1", "r2"]\nrtt = "{rtt_ms:g} ms"\n'
                 f'access = "{ACCESS_MBPS} Mbit/s"\npacket = "1500 B"\n'
-                f'sender = {{ kind = "{self.sender}", initial_window = 2, '
+                f"sender = {{ {SENDERS[self.sender].lasthop}, initial_window = 2, "
                 'rto_min = "200 ms", rto_initial = "3 s" }\n'
                 f'receiver = "plain"\napp = {app if self.transfer else chr(34) + app + chr(34)}\n'
                 f'start = "{flow * self.stagger_ms(stagger):g} ms"\n'
@@ -95,6 +123,20 @@ def _sharing() -> list[Case]:
     ]
 
 
+def _other_laws() -> list[Case]:
+    random = [
+        Case(f"{sender}-loss-{p:g}", 3000, 50, sender, rate_mbps=100, buffer=2000, loss=p)
+        for sender in ("smooth", "responsive")
+        for p in (1e-3, 1e-2)
+    ]
+    sharing = [
+        Case(f"{sender}-share-{flows}", 60, 15, sender, flows)
+        for sender in ("vegas", "veno", "westwood")
+        for flows in (4, 10)
+    ]
+    return random + sharing
+
+
 CASES = (
     *_random_loss(),
     *_sharing(),
@@ -104,4 +146,5 @@ CASES = (
     Case("short-transfer", 10, transfer=100),
     Case("w1", 100, flows=10, rate_mbps=100, one_way_ms=10, rtts_ms=(40,), buffer=334),
     Case("w3", 3000, flows=4, rtts_ms=(30, 130, 10, 180), buffer=60),
+    *_other_laws(),
 )

@@ -39,7 +39,9 @@ def run_ns2(case: Case, seed: int, stagger: float) -> dict[str, Any]:
     """One run of ns-2."""
     command = ["ns", str(SCRIPT), *case.ns2_arguments(seed, stagger)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
+    # Linux' agents talk of themselves around it.
+    line = next(line for line in done.stdout.splitlines() if line.startswith("{"))
+    found: dict[str, Any] = json.loads(line)
     return found
 
 
