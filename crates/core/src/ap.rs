@@ -167,8 +167,8 @@ impl<P: Parcel> AccessPoint<P> {
     /// A slot ends at `now` and another begins.
     #[inline]
     fn slot(&mut self, now: Instant) {
-        let Timing::Slots { length, slot, attempts, shared } = &mut self.timing else { return };
-        let (length, number, shared) = (*length, *slot, *shared);
+        let Timing::Slots { length, slot: number, attempts, shared } = &self.timing else { return };
+        let (length, number, shared) = (*length, *number, *shared);
         let mut again = None;
         if let Some(frame) = self.on_air.take() {
             let station = &mut self.stations[frame.station];
@@ -197,27 +197,31 @@ impl<P: Parcel> AccessPoint<P> {
             self.scheduler.count(frame.station, frame.rate, got_through);
             if !shared && through == 0 && again.is_none() {
                 // The packet goes on, coded anew.
-                again = Some(Self::slot_frame(station, frame.station, number, length, shared));
+                again = Some(self.slot_frame(frame.station, now, number, length, shared));
             }
         }
         self.on_air = again.or_else(|| {
             let chosen = self.scheduler.pick(&mut At { stations: &mut self.stations, slot: number })?;
-            Some(Self::slot_frame(&mut self.stations[chosen], chosen, number, length, shared))
+            Some(self.slot_frame(chosen, now, number, length, shared))
         });
         self.next = None;
         if self.on_air.is_some() {
-            *slot = number + 1;
+            if let Timing::Slots { slot, .. } = &mut self.timing {
+                *slot = number + 1;
+            }
             self.next = Some(now + length);
         }
     }
 
     /// What a station would send in a slot.
     #[inline]
-    fn slot_frame(station: &mut Station<P>, index: usize, slot: u64, length: Duration, shared: bool) -> Frame {
-        let waiting_bits = if shared { station.waiting_bits() } else { station.rest_of_head() };
+    fn slot_frame(&mut self, index: usize, now: Instant, slot: u64, length: Duration, shared: bool) -> Frame {
+        let station = &mut self.stations[index];
         let Channel::Fading(radio) = &mut station.channel else { unreachable!("slots are of fading channels") };
         let attempt = radio.attempt(slot);
         let room_bits = radio.bits(&attempt);
+        self.held -= station.let_go(now, if shared { room_bits } else { 1 });
+        let waiting_bits = if shared { station.waiting_bits() } else { station.rest_of_head() };
         Frame {
             station: index,
             bits: waiting_bits.min(room_bits),
@@ -248,19 +252,21 @@ impl<P: Parcel> AccessPoint<P> {
             } else if repeats(station) {
                 again = Some(frame);
             } else {
-                again = Some(Self::packet_frame(station, frame.station, slot));
+                again = Some(self.packet_frame(frame.station, now, slot));
             }
             self.scheduler.count(frame.station, frame.rate, got_through);
         }
         self.on_air = again.or_else(|| {
             let chosen = self.scheduler.pick(&mut At { stations: &mut self.stations, slot })?;
-            Some(Self::packet_frame(&mut self.stations[chosen], chosen, slot))
+            Some(self.packet_frame(chosen, now, slot))
         });
         self.next = self.on_air.map(|frame| now + frame.airtime);
     }
 
     /// A station's head, sent in one piece.
-    fn packet_frame(station: &mut Station<P>, index: usize, slot: u64) -> Frame {
+    fn packet_frame(&mut self, index: usize, now: Instant, slot: u64) -> Frame {
+        let station = &mut self.stations[index];
+        self.held -= station.let_go(now, 1);
         let bits = station.rest_of_head();
         let (rate, airtime, attempt) = match &mut station.channel {
             Channel::Fading(radio) => {
@@ -279,6 +285,7 @@ impl<P: Parcel> AccessPoint<P> {
         if let Some(chosen) = self.scheduler.pick(&mut At { stations: &mut self.stations, slot: 0 }) {
             let station = &mut self.stations[chosen];
             let room_bits = 8 * Trace::OPPORTUNITY.get();
+            self.held -= station.let_go(now, room_bits);
             let bits = station.waiting_bits().min(room_bits);
             let frame = Frame {
                 station: chosen,
@@ -316,11 +323,12 @@ impl<P: Parcel> Element<P> for AccessPoint<P> {
     #[inline]
     fn receive(&mut self, now: Instant, packet: P) {
         self.wake(now);
-        if self.stations[packet.station()].queue.push(now, packet) {
-            self.held += 1;
-            if self.held == 1 {
-                self.resume(now);
-            }
+        let queue = &mut self.stations[packet.station()].queue;
+        let (held, before) = (self.held, queue.len());
+        queue.push(now, packet);
+        self.held = held + queue.len() - before;
+        if held == 0 && self.held > 0 {
+            self.resume(now);
         }
     }
 

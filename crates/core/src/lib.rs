@@ -4,6 +4,7 @@
 
 pub mod ap;
 pub mod app;
+pub mod aqm;
 pub mod capacity;
 pub mod element;
 pub mod error;

@@ -49,7 +49,7 @@ impl Stage {
             at = at.max(self.busy_until) + self.sending.1;
             self.busy_until = at;
         }
-        if self.loss.strikes() { None } else { Some(at + self.delay) }
+        if self.loss.strikes(at) { None } else { Some(at + self.delay) }
     }
 }
 

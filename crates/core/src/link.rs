@@ -11,6 +11,7 @@
 
 use std::collections::VecDeque;
 
+use crate::aqm::AqmConfig;
 use crate::element::{Departure, Element};
 use crate::error::{ParameterError, ensure};
 use crate::loss::{Loss, LossConfig};
@@ -68,16 +69,17 @@ impl<P: Parcel> Link<P> {
     /// A rate of zero, or a queue or an error model with a parameter outside its domain.
     pub fn new(name: &str, config: &LinkConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
         ensure(config.rate > Rate::from_bps(0), "rate", format!("{:?}", config.rate), "more than 0 bit/s")?;
-        let queue = Queue::new(&config.queue, span).map_err(|e| e.within("queue"))?;
-        let buffer = match config.queue.marker {
-            MarkerConfig::None => Buffer::Foreseen(Foreseen::new(config.queue.limit, span)),
+        let stream = |purpose: &str| streams.stream(name, purpose);
+        let queue = Queue::new(&config.queue, config.rate, stream, span).map_err(|e| e.within("queue"))?;
+        let buffer = match (config.queue.aqm, config.queue.marker) {
+            (AqmConfig::DropTail, MarkerConfig::None) => Buffer::Foreseen(Foreseen::new(config.queue.limit, span)),
             _ => Buffer::Held { queue, in_transmission: None },
         };
         Ok(Self {
             rate: config.rate,
             sending: (Bytes::ZERO, Duration::ZERO),
             buffer,
-            loss: Loss::new(config.loss, || streams.stream(name, "loss")).map_err(|e| e.within("loss"))?,
+            loss: Loss::new(&config.loss, streams, name).map_err(|e| e.within("loss"))?,
             departures: VecDeque::with_capacity(4),
         })
     }
@@ -154,7 +156,7 @@ impl<P: Parcel> Link<P> {
     /// Whether the error model lets pass what departs at `at`.
     #[inline]
     fn survives(&mut self, at: Instant) -> bool {
-        let lost = self.loss.strikes();
+        let lost = self.loss.strikes(at);
         if lost {
             self.meter_mut().lose(at);
         }
@@ -184,6 +186,9 @@ impl<P: Parcel> Link<P> {
     fn start(&mut self, at: Instant) {
         let Buffer::Held { queue, .. } = &mut self.buffer else { return };
         let next = queue.pop(at).map(|packet| (packet.size(), packet));
+        if next.is_none() {
+            queue.rest(at);
+        }
         let next = next.map(|(size, packet)| Departure { at: at + self.sending_time(size), packet });
         if let Buffer::Held { in_transmission, .. } = &mut self.buffer {
             *in_transmission = next;

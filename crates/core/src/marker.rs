@@ -48,6 +48,14 @@ impl Marker {
         }
     }
 
+    /// Packets have been dropped from the queue, which holds `queued` without them.
+    pub fn on_drop(&mut self, now: Instant, queued: Bytes) {
+        match self {
+            Self::None => {}
+            Self::Clamp(router) => router.on_drop(now.as_secs_f64(), queued.as_f64()),
+        }
+    }
+
     /// A packet of `size` leaves, `queued` are behind it; its feedback is written into `signal`.
     #[inline]
     pub fn on_departure(&mut self, now: Instant, size: Bytes, queued: Bytes, signal: &mut Signal) {

@@ -10,6 +10,9 @@ pub trait Parcel {
     fn size(&self) -> Bytes;
     /// The station of an access point that the packet is for (or from).
     fn station(&self) -> usize;
+    /// What tells its flow from others where flows are queued apart: the number of the connection, or a hash of its
+    /// addresses and ports.
+    fn flow(&self) -> u64;
     /// The feedback that routers write and receivers read.
     fn signal_mut(&mut self) -> &mut Signal;
 }
@@ -188,6 +191,11 @@ impl Parcel for Packet {
     #[inline]
     fn station(&self) -> usize {
         usize::from(self.station)
+    }
+
+    #[inline]
+    fn flow(&self) -> u64 {
+        u64::from(self.flow)
     }
 
     #[inline]

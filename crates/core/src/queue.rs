@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The queue in front of a link or of a station's radio: a FIFO with a limit, a marker and a meter.
+//! The queue in front of a link or of a station's radio: packets under a management, with a limit, a marker and a meter.
 
 use std::collections::VecDeque;
 
+use crate::aqm::{Aqm, AqmConfig, Dropped};
 use crate::error::{ParameterError, ensure};
 use crate::marker::{Marker, MarkerConfig};
 use crate::packet::Parcel;
+use crate::rng::Stream;
 use crate::stats::{Meter, Span};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Instant, Rate};
 
-/// How much a queue may hold. A packet that would pass the limit is dropped on arrival (drop-tail).
+/// How much a queue may hold. A packet that would pass the limit is dropped on arrival; FQ-CoDel drops others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Limit {
     /// No limit.
@@ -31,6 +33,15 @@ impl Limit {
             Limit::Packets(limit) => packets < limit,
         }
     }
+
+    /// Whether `packets` packets of `bytes` in all are too many.
+    fn is_passed(&self, packets: usize, bytes: Bytes) -> bool {
+        match *self {
+            Limit::None => false,
+            Limit::Bytes(limit) => bytes > limit,
+            Limit::Packets(limit) => packets > limit,
+        }
+    }
 }
 
 /// A queue's parameters.
@@ -38,30 +49,41 @@ impl Limit {
 pub struct QueueConfig {
     /// The size of the buffer.
     pub limit: Limit,
+    /// Which packets are dropped before the buffer is full.
+    pub aqm: AqmConfig,
     /// What the router writes into passing packets.
     pub marker: MarkerConfig,
 }
 
-/// A FIFO that owns its packets.
+/// A queue that owns its packets.
 #[derive(Debug)]
 pub struct Queue<P> {
+    /// In the order in which they leave: those that the management has let go, all unless it picks at the head.
     packets: VecDeque<(Instant, P)>,
+    /// Bytes of all packets, without the part of the head that has been sent.
     bytes: Bytes,
     /// The part of the head that has been sent already, and takes no room any more.
     head_sent: Bytes,
     /// Until when `meter` knows what was held.
     held_until: Instant,
     limit: Limit,
+    aqm: Aqm<P>,
     marker: Marker,
     meter: Meter,
 }
 
 impl<P: Parcel> Queue<P> {
-    /// An empty queue, measured over `span`.
+    /// An empty queue in front of a line of `rate`, measured over `span`; `stream` gives a stream of random numbers by
+    /// its purpose.
     ///
     /// # Errors
-    /// A limit of nothing, or a marker with a parameter outside its domain.
-    pub fn new(config: &QueueConfig, span: Span) -> Result<Self, ParameterError> {
+    /// A limit of nothing, or a management or a marker with a parameter outside its domain.
+    pub fn new(
+        config: &QueueConfig,
+        rate: Rate,
+        stream: impl Fn(&str) -> Stream,
+        span: Span,
+    ) -> Result<Self, ParameterError> {
         match config.limit {
             Limit::None => {}
             Limit::Bytes(limit) => ensure(limit > Bytes::ZERO, "limit", format!("{limit:?}"), "more than 0 B")?,
@@ -73,29 +95,107 @@ impl<P: Parcel> Queue<P> {
             head_sent: Bytes::ZERO,
             held_until: Instant::ZERO,
             limit: config.limit,
+            aqm: Aqm::new(&config.aqm, rate, stream).map_err(|error| error.within("aqm"))?,
             marker: Marker::new(&config.marker)?,
             meter: Meter::new(span),
         })
     }
 
-    /// Takes a packet in; false if there was no room and it was dropped.
+    /// Takes a packet in; false if it was dropped.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: P) -> bool {
         let size = packet.size();
-        let accepted = self.limit.admits(self.packets.len(), self.bytes, size);
+        if matches!(self.aqm, Aqm::FqCodel(_)) {
+            return self.push_fair(now, packet);
+        }
+        let mut accepted = self.limit.admits(self.len(), self.bytes, size);
+        if let Aqm::Red(red) = &mut self.aqm {
+            accepted = red.admits(now, self.packets.len(), self.bytes, size, accepted);
+        }
         self.meter.arrive(now, accepted);
         if accepted {
             self.account(now);
             self.bytes += size;
-            self.packets.push_back((now, packet));
+            match &mut self.aqm {
+                Aqm::Codel(backlog) => backlog.enqueue(now, packet),
+                _ => self.packets.push_back((now, packet)),
+            }
             self.marker.on_arrival(now, self.bytes);
         }
         accepted
     }
 
+    /// Takes a packet in whatever there is, and then drops from the flow that has the most until all find room.
+    fn push_fair(&mut self, now: Instant, packet: P) -> bool {
+        self.account(now);
+        let Aqm::FqCodel(fair) = &mut self.aqm else { return false };
+        self.bytes += packet.size();
+        let place = fair.enqueue(now, packet);
+        let mut dropped = 0;
+        while fair.len() > 0 && self.limit.is_passed(self.packets.len() + fair.len(), self.bytes) {
+            let Dropped { packets, bytes } = fair.drop_from_fattest();
+            self.bytes -= bytes;
+            dropped += packets;
+        }
+        // Drops come from the head, and the packet is at the tail.
+        let accepted = !fair.is_bare(place);
+        self.meter.arrive(now, true);
+        self.meter.drop_held(now, dropped);
+        if accepted {
+            self.marker.on_arrival(now, self.bytes);
+        } else {
+            self.marker.on_drop(now, self.bytes);
+        }
+        accepted
+    }
+
+    /// Lets packets go until those at the head make `bytes`, what has been sent of the first included, or no more are
+    /// there. They leave in this order whatever comes. Returns how many were dropped instead.
+    ///
+    /// A line must call it before it sends what makes the head, or more than was let go; where the management drops
+    /// nothing at the head, nothing happens.
+    #[inline]
+    pub fn let_go(&mut self, now: Instant, bytes: Bytes) -> usize {
+        match self.aqm {
+            Aqm::DropTail | Aqm::Red(_) => 0,
+            Aqm::Codel(_) | Aqm::FqCodel(_) => self.let_go_picked(now, bytes),
+        }
+    }
+
+    fn let_go_picked(&mut self, now: Instant, bytes: Bytes) -> usize {
+        let mut dropped = Dropped::default();
+        let mut ready = self.ready_bytes();
+        while ready < bytes {
+            let picked = match &mut self.aqm {
+                Aqm::DropTail | Aqm::Red(_) => None,
+                Aqm::Codel(backlog) => backlog.dequeue(now, &mut dropped),
+                Aqm::FqCodel(fair) => fair.dequeue(now, &mut dropped),
+            };
+            let Some(picked) = picked else { break };
+            ready += picked.1.size();
+            self.packets.push_back(picked);
+        }
+        if dropped.packets > 0 {
+            self.account(now);
+            self.bytes -= dropped.bytes;
+            self.meter.drop_held(now, dropped.packets);
+            self.marker.on_drop(now, self.bytes);
+        }
+        dropped.packets
+    }
+
+    /// The line has nothing to send from `now` on.
+    #[inline]
+    pub fn rest(&mut self, now: Instant) {
+        if let Aqm::Red(red) = &mut self.aqm {
+            red.rest(now);
+        }
+    }
+
     /// The head leaves: the marker stamps it and the meter counts it.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
+        self.let_go(now, Bytes::new(1));
         let (arrived, mut packet) = self.remove(now)?;
         let size = packet.size();
         self.meter.depart(arrived, now, size);
@@ -105,6 +205,7 @@ impl<P: Parcel> Queue<P> {
 
     /// The head is lost on its way out: taken from the queue and counted as lost.
     pub fn discard(&mut self, now: Instant) -> Option<P> {
+        self.let_go(now, Bytes::new(1));
         let (_, packet) = self.remove(now)?;
         self.meter.lose(now);
         Some(packet)
@@ -143,7 +244,7 @@ impl<P: Parcel> Queue<P> {
         self.head_sent
     }
 
-    /// The packet that leaves next.
+    /// The packet that leaves next, if it has been [let go](Self::let_go).
     #[inline]
     pub fn front(&self) -> Option<&P> {
         self.packets.front().map(|(_, packet)| packet)
@@ -152,19 +253,35 @@ impl<P: Parcel> Queue<P> {
     /// Packets held.
     #[inline]
     pub fn len(&self) -> usize {
-        self.packets.len()
+        self.packets.len() + self.backlog().0
     }
 
     /// Whether nothing is held.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.len() == 0
     }
 
     /// Bytes held, without the part of the head that has been sent.
     #[inline]
     pub fn bytes(&self) -> Bytes {
         self.bytes
+    }
+
+    /// Bytes of the packets that have been [let go](Self::let_go), with what has been sent of the head.
+    #[inline]
+    pub fn ready_bytes(&self) -> Bytes {
+        self.bytes + self.head_sent - self.backlog().1
+    }
+
+    /// Packets and bytes that have not been let go.
+    #[inline]
+    fn backlog(&self) -> (usize, Bytes) {
+        match &self.aqm {
+            Aqm::DropTail | Aqm::Red(_) => (0, Bytes::ZERO),
+            Aqm::Codel(backlog) => (backlog.len(), backlog.bytes()),
+            Aqm::FqCodel(fair) => (fair.len(), fair.bytes()),
+        }
     }
 
     /// What the router writes into passing packets.
@@ -188,72 +305,4 @@ impl<P: Parcel> Queue<P> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::Packet;
-    use crate::units::Duration;
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
-
-    fn packet(seq: u64) -> Packet {
-        Packet::data(0, seq, 1460, 40, Instant::ZERO)
-    }
-
-    fn queue(limit: Limit) -> Queue<Packet> {
-        Queue::new(&QueueConfig { limit, marker: MarkerConfig::None }, Span { from: at(0), until: at(100) }).unwrap()
-    }
-
-    #[test]
-    fn a_limit_in_bytes_counts_whole_packets() {
-        let mut queue = queue(Limit::Bytes(Bytes::new(4499)));
-        assert!(queue.push(at(0), packet(0)));
-        assert!(queue.push(at(0), packet(1)));
-        assert!(!queue.push(at(0), packet(2)), "three packets are 4500 B");
-        assert_eq!((queue.len(), queue.bytes(), queue.meter().drops), (2, Bytes::new(3000), 1));
-    }
-
-    #[test]
-    fn a_limit_in_packets_ignores_their_size() {
-        let mut queue = queue(Limit::Packets(1));
-        assert!(queue.push(at(0), packet(0)));
-        assert!(!queue.push(at(0), packet(1)));
-    }
-
-    #[test]
-    fn what_has_been_sent_of_the_head_takes_no_room() {
-        let mut queue = queue(Limit::Bytes(Bytes::new(3000)));
-        assert!(queue.push(at(0), packet(0)) && queue.push(at(0), packet(1)));
-        queue.send_part(at(1), Bytes::new(1000));
-        queue.send_part(at(2), Bytes::new(1499));
-        assert_eq!(queue.bytes(), Bytes::new(1501));
-        assert!(!queue.push(at(2), packet(2)), "1501 B and 1500 B do not fit into 3000 B");
-        assert_eq!(queue.pop(at(3)).map(|head| head.seq()), Some(0));
-        assert_eq!((queue.bytes(), queue.head_sent()), (Bytes::new(1500), Bytes::ZERO));
-        assert!(queue.push(at(3), packet(3)));
-    }
-
-    #[test]
-    fn littles_law_holds() {
-        let mut queue = queue(Limit::None);
-        for i in 0..10 {
-            queue.push(at(2 * i), packet(i));
-        }
-        for i in 0..10 {
-            assert_eq!(queue.pop(at(50 + 3 * i)).unwrap().seq(), i);
-        }
-        queue.finish(at(100));
-        // Delays are 50 + 3i − 2i = 50…59 ms, 54.5 ms in the mean; 15 kB left in 100 ms: L = λW.
-        let rate = queue.meter().departed.as_f64() / 0.1;
-        assert_eq!(queue.meter().delay.mean_s(), Some(0.0545));
-        assert!((queue.meter().mean_bytes() - rate * 0.0545).abs() < 1e-9);
-    }
-
-    #[test]
-    fn nothing_fits_is_refused() {
-        let config = QueueConfig { limit: Limit::Packets(0), marker: MarkerConfig::None };
-        let error = Queue::<Packet>::new(&config, Span::ALWAYS).unwrap_err();
-        assert_eq!(error.to_string(), "limit = 0: wanted at least 1 packet");
-    }
-}
+mod tests;

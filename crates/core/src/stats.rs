@@ -150,7 +150,7 @@ pub struct Meter {
     span: Span,
     /// Packets that came, whether or not they found room.
     pub arrivals: u64,
-    /// Packets turned away because the buffer was full.
+    /// Packets turned away on arrival, or dropped from the buffer by its management.
     pub drops: u64,
     /// Packets lost after they left the buffer: at the radio, or by the link's loss model.
     pub losses: u64,
@@ -186,6 +186,13 @@ impl Meter {
         if self.span.contains(now) {
             self.arrivals += 1;
             self.drops += u64::from(!accepted);
+        }
+    }
+
+    /// Packets that had found room were dropped at `now`.
+    pub fn drop_held(&mut self, now: Instant, packets: usize) {
+        if self.span.contains(now) {
+            self.drops += packets as u64;
         }
     }
 

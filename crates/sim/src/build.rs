@@ -155,7 +155,7 @@ impl Builder<'_> {
                     format!("{:?}: wanted another node than `from`", link.to),
                 ));
             }
-            let config = convert::link(link);
+            let config = convert::link(link).map_err(|e| e.within(&place))?;
             let names = [link.name.clone(), back_name(&link.name)];
             for name in names.iter().take(1 + usize::from(link.duplex)) {
                 let link = Link::new(name, &config, &self.streams, self.span)
@@ -184,19 +184,19 @@ impl Builder<'_> {
         });
         let stations = self.scenario.ap.iter().zip(&self.stations);
         links
-            .chain(stations.flat_map(|(ap, names)| names.iter().map(move |name| format!("{}/{name}", ap.name))))
+            .chain(stations.flat_map(|(ap, names)| names.iter().map(|name| convert::station_name(&ap.name, name))))
             .collect()
     }
 
-    /// The place of the link from one node to the other among the built ones, and its delay.
-    fn link_between(&self, from: &str, to: &str) -> Option<(Option<usize>, Duration)> {
+    /// The link from one node to the other, and its place among the built ones.
+    fn link_between(&self, from: &str, to: &str) -> Option<(Option<usize>, &scenario::Link)> {
         let mut at = 0;
         for link in &self.scenario.link {
             if link.from == from && link.to == to {
-                return Some((Some(at), link.delay.0));
+                return Some((Some(at), link));
             }
             if link.from == to && link.to == from {
-                return Some((link.duplex.then_some(at + 1), link.delay.0));
+                return Some((link.duplex.then_some(at + 1), link));
             }
             at += 1 + usize::from(link.duplex);
         }
@@ -211,19 +211,25 @@ impl Builder<'_> {
             let key = format!("path[{}]", i + 1);
             let missing =
                 || ScenarioError::at(&key, format!("there is no [[link]] from {:?} to {:?}", pair[0], pair[1]));
-            let (link, delay) = self.link_between(&pair[0], &pair[1]).ok_or_else(missing)?;
-            there.push((Shared::Link(link.ok_or_else(missing)?), delay));
-            let (link, delay) = self.link_between(&pair[1], &pair[0]).ok_or_else(missing)?;
-            back.push(BackHop { link, delay });
+            let (place, link) = self.link_between(&pair[0], &pair[1]).ok_or_else(missing)?;
+            there.push((Shared::Link(place.ok_or_else(missing)?), link.delay.0));
+            let (place, link) = self.link_between(&pair[1], &pair[0]).ok_or_else(missing)?;
+            let loss = match place {
+                Some(_) => Loss::None,
+                None => self.loss_of_acks(link.loss.as_ref(), &link.name)?,
+            };
+            back.push(BackHop { link: place, delay: link.delay.0, loss });
         }
         if flow.path.len() == 1 && flow.station.is_none() {
             return Err(ScenarioError::at("path", "wanted at least two nodes, or a station"));
         }
         if flow.station.is_some() {
             let ap = self.ap_of(flow)?;
-            let delay = self.scenario.ap[ap].delay.0;
+            let spec = &self.scenario.ap[ap];
+            let delay = spec.delay.0;
             there.push((Shared::Ap(ap), delay));
-            back.push(BackHop { link: None, delay });
+            let name = convert::station_name(&spec.name, flow.station.as_deref().unwrap_or_default());
+            back.push(BackHop { link: None, delay, loss: self.loss_of_acks(spec.loss.as_ref(), &name)? });
         } else if let Some(name) = flow.path.last()
             && self.scenario.ap.iter().any(|ap| ap.name == *name)
         {
@@ -231,6 +237,11 @@ impl Builder<'_> {
         }
         back.reverse();
         Ok((there, back))
+    }
+
+    fn loss_of_acks(&self, loss: Option<&scenario::Loss>, name: &str) -> Result<Loss, ScenarioError> {
+        let config = convert::loss_of_acks(loss, name).map_err(|e| e.within("loss"))?;
+        Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("loss", e))
     }
 
     fn flow(&mut self, flow: &scenario::Flow) -> Result<(), ScenarioError> {
@@ -333,17 +344,21 @@ impl Builder<'_> {
         // Back: the sink's link, the shared links, the access link. A stream's own lane leads to the first shared link;
         // between two of them all streams share one.
         let first_back = hops.len() as u8;
-        let mut stages: Vec<Stage> = spec.sink.iter().map(sink_back).collect();
+        let mut stages: Vec<Stage> = self.sink_back(spec, &name)?.into_iter().collect();
         let mut from: Option<Shared> = None;
         let mut delay = Duration::ZERO;
         for hop in back {
             let Some(link) = hop.link else {
+                if !matches!(hop.loss, Loss::None) {
+                    stages.push(Stage::new(None, std::mem::take(&mut delay), Loss::None));
+                    stages.push(Stage::new(None, Duration::ZERO, hop.loss));
+                }
                 delay += hop.delay;
                 continue;
             };
             hops.push(match from {
-                Some(from) => self.lane_between((from, delay), Shared::Link(link)),
-                None => {
+                Some(from) if stages.is_empty() => self.lane_between((from, delay), Shared::Link(link)),
+                _ => {
                     stages.push(Stage::new(None, delay, Loss::None));
                     self.lane(Path::new(None, std::mem::take(&mut stages)), End::Link(link as u32))
                 }
@@ -374,8 +389,15 @@ impl Builder<'_> {
         if sink.rate.is_some_and(|rate| rate.0 == Rate::from_bps(0)) {
             return Err(ScenarioError::at("sink.rate", "0 bit/s: wanted more than 0 bit/s"));
         }
-        let loss = Loss::new(convert::loss(sink.loss.as_ref()), || self.streams.stream(name, "loss"))
-            .map_err(|e| ScenarioError::parameter("sink.loss", e))?;
+        let config = convert::loss(sink.loss.as_ref(), name).map_err(|e| e.within("sink.loss"))?;
+        let loss = Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("sink.loss", e))?;
+        Ok(Some(Stage::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
+    }
+
+    /// The way of the acknowledgements over a receiver's access link.
+    fn sink_back(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Stage>, ScenarioError> {
+        let Some(sink) = &flow.sink else { return Ok(None) };
+        let loss = self.loss_of_acks(sink.loss.as_ref(), name).map_err(|e| e.within("sink"))?;
         Ok(Some(Stage::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
     }
 
@@ -401,16 +423,12 @@ impl Builder<'_> {
 /// A step of the way there: a shared element and the delay behind it.
 type Step = (Shared, Duration);
 
-/// A step of the way back: a shared link, if there is one, and the delay.
-#[derive(Clone, Copy, Debug)]
+/// A step of the way back: a shared link, if there is one, and the delay; without a link, what is lost.
+#[derive(Clone, Debug)]
 struct BackHop {
     link: Option<usize>,
     delay: Duration,
-}
-
-/// The way of the acknowledgements over a receiver's access link.
-fn sink_back(sink: &scenario::Sink) -> Stage {
-    Stage::new(sink.rate.map(|rate| rate.0), sink.delay.0, Loss::None)
+    loss: Loss,
 }
 
 /// In a scenario a law's parameters stand beside all others: `law.beta` is `beta`.

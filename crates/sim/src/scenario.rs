@@ -14,7 +14,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use flow::{App, Clamp, DelayedAcks, Flow, Plain, Receiver, ReceiverSlowStart, Sink, Sizes};
-pub use kinds::{Average, Errors, Frames, Jakes, Loss, Margin, Price, PriceOptions, Radio, Scheduler};
+pub use kinds::{
+    Aqm, Average, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Price, PriceOptions, Radio,
+    Scheduler, Unit,
+};
 pub use read::{ScenarioError, effective, parse, schema};
 pub use sender::{AfterTimeout, Aimd, Arming, Binomial, Cubic, Recovery, Sender, Vegas, Veno, Westwood};
 
@@ -84,7 +87,8 @@ pub struct Link {
     /// What the router writes into passing packets.
     #[serde(default)]
     pub price: Option<Price>,
-    /// What is lost behind the transmitter.
+    /// What is lost behind the transmitter. Each direction has losses of its own, but handoffs are the same for both, and
+    /// hold for acknowledgements without a link too.
     #[serde(default)]
     pub loss: Option<Loss>,
     /// Whether acknowledgements come back over a link of the same rate, delay and buffer; otherwise they come back over
@@ -100,6 +104,9 @@ pub struct Queue {
     /// How much it holds; endless by default.
     #[serde(default)]
     pub limit: Option<Amount>,
+    /// Which packets are dropped before it is full.
+    #[serde(default)]
+    pub aqm: Aqm,
 }
 
 /// An access point: a queue a station, a scheduler, a radio.
@@ -122,7 +129,8 @@ pub struct AccessPoint {
     /// What the access point writes into passing packets.
     #[serde(default)]
     pub price: Option<Price>,
-    /// Packets lost on the radio whatever its state.
+    /// Packets lost on the radio whatever its state; each station has losses and handoffs of its own, and handoffs take its
+    /// acknowledgements too.
     #[serde(default)]
     pub loss: Option<Loss>,
     /// Stations that differ from the rest. Any other station exists as soon as a flow names it.

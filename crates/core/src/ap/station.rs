@@ -111,9 +111,10 @@ impl<P: Parcel> Station<P> {
             RadioConfig::Trace(_) => Channel::Trace,
         };
         Ok(Self {
-            queue: Queue::new(&config.queue, span).map_err(|error| error.within("queue"))?,
+            queue: Queue::new(&config.queue, line_rate(&config.radio), |purpose| streams.stream(&name, purpose), span)
+                .map_err(|error| error.within("queue"))?,
             channel,
-            loss: Loss::new(config.loss, || streams.stream(&name, "loss")).map_err(|error| error.within("loss"))?,
+            loss: Loss::new(&config.loss, streams, &name).map_err(|error| error.within("loss"))?,
             name,
             sent_bits: 0,
             failures: 0,
@@ -150,10 +151,16 @@ impl<P: Parcel> Station<P> {
         self.queue.front().map(|packet| 8 * packet.size().get())
     }
 
-    /// Bits that wait.
+    /// Lets packets go for a frame of `room_bits`. Returns how many were dropped instead.
+    #[inline]
+    pub(super) fn let_go(&mut self, now: Instant, room_bits: u64) -> usize {
+        self.queue.let_go(now, Bytes::new((self.sent_bits + room_bits).div_ceil(8)))
+    }
+
+    /// Bits that wait to be sent, and have been let go.
     #[inline]
     pub(super) fn waiting_bits(&self) -> u64 {
-        8 * (self.queue.bytes() + self.queue.head_sent()).get() - self.sent_bits
+        8 * self.queue.ready_bytes().get() - self.sent_bits
     }
 
     /// Bits of the head that wait.
@@ -172,6 +179,7 @@ impl<P: Parcel> Station<P> {
             self.leave(now, departures);
             completed += 1;
         }
+        self.rest_if_empty(now);
         if self.sent_bits > 0 {
             self.queue.send_part(now, Bytes::new(self.sent_bits / 8));
         }
@@ -182,7 +190,7 @@ impl<P: Parcel> Station<P> {
     fn leave(&mut self, now: Instant, departures: &mut VecDeque<Departure<P>>) {
         let damaged = core::mem::take(&mut self.damaged);
         self.adapt(damaged);
-        if self.loss.strikes() || damaged {
+        if self.loss.strikes(now) || damaged {
             self.queue.discard(now);
         } else if let Some(packet) = self.queue.pop(now) {
             departures.push_back(Departure { at: now, packet });
@@ -202,6 +210,7 @@ impl<P: Parcel> Station<P> {
             self.adapt(true);
             lost += 1;
         }
+        self.rest_if_empty(now);
         lost
     }
 
@@ -210,6 +219,13 @@ impl<P: Parcel> Station<P> {
     pub(super) fn damage(&mut self, bits: u64, now: Instant, departures: &mut VecDeque<Departure<P>>) -> usize {
         self.damaged = true;
         self.deliver(bits, now, departures)
+    }
+
+    #[inline]
+    fn rest_if_empty(&mut self, now: Instant) {
+        if self.queue.is_empty() {
+            self.queue.rest(now);
+        }
     }
 
     #[inline]
@@ -232,6 +248,15 @@ impl<P: Parcel> Station<P> {
         let marker = self.queue.marker();
         let (average_bytes, price_s) = (marker.average_bytes(), marker.price());
         Probe { queue: self.queue.bytes(), average_bytes, price_s, snr, rate, margin: self.margin() }
+    }
+}
+
+/// The rate that a queue's management reckons with: of a fading channel the highest, of a trace the mean.
+fn line_rate(radio: &RadioConfig) -> Rate {
+    match radio {
+        RadioConfig::Fading(fading) => fading.max_rate,
+        RadioConfig::Constant { rate } => *rate,
+        RadioConfig::Trace(trace) => trace.mean_rate(),
     }
 }
 

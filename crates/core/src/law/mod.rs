@@ -8,9 +8,11 @@
 pub mod aimd;
 pub mod binomial;
 pub mod clamp;
+pub mod codel;
 pub mod cubic;
 pub mod dumbbell;
 pub mod gamma;
+pub mod red;
 pub mod throughput;
 pub mod vegas;
 pub mod veno;

@@ -17,7 +17,7 @@ fn packet(seq: u64, payload: u32) -> Packet {
 fn link(limit: Limit) -> Link<Packet> {
     let config = LinkConfig {
         rate: Rate::from_bps(10_000_000),
-        queue: QueueConfig { limit, marker: MarkerConfig::None },
+        queue: QueueConfig { limit, ..QueueConfig::default() },
         loss: LossConfig::None,
     };
     Link::new("link", &config, &Streams::new(1), SPAN).unwrap()
@@ -26,7 +26,9 @@ fn link(limit: Limit) -> Link<Packet> {
 /// The same link, made to hold its packets although it could foresee their departures.
 fn holding(limit: Limit) -> Link<Packet> {
     let mut link = link(limit);
-    let queue = Queue::new(&QueueConfig { limit, marker: MarkerConfig::None }, SPAN).unwrap();
+    let stream = |purpose: &str| Streams::new(1).stream("link", purpose);
+    let config = QueueConfig { limit, ..QueueConfig::default() };
+    let queue = Queue::new(&config, Rate::from_bps(10_000_000), stream, SPAN).unwrap();
     link.buffer = Buffer::Held { queue, in_transmission: None };
     link
 }

@@ -6,31 +6,78 @@ use std::sync::Arc;
 
 use lasthop_core::ap::{ApConfig, StationConfig};
 use lasthop_core::app::{AppConfig, Bursts, SizeDistribution};
+use lasthop_core::aqm::{AqmConfig, FqCodelParams};
 use lasthop_core::capacity::Trace;
 use lasthop_core::fading::FadingParams;
 use lasthop_core::law::ReceiverLaw;
 use lasthop_core::law::clamp::{self, ReceiverParams, RouterParams, Variant};
+use lasthop_core::law::codel::CodelParams;
+use lasthop_core::law::red::{RedParams, Unit};
 use lasthop_core::link::LinkConfig;
-use lasthop_core::loss::LossConfig;
+use lasthop_core::loss::{GilbertElliott, HandoffTimes, LossConfig};
 use lasthop_core::marker::MarkerConfig;
 use lasthop_core::queue::{Limit, QueueConfig};
 use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
 use lasthop_core::scheduler::SchedulerConfig;
 use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery};
-use lasthop_core::units::Bytes;
+use lasthop_core::units::{Bytes, Instant};
 
 use super::senders;
+use crate::quantity::{Size, Time};
 use crate::scenario::{self, ScenarioError};
 
-pub(super) fn link(link: &scenario::Link) -> LinkConfig {
-    LinkConfig { rate: link.rate.0, queue: queue(&link.queue, link.price.as_ref()), loss: loss(link.loss.as_ref()) }
+pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
+    Ok(LinkConfig {
+        rate: link.rate.0,
+        queue: queue(&link.queue, link.price.as_ref()),
+        loss: loss(link.loss.as_ref(), &link.name).map_err(|e| e.within("loss"))?,
+    })
 }
 
 fn queue(queue: &scenario::Queue, price: Option<&scenario::Price>) -> QueueConfig {
+    let endless = match queue.aqm {
+        scenario::Aqm::FqCodel(_) => FQ_CODEL_LIMIT,
+        scenario::Aqm::DropTail | scenario::Aqm::Red(_) | scenario::Aqm::Codel(_) => Limit::None,
+    };
     QueueConfig {
-        limit: queue.limit.map_or(Limit::None, |limit| limit.limit()),
+        limit: queue.limit.map_or(endless, |limit| limit.limit()),
+        aqm: aqm(&queue.aqm),
         marker: price.map_or(MarkerConfig::None, |price| MarkerConfig::Clamp(router(price))),
     }
+}
+
+/// RFC 8290 §5.2.3.
+const FQ_CODEL_LIMIT: Limit = Limit::Packets(10_240);
+
+fn aqm(aqm: &scenario::Aqm) -> AqmConfig {
+    match aqm {
+        scenario::Aqm::DropTail => AqmConfig::DropTail,
+        scenario::Aqm::Red(red) => AqmConfig::Red(RedParams {
+            min_threshold: red.min_threshold,
+            max_threshold: red.max_threshold,
+            queue_weight: red.queue_weight,
+            max_p: red.max_p,
+            wait: red.wait,
+            gentle: red.gentle,
+            unit: match red.unit {
+                scenario::Unit::Packets => Unit::Packets,
+                scenario::Unit::Bytes => Unit::Bytes,
+            },
+            mean_packet_bytes: red.mean_packet.0.as_f64(),
+            target_delay_s: red.target_delay.0.as_secs_f64(),
+        }),
+        scenario::Aqm::Codel(spec) => AqmConfig::Codel(codel(spec.target, spec.interval, spec.mtu)),
+        scenario::Aqm::FqCodel(fair) => AqmConfig::FqCodel(FqCodelParams {
+            codel: codel(fair.target, fair.interval, fair.mtu),
+            queues: fair.queues as usize,
+            quantum: fair.quantum.0,
+            batch: fair.batch as usize,
+        }),
+    }
+}
+
+fn codel(target: Time, interval: Time, mtu: Size) -> CodelParams {
+    CodelParams { target_s: target.0.as_secs_f64(), interval_s: interval.0.as_secs_f64(), mtu_bytes: mtu.0.as_f64() }
 }
 
 fn router(price: &scenario::Price) -> RouterParams {
@@ -55,10 +102,55 @@ fn router(price: &scenario::Price) -> RouterParams {
     }
 }
 
-pub(super) fn loss(loss: Option<&scenario::Loss>) -> LossConfig {
-    match loss {
+/// The error model of the element `name`, whose directions share their handoffs.
+pub(super) fn loss(loss: Option<&scenario::Loss>, name: &str) -> Result<LossConfig, ScenarioError> {
+    Ok(match loss {
         None => LossConfig::None,
         Some(scenario::Loss::Bernoulli(bernoulli)) => LossConfig::Bernoulli { p: bernoulli.p },
+        Some(scenario::Loss::GilbertElliott(chain)) => LossConfig::GilbertElliott(bursts(chain)?),
+        Some(scenario::Loss::Handoff(spec)) => {
+            LossConfig::Handoff { times: handoff_times(spec)?, chain: name.to_owned() }
+        }
+    })
+}
+
+/// The part of an error model that acknowledgements meet where they cross no link of their own: handoffs alone.
+pub(super) fn loss_of_acks(loss: Option<&scenario::Loss>, name: &str) -> Result<LossConfig, ScenarioError> {
+    match loss {
+        Some(handoff @ scenario::Loss::Handoff(_)) => self::loss(Some(handoff), name),
+        None | Some(scenario::Loss::Bernoulli(_) | scenario::Loss::GilbertElliott(_)) => Ok(LossConfig::None),
+    }
+}
+
+fn bursts(chain: &scenario::GilbertElliott) -> Result<GilbertElliott, ScenarioError> {
+    let states = [chain.loss_good, chain.loss_bad];
+    match (chain.good_to_bad, chain.bad_to_good, chain.mean_loss, chain.mean_burst) {
+        (Some(to_bad), Some(to_good), None, None) => Ok(GilbertElliott {
+            to_bad,
+            to_good,
+            loss_good: chain.loss_good.unwrap_or(0.0),
+            loss_bad: chain.loss_bad.unwrap_or(1.0),
+        }),
+        (None, None, Some(loss), Some(burst)) if states == [None, None] => {
+            GilbertElliott::of_bursts(loss, burst).map_err(|e| ScenarioError::parameter("", e))
+        }
+        _ => Err(ScenarioError::at(
+            "kind",
+            "\"gilbert-elliott\": wanted good_to_bad and bad_to_good, or mean_loss and mean_burst",
+        )),
+    }
+}
+
+fn handoff_times(spec: &scenario::Handoff) -> Result<HandoffTimes, ScenarioError> {
+    match (spec.on, spec.off, spec.length) {
+        (Some(on), Some(off), None) if spec.at.is_empty() => {
+            Ok(HandoffTimes::Chain { on: on.0, off: off.0, regular: spec.regular })
+        }
+        (None, None, Some(length)) if !spec.at.is_empty() && !spec.regular => {
+            let starts = spec.at.iter().map(|at| Instant::ZERO + at.0).collect();
+            Ok(HandoffTimes::At { starts, length: length.0 })
+        }
+        _ => Err(ScenarioError::at("kind", "\"handoff\": wanted on and off, or at and length")),
     }
 }
 
@@ -83,13 +175,18 @@ pub(super) fn access_point(
             name: name.clone(),
             queue: queue(own.and_then(|station| station.queue.as_ref()).unwrap_or(&ap.queue), price),
             radio,
-            loss: loss(ap.loss.as_ref()),
+            loss: loss(ap.loss.as_ref(), &station_name(&ap.name, name)).map_err(|e| e.within("loss"))?,
         })
     };
     Ok(ApConfig {
         scheduler: scheduler(&ap.scheduler),
         stations: stations.iter().map(station).collect::<Result<_, _>>()?,
     })
+}
+
+/// A station's name in the results and among the streams.
+pub(super) fn station_name(ap: &str, station: &str) -> String {
+    format!("{ap}/{station}")
 }
 
 fn scheduler(scheduler: &scenario::Scheduler) -> SchedulerConfig {

@@ -69,7 +69,7 @@ pub struct Sink {
     /// Its propagation delay, one way.
     #[serde(default)]
     pub delay: Time,
-    /// Data packets lost on it.
+    /// Data packets lost on it; a handoff takes acknowledgements too.
     #[serde(default)]
     pub loss: Option<Loss>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Keys that take one of several kinds: radio, scheduler, price, loss.
+//! Keys that take one of several kinds: radio, scheduler, price, management of a queue, loss.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -228,12 +228,121 @@ impl Default for Average {
     }
 }
 
+/// How a queue is managed.
+#[derive(Clone, Copy, Debug, Default, JsonSchema)]
+#[schemars(tag = "kind", rename_all = "kebab-case")]
+pub enum Aqm {
+    /// Packets are dropped when they find no room.
+    #[default]
+    DropTail,
+    /// Random early detection, by ns-2's rules.
+    Red(Red),
+    /// Controlled delay (RFC 8289).
+    Codel(Codel),
+    /// Fair queueing with a CoDel for each flow (RFC 8290). Without a limit the queue holds 10240 packets; when it is full,
+    /// the flow with the most bytes loses.
+    FqCodel(FqCodel),
+}
+
+/// Random early detection. It drops and never marks. The line's rate is the link's; at an access point that of the station's
+/// radio: its constant rate, its highest rate, or its trace's mean rate.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Red {
+    /// Average queue in packets from which packets are dropped. 0: half of what the line carries in `target_delay`, and
+    /// at least 5 (ns-2's `thresh_`).
+    #[serde(default)]
+    pub min_threshold: f64,
+    /// Average queue in packets at which the probability reaches `max_p`. 0: three times the lower one (ns-2's
+    /// `maxthresh_`).
+    #[serde(default)]
+    pub max_threshold: f64,
+    /// Weight w_q of a new sample in the average, up to 1. 0: 1 - exp(-1/C), with C packets a second on the line (ns-2's
+    /// `q_weight_`).
+    #[serde(default = "two_per_mille")]
+    pub queue_weight: f64,
+    /// Probability of a drop at the upper threshold (ns-2's 1/`linterm_`).
+    #[serde(default = "tenth")]
+    pub max_p: f64,
+    /// Whether at least 1/p packets pass between two drops (ns-2's `wait_`).
+    #[serde(default = "yes")]
+    pub wait: bool,
+    /// Whether the probability rises to 1 up to twice the upper threshold; otherwise it jumps there (ns-2's `gentle_`).
+    #[serde(default = "yes")]
+    pub gentle: bool,
+    /// What the queue is measured in. In bytes, a packet is dropped with a probability in proportion to its size (ns-2's
+    /// `bytes_` and `queue_in_bytes_`).
+    #[serde(default)]
+    pub unit: Unit,
+    /// Mean size of a packet: what counts as one in bytes, and while the line is idle (ns-2's `mean_pktsize_`).
+    #[serde(default = "half_kb")]
+    pub mean_packet: Size,
+    /// Delay that the automatic lower threshold aims at (ns-2's `targetdelay_`).
+    #[serde(default = "five_ms")]
+    pub target_delay: Time,
+}
+
+/// What a queue is measured in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Packets.
+    #[default]
+    Packets,
+    /// Bytes.
+    Bytes,
+}
+
+/// Controlled delay.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Codel {
+    /// Time that packets may always wait (RFC 8289 §4.3).
+    #[serde(default = "five_ms")]
+    pub target: Time,
+    /// How long the wait must be above the target before a packet is dropped: about the longest round-trip time (RFC
+    /// 8289 §4.2).
+    #[serde(default = "hundred_ms")]
+    pub interval: Time,
+    /// Nothing is dropped with so little behind it.
+    #[serde(default = "mtu")]
+    pub mtu: Size,
+}
+
+/// Fair queueing with a CoDel for each flow.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FqCodel {
+    /// Time that packets may always wait.
+    #[serde(default = "five_ms")]
+    pub target: Time,
+    /// How long the wait must be above the target before a packet is dropped.
+    #[serde(default = "hundred_ms")]
+    pub interval: Time,
+    /// Nothing is dropped with so little behind it in its flow's queue.
+    #[serde(default = "mtu")]
+    pub mtu: Size,
+    /// Queues that flows are hashed into (RFC 8290 §5.2.2).
+    #[serde(default = "kilo")]
+    pub queues: u32,
+    /// Bytes that a queue may send in a round (RFC 8290 §5.2.1).
+    #[serde(default = "quantum")]
+    pub quantum: Size,
+    /// Most packets dropped at once, from the flow with the most bytes, when the queue is full.
+    #[serde(default = "sixty_four")]
+    pub batch: u32,
+}
+
 /// What is lost whatever the queue.
-#[derive(Clone, Copy, Debug, JsonSchema)]
+#[derive(Clone, Debug, JsonSchema)]
 #[schemars(tag = "kind", rename_all = "kebab-case")]
 pub enum Loss {
     /// Each packet with the same probability.
     Bernoulli(Bernoulli),
+    /// In bursts, by a chain of two states that moves with each packet.
+    GilbertElliott(GilbertElliott),
+    /// All packets of both directions, while a handoff is on.
+    Handoff(Handoff),
 }
 
 /// Independent losses.
@@ -244,13 +353,59 @@ pub struct Bernoulli {
     pub p: f64,
 }
 
+/// Losses in bursts: either by the probabilities of the chain, or by `mean_loss` and `mean_burst`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// Probability that the chain turns bad behind a packet.
+    #[serde(default)]
+    pub good_to_bad: Option<f64>,
+    /// Probability that it turns good again.
+    #[serde(default)]
+    pub bad_to_good: Option<f64>,
+    /// Probability of a loss in the good state; 0 by default.
+    #[serde(default)]
+    pub loss_good: Option<f64>,
+    /// Probability of a loss in the bad state; 1 by default.
+    #[serde(default)]
+    pub loss_bad: Option<f64>,
+    /// Share of packets lost, all in the bad state and none in the good one.
+    #[serde(default)]
+    pub mean_loss: Option<f64>,
+    /// Mean number of packets lost in a row.
+    #[serde(default)]
+    pub mean_burst: Option<f64>,
+}
+
+/// Handoffs: either a chain with stays `on` and `off`, or fixed ones `at` instants. Both directions meet the same ones.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Handoff {
+    /// Mean length of a handoff; lengths are exponential.
+    #[serde(default)]
+    pub on: Option<Time>,
+    /// Mean time from the end of a handoff to the start of the next; exponential. A run starts with one.
+    #[serde(default)]
+    pub off: Option<Time>,
+    /// Whether the time between handoffs is always `off`.
+    #[serde(default)]
+    pub regular: bool,
+    /// Starts of fixed handoffs, in order.
+    #[serde(default)]
+    pub at: Vec<Time>,
+    /// Length of fixed handoffs.
+    #[serde(default)]
+    pub length: Option<Time>,
+}
+
 kinds!(Radio: "jakes" => Jakes(_), "constant" => Constant(_), "trace" => Trace(_));
 kinds!(Margin: "signed" => Signed, "non-negative" => NonNegative, "fixed" => Fixed(_));
 kinds!(Errors: "outage" => Outage, "linear" => Linear(_), "none" => None);
 kinds!(Scheduler: "proportional-fair" => ProportionalFair(_), "best-snr" => BestSnr, "round-robin" => RoundRobin);
 kinds!(Price: "linear" => Linear(_), "mice" => Mice(_), "smooth" => Smooth(_));
 kinds!(Average: "at-arrivals" => AtArrivals(_), "raw" => Raw, "over-time" => OverTime(_));
-kinds!(Loss: "bernoulli" => Bernoulli(_));
+kinds!(Aqm: "drop-tail" => DropTail, "red" => Red(_), "codel" => Codel(_), "fq-codel" => FqCodel(_));
+kinds!(Loss: "bernoulli" => Bernoulli(_), "gilbert-elliott" => GilbertElliott(_), "handoff" => Handoff(_));
 
 fn twenty() -> u32 {
     20
@@ -274,6 +429,38 @@ fn lower_snr() -> f64 {
 
 fn three_ms() -> Time {
     Time(lasthop_core::units::Duration::from_millis(3))
+}
+
+fn five_ms() -> Time {
+    Time(lasthop_core::units::Duration::from_millis(5))
+}
+
+fn hundred_ms() -> Time {
+    Time(lasthop_core::units::Duration::from_millis(100))
+}
+
+fn half_kb() -> Size {
+    Size(lasthop_core::units::Bytes::new(500))
+}
+
+fn mtu() -> Size {
+    Size(lasthop_core::units::Bytes::new(1500))
+}
+
+fn quantum() -> Size {
+    Size(lasthop_core::units::Bytes::new(1514))
+}
+
+fn kilo() -> u32 {
+    1024
+}
+
+fn sixty_four() -> u32 {
+    64
+}
+
+fn two_per_mille() -> f64 {
+    2e-3
 }
 
 fn per_mille() -> f64 {

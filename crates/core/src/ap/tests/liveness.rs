@@ -75,8 +75,11 @@ fn the_name_the_seed_and_the_loss() {
 #[test]
 fn the_queue_and_its_marker() {
     let mut usual = config(SchedulerConfig::default(), 1, &RadioConfig::Fading(fast()));
-    usual.stations[0].queue =
-        QueueConfig { limit: Limit::Bytes(Bytes::new(4500)), marker: MarkerConfig::Clamp(RouterParams::new(0.0)) };
+    usual.stations[0].queue = QueueConfig {
+        limit: Limit::Bytes(Bytes::new(4500)),
+        marker: MarkerConfig::Clamp(RouterParams::new(0.0)),
+        ..QueueConfig::default()
+    };
     let mut ap = ap(&usual);
     let mut prices = 0.0;
     for n in 0..100 {

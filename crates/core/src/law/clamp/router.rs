@@ -109,6 +109,13 @@ impl Router {
         }
     }
 
+    /// Packets have been dropped from the queue at `t_s`, and `queue_bytes` are left. They count for no service.
+    pub fn on_drop(&mut self, t_s: f64, queue_bytes: f64) {
+        if !matches!(self.params.average, Average::AtArrivals { .. }) {
+            self.look(t_s, queue_bytes);
+        }
+    }
+
     /// A packet of `size_bytes` has left at `t_s`, and `queue_bytes` are behind it.
     #[inline]
     pub fn on_departure(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64) {

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fair queueing with a CoDel for each flow (RFC 8290): deficit round robin in which flows that have just come are
+//! served before those that stay.
+
+use std::collections::VecDeque;
+
+use super::{Backlog, Dropped};
+use crate::error::{ParameterError, ensure};
+use crate::law::codel::CodelParams;
+use crate::packet::Parcel;
+use crate::rng::Stream;
+use crate::units::{Bytes, Instant};
+
+/// FQ-CoDel's parameters. [`Default`] is RFC 8290's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FqCodelParams {
+    /// Of each flow's CoDel.
+    pub codel: CodelParams,
+    /// Queues that flows are hashed into, at least 1.
+    pub queues: usize,
+    /// Bytes that a queue may send in a round.
+    pub quantum: Bytes,
+    /// Most packets dropped at once from the queue with the most bytes when there is no room, at least 1.
+    pub batch: usize,
+}
+
+impl Default for FqCodelParams {
+    fn default() -> Self {
+        Self { codel: CodelParams::default(), queues: 1024, quantum: Bytes::new(1514), batch: 64 }
+    }
+}
+
+/// FQ-CoDel's queues.
+#[derive(Debug)]
+pub(crate) struct FqCodel<P> {
+    flows: Vec<Flow<P>>,
+    /// Queues that wait for their turn, by their place: those that have just become active, and the others.
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+    packets: usize,
+    bytes: Bytes,
+    quantum: i64,
+    batch: usize,
+    /// Makes the hash another in each run.
+    perturbation: u64,
+}
+
+#[derive(Debug)]
+struct Flow<P> {
+    backlog: Backlog<P>,
+    /// Bytes that it may still send in its turn.
+    credit: i64,
+    /// Whether it is on one of the lists.
+    is_active: bool,
+}
+
+impl<P: Parcel> FqCodel<P> {
+    pub(super) fn new(params: FqCodelParams, stream: &mut Stream) -> Result<Self, ParameterError> {
+        ensure((1..=65_536).contains(&params.queues), "queues", params.queues, "1 to 65536")?;
+        let quantum = params.quantum.get();
+        ensure((1..=1 << 30).contains(&quantum), "quantum", format!("{quantum} B"), "1 B to 1 GiB")?;
+        ensure(params.batch > 0, "batch", params.batch, "at least 1 packet")?;
+        let flow = |_| Ok(Flow { backlog: Backlog::new(params.codel)?, credit: 0, is_active: false });
+        Ok(Self {
+            flows: (0..params.queues).map(flow).collect::<Result<_, ParameterError>>()?,
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: Bytes::ZERO,
+            quantum: quantum as i64,
+            batch: params.batch,
+            perturbation: (stream.uniform() * 9_007_199_254_740_992.0) as u64,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.packets
+    }
+
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// A packet joins its flow's queue, whose place is given back (RFC 8290 §4.1).
+    pub(crate) fn enqueue(&mut self, now: Instant, packet: P) -> usize {
+        let place = self.place(packet.flow());
+        self.packets += 1;
+        self.bytes += packet.size();
+        let flow = &mut self.flows[place];
+        flow.backlog.enqueue(now, packet);
+        if !flow.is_active {
+            flow.is_active = true;
+            flow.credit = self.quantum;
+            self.new.push_back(place);
+        }
+        place
+    }
+
+    /// Half of the packets of the queue with the most bytes, and at least one, are dropped from its head: the oldest, whose
+    /// senders will know soonest.
+    pub(crate) fn drop_from_fattest(&mut self) -> Dropped {
+        let mut dropped = Dropped::default();
+        let bytes_of = |place: &usize| self.flows[*place].backlog.bytes();
+        // Of queues alike the first in turn.
+        let fattest = self.new.iter().chain(&self.old).copied().rev().max_by_key(bytes_of);
+        let Some(place) = fattest else { return dropped };
+        let backlog = &mut self.flows[place].backlog;
+        for _ in 0..(backlog.len() / 2).clamp(1, self.batch) {
+            if let Some((_, packet)) = backlog.take_head() {
+                dropped.count(packet.size());
+            }
+        }
+        self.packets -= dropped.packets;
+        self.bytes -= dropped.bytes;
+        dropped
+    }
+
+    /// Whether nothing is left in a queue.
+    pub(crate) fn is_bare(&self, place: usize) -> bool {
+        self.flows[place].backlog.len() == 0
+    }
+
+    /// The packet whose turn it is (RFC 8290 §4.2).
+    pub(crate) fn dequeue(&mut self, now: Instant, dropped: &mut Dropped) -> Option<(Instant, P)> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let place = if is_new { self.new.pop_front() } else { self.old.pop_front() }?;
+            let flow = &mut self.flows[place];
+            if flow.credit <= 0 {
+                flow.credit += self.quantum;
+                self.old.push_back(place);
+                continue;
+            }
+            let before = Dropped { packets: flow.backlog.len(), bytes: flow.backlog.bytes() };
+            let taken = flow.backlog.dequeue(now, dropped);
+            self.packets -= before.packets - flow.backlog.len();
+            self.bytes -= before.bytes - flow.backlog.bytes();
+            match taken {
+                Some((arrived, packet)) => {
+                    flow.credit -= packet.size().get() as i64;
+                    if is_new {
+                        self.new.push_front(place)
+                    } else {
+                        self.old.push_front(place)
+                    }
+                    return Some((arrived, packet));
+                }
+                // A new queue that runs empty goes through the old ones once, so that nobody stays new for ever.
+                None if is_new => self.old.push_back(place),
+                None => flow.is_active = false,
+            }
+        }
+    }
+
+    /// The queue of a flow: the finish of splitmix64 over its number, modulo the number of queues.
+    fn place(&self, flow: u64) -> usize {
+        let mut hash = flow.wrapping_add(self.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((hash ^ (hash >> 31)) % self.flows.len() as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+    use crate::rng::Streams;
+    use crate::units::Duration;
+
+    fn fq(params: FqCodelParams) -> FqCodel<Packet> {
+        FqCodel::new(params, &mut Streams::new(1).stream("link", "perturbation")).unwrap()
+    }
+
+    fn packet(flow: u32, seq: u64, size: u32) -> Packet {
+        Packet::data(flow, seq, size - 40, 40, Instant::ZERO)
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn order(fq: &mut FqCodel<Packet>) -> Vec<(u32, u64)> {
+        let mut dropped = Dropped::default();
+        let order = std::iter::from_fn(|| fq.dequeue(at(1), &mut dropped)).map(|(_, p)| (p.flow, p.seq())).collect();
+        assert_eq!((dropped, fq.len(), fq.bytes()), (Dropped::default(), 0, Bytes::ZERO));
+        order
+    }
+
+    #[test]
+    fn queues_take_turns_by_bytes() {
+        let mut fq = fq(FqCodelParams { quantum: Bytes::new(1500), ..FqCodelParams::default() });
+        (0..3).for_each(|seq| _ = fq.enqueue(at(0), packet(1, seq, 1500)));
+        (0..6).for_each(|seq| _ = fq.enqueue(at(0), packet(2, seq, 750)));
+        // 1500 B a turn: a packet of the first, two of the second.
+        let wanted = [(1, 0), (2, 0), (2, 1), (1, 1), (2, 2), (2, 3), (1, 2), (2, 4), (2, 5)];
+        assert_eq!(order(&mut fq), wanted);
+    }
+
+    #[test]
+    fn who_has_just_come_goes_first_and_only_once() {
+        let mut fq = fq(FqCodelParams::default());
+        let mut dropped = Dropped::default();
+        (0..4).for_each(|seq| _ = fq.enqueue(at(0), packet(1, seq, 1500)));
+        // Two packets use up the first quantum of 1514 B, and the queue is an old one.
+        for wanted in [0, 1] {
+            assert_eq!(fq.dequeue(at(0), &mut dropped).unwrap().1.seq(), wanted);
+        }
+        fq.enqueue(at(0), packet(2, 0, 100));
+        assert_eq!(fq.dequeue(at(0), &mut dropped).unwrap().1.flow, 2);
+        // Empty now, but on its way through the old ones: a further packet waits until the first has used its quantum.
+        assert_eq!(fq.dequeue(at(0), &mut dropped).unwrap().1.seq(), 2);
+        (1..4).for_each(|seq| _ = fq.enqueue(at(0), packet(2, seq, 1000)));
+        assert_eq!(order(&mut fq), [(2, 1), (2, 2), (1, 3), (2, 3)]);
+    }
+
+    #[test]
+    fn the_queue_with_the_most_bytes_pays_for_the_lack_of_room() {
+        let mut fq = fq(FqCodelParams { batch: 3, ..FqCodelParams::default() });
+        (0..4).for_each(|seq| _ = fq.enqueue(at(0), packet(1, seq, 1500)));
+        (0..10).for_each(|seq| _ = fq.enqueue(at(0), packet(2, seq, 100)));
+        assert_eq!(fq.drop_from_fattest(), Dropped { packets: 2, bytes: Bytes::new(3000) }, "half of four");
+        assert_eq!(fq.drop_from_fattest(), Dropped { packets: 1, bytes: Bytes::new(1500) }, "half of two");
+        assert_eq!(fq.drop_from_fattest(), Dropped { packets: 1, bytes: Bytes::new(1500) }, "half of one is one");
+        assert_eq!(fq.drop_from_fattest(), Dropped { packets: 3, bytes: Bytes::new(300) }, "three at most");
+        assert_eq!(order(&mut fq), [3, 4, 5, 6, 7, 8, 9].map(|seq| (2, seq)), "from the head");
+    }
+
+    #[test]
+    fn the_hash_spreads_flows_and_depends_on_the_run() {
+        let fq_of = |seed| FqCodel::<Packet>::new(FqCodelParams::default(), &mut Streams::new(seed).stream("l", "p"));
+        let places = |seed| (0..1024).map(|flow| fq_of(seed).as_ref().unwrap().place(flow)).collect::<Vec<_>>();
+        let (mut one, other) = (places(1), places(2));
+        assert_ne!(one, other);
+        one.sort_unstable();
+        one.dedup();
+        // 1024 balls in 1024 bins fill 1 − 1/e of them, 647 ± 10.
+        assert!((607..687).contains(&one.len()), "{}", one.len());
+    }
+
+    #[test]
+    fn what_is_no_fq_codel_is_refused() {
+        let key = |params| FqCodel::<Packet>::new(params, &mut Streams::new(1).stream("l", "p")).unwrap_err().key;
+        let usual = FqCodelParams::default();
+        assert_eq!(key(FqCodelParams { queues: 0, ..usual }), "queues");
+        assert_eq!(key(FqCodelParams { quantum: Bytes::ZERO, ..usual }), "quantum");
+        assert_eq!(key(FqCodelParams { batch: 0, ..usual }), "batch");
+        let codel = CodelParams { target_s: 0.0, ..CodelParams::default() };
+        assert_eq!(key(FqCodelParams { codel, ..usual }), "target");
+    }
+}

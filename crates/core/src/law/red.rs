@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random early detection: which arriving packets are dropped before the buffer is full (Floyd and Jacobson, 1993),
+//! by the rules of ns-2.
+//!
+//! The queue is measured in packets, or in bytes with thresholds in packets of a mean size. The line's speed C in
+//! mean packets a second sets what the thresholds are where they are 0, and what an idle line counts for.
+
+use crate::error::{ParameterError, ensure};
+
+/// What a queue is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// Packets; each is as likely to be dropped as any other.
+    #[default]
+    Packets,
+    /// Bytes; a packet is dropped with a probability in proportion to its size.
+    Bytes,
+}
+
+/// RED's parameters. [`Default`] is the classic setting: automatic thresholds, w_q = 0.002, max_p = 0.1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedParams {
+    /// Average queue from which packets are dropped \[packets\]. 0: half of what C carries in `target_delay_s`, and
+    /// at least 5.
+    pub min_threshold: f64,
+    /// Average queue at which the probability reaches `max_p` \[packets\]. 0: three times the lower one.
+    pub max_threshold: f64,
+    /// Weight w_q of a new sample in the average, up to 1. 0: 1 − e^(−1/C).
+    pub queue_weight: f64,
+    /// Probability at the upper threshold, up to 1.
+    pub max_p: f64,
+    /// Whether at least 1/p packets pass between two drops (ns-2's `wait`).
+    pub wait: bool,
+    /// Whether the probability rises from `max_p` to 1 up to twice the upper threshold; otherwise it jumps to 1.
+    pub gentle: bool,
+    /// What the queue is measured in.
+    pub unit: Unit,
+    /// Mean size of a packet \[B\].
+    pub mean_packet_bytes: f64,
+    /// Delay that the automatic lower threshold aims at \[s\].
+    pub target_delay_s: f64,
+}
+
+impl Default for RedParams {
+    fn default() -> Self {
+        Self {
+            min_threshold: 0.0,
+            max_threshold: 0.0,
+            queue_weight: 0.002,
+            max_p: 0.1,
+            wait: true,
+            gentle: true,
+            unit: Unit::Packets,
+            mean_packet_bytes: 500.0,
+            target_delay_s: 0.005,
+        }
+    }
+}
+
+/// What RED does with an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may join the queue, if there is room.
+    Admit,
+    /// It is dropped by chance.
+    Early,
+    /// It is dropped, as the average is beyond what chance is for.
+    Forced,
+}
+
+/// RED at work.
+#[derive(Clone, Debug)]
+pub struct Red {
+    params: RedParams,
+    /// C, in mean packets a second.
+    packets_per_s: f64,
+    min: f64,
+    max: f64,
+    weight: f64,
+    average: f64,
+    /// Packets since the last drop, and their bytes.
+    count: u64,
+    count_bytes: f64,
+    /// Whether the average was above the lower threshold when the last packet came.
+    above: bool,
+}
+
+impl Red {
+    /// RED in front of a line of `line_bytes_per_s`.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    pub fn new(params: RedParams, line_bytes_per_s: f64) -> Result<Self, ParameterError> {
+        let RedParams { min_threshold, max_threshold, queue_weight, max_p, mean_packet_bytes: mean, .. } = params;
+        ensure(mean >= 1.0 && mean.is_finite(), "mean_packet", mean, "at least 1 B")?;
+        let target = params.target_delay_s;
+        ensure(target >= 0.0 && target.is_finite(), "target_delay", target, "0 s or more")?;
+        ensure(min_threshold >= 0.0 && min_threshold.is_finite(), "min_threshold", min_threshold, "0 or more packets")?;
+        ensure((0.0..=1.0).contains(&queue_weight), "queue_weight", queue_weight, "a number from 0 to 1")?;
+        ensure(max_p > 0.0 && max_p <= 1.0, "max_p", max_p, "a probability above 0")?;
+        let packets_per_s = line_bytes_per_s / mean;
+        let min = if min_threshold > 0.0 { min_threshold } else { (target * packets_per_s / 2.0).max(5.0) };
+        let max = if max_threshold > 0.0 { max_threshold } else { 3.0 * min };
+        ensure(max > min && max.is_finite(), "max_threshold", max_threshold, "more than min_threshold, or 0")?;
+        let weight = if queue_weight > 0.0 { queue_weight } else { 1.0 - libm::exp(-1.0 / packets_per_s) };
+        let scale = if params.unit == Unit::Bytes { mean } else { 1.0 };
+        Ok(Self {
+            params,
+            packets_per_s,
+            min: min * scale,
+            max: max * scale,
+            weight,
+            average: 0.0,
+            count: 0,
+            count_bytes: 0.0,
+            above: false,
+        })
+    }
+
+    /// A packet comes to a queue of `packets` and `bytes`, before which the line was idle for `idle_s`: as if as many
+    /// mean packets as it could have carried in that time had found nobody. The average takes it in.
+    pub fn observe(&mut self, packets: usize, bytes: f64, idle_s: f64) {
+        let idle_packets = libm::floor(self.packets_per_s * idle_s);
+        let kept = if idle_packets > 0.0 { libm::pow(1.0 - self.weight, idle_packets) } else { 1.0 };
+        self.average = (1.0 - self.weight) * kept * self.average + self.weight * self.measure(packets, bytes);
+    }
+
+    /// What becomes of the packet of `size_bytes` that was just observed in front of `packets` and `bytes`; `draw` is
+    /// uniform over \[0, 1).
+    pub fn judge(&mut self, packets: usize, bytes: f64, size_bytes: f64, draw: f64) -> Verdict {
+        self.count += 1;
+        self.count_bytes += size_bytes;
+        if self.average < self.min || self.measure(packets, bytes) <= 1.0 {
+            self.above = false;
+            return Verdict::Admit;
+        }
+        let last = if self.params.gentle { 2.0 * self.max } else { self.max };
+        if self.average >= last {
+            return Verdict::Forced;
+        }
+        if !self.above {
+            self.above = true;
+            self.count = 1;
+            self.count_bytes = size_bytes;
+            return Verdict::Admit;
+        }
+        if draw < self.probability(size_bytes) { Verdict::Early } else { Verdict::Admit }
+    }
+
+    /// The packet that was just judged has been dropped, whatever for.
+    pub fn dropped(&mut self) {
+        self.count = 0;
+        self.count_bytes = 0.0;
+    }
+
+    /// The average queue, in its unit.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+
+    /// The probability p_b that the average alone gives.
+    pub fn base_probability(&self) -> f64 {
+        let RedParams { max_p, gentle, .. } = self.params;
+        let p = if self.average < self.max {
+            max_p * (self.average - self.min) / (self.max - self.min)
+        } else if gentle {
+            max_p + (1.0 - max_p) * (self.average - self.max) / self.max
+        } else {
+            1.0
+        };
+        p.clamp(0.0, 1.0)
+    }
+
+    /// The probability p_a with which the packet that came last is dropped: p_b spread evenly over the packets between
+    /// two drops.
+    pub fn probability(&self, size_bytes: f64) -> f64 {
+        let p = self.base_probability();
+        let mean = self.params.mean_packet_bytes;
+        let count = match self.params.unit {
+            Unit::Packets => self.count as f64,
+            Unit::Bytes => libm::floor(self.count_bytes / mean),
+        };
+        let even = match self.params.wait {
+            true if count * p < 1.0 => 0.0,
+            true if count * p < 2.0 => p / (2.0 - count * p),
+            false if count * p < 1.0 => p / (1.0 - count * p),
+            _ => 1.0,
+        };
+        match self.params.unit {
+            Unit::Bytes if even < 1.0 => (even * size_bytes / mean).min(1.0),
+            _ => even.min(1.0),
+        }
+    }
+
+    fn measure(&self, packets: usize, bytes: f64) -> f64 {
+        match self.params.unit {
+            Unit::Packets => packets as f64,
+            Unit::Bytes => bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 500 kB/s, so C = 1000 packets a second of 500 B.
+    fn red(params: RedParams) -> Red {
+        Red::new(params, 500_000.0).unwrap()
+    }
+
+    fn plain() -> RedParams {
+        RedParams { min_threshold: 4.0, max_threshold: 12.0, queue_weight: 0.5, max_p: 0.125, ..RedParams::default() }
+    }
+
+    /// RED whose average is `packets`, reached in one sample, and which has seen that.
+    fn at(params: RedParams, packets: usize) -> Red {
+        let mut red = red(RedParams { queue_weight: 1.0, ..params });
+        red.observe(packets, 500.0 * packets as f64, 0.0);
+        red
+    }
+
+    #[test]
+    fn the_average_moves_by_its_weight_and_falls_while_the_line_is_idle() {
+        let mut red = red(plain());
+        red.observe(8, 0.0, 0.0);
+        red.observe(8, 0.0, 0.0);
+        // 0 → 4 → 6; three idle packet times and the empty queue itself: 6/2⁴.
+        assert_eq!(red.average(), 6.0);
+        red.observe(0, 0.0, 0.0039);
+        assert_eq!(red.average(), 0.375);
+    }
+
+    #[test]
+    fn the_probability_rises_in_a_line_and_gently_to_one() {
+        // Thresholds 4 and 12: half way p = max_p/2; at 18, half way from 12 to 24, p = 1/8 + (7/8)/2.
+        assert_eq!(at(plain(), 8).base_probability(), 0.0625);
+        assert_eq!(at(plain(), 12).base_probability(), 0.125);
+        assert_eq!(at(plain(), 18).base_probability(), 0.5625);
+        assert_eq!(at(RedParams { gentle: false, ..plain() }, 12).base_probability(), 1.0);
+        assert_eq!(at(plain(), 2).base_probability(), 0.0);
+    }
+
+    /// What is drawn against, for the first packets after the average has crossed the lower threshold.
+    fn probabilities(params: RedParams, n: usize) -> Vec<f64> {
+        let mut red = at(params, 12);
+        assert_eq!(red.judge(12, 6000.0, 500.0, 0.0), Verdict::Admit, "the first above the threshold is let through");
+        let next = |_| {
+            red.count += 1;
+            red.count_bytes += 500.0;
+            red.probability(500.0)
+        };
+        (0..n).map(next).collect()
+    }
+
+    #[test]
+    fn drops_are_spread_evenly() {
+        // p = 1/8. Without wait packet n goes with p/(1 − np): 1/6, 1/5, … so that a gap of 2 to 8 is as likely each.
+        let even = probabilities(RedParams { wait: false, ..plain() }, 8);
+        let wanted = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 1.0, 1.0].map(|n| 1.0 / n);
+        assert!(even.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12), "{even:?}");
+        // With wait nothing goes before np = 1, then p/(2 − np): 1/8, 1/7, …
+        let waiting = probabilities(plain(), 10);
+        let wanted = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0 / 8.0, 1.0 / 7.0, 1.0 / 6.0, 1.0 / 5.0];
+        assert!(waiting.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12), "{waiting:?}");
+    }
+
+    #[test]
+    fn in_bytes_large_packets_are_likelier_to_go() {
+        let params = RedParams { unit: Unit::Bytes, wait: false, ..plain() };
+        let red = at(params, 12);
+        // p = 1/8 of a mean packet, before any is counted.
+        assert_eq!((red.average(), red.probability(500.0), red.probability(1500.0)), (6000.0, 0.125, 0.375));
+        assert_eq!(at(RedParams { wait: false, ..plain() }, 12).probability(1500.0), 0.125);
+    }
+
+    #[test]
+    fn who_comes_to_an_empty_queue_or_a_low_average_stays() {
+        assert_eq!(at(plain(), 30).judge(1, 500.0, 500.0, 0.0), Verdict::Admit);
+        assert_eq!(at(plain(), 3).judge(30, 15_000.0, 500.0, 0.0), Verdict::Admit);
+        assert_eq!(at(plain(), 24).judge(24, 12_000.0, 500.0, 0.99), Verdict::Forced);
+        assert_eq!(at(RedParams { gentle: false, ..plain() }, 12).judge(12, 0.0, 500.0, 0.99), Verdict::Forced);
+    }
+
+    #[test]
+    fn a_drop_starts_the_count_anew() {
+        let mut red = at(RedParams { wait: false, ..plain() }, 12);
+        (0..5).for_each(|_| assert_eq!(red.judge(12, 6000.0, 500.0, 0.999), Verdict::Admit));
+        // The fifth has p/(1 − 5p) = 1/3.
+        assert!((red.probability(500.0) - 1.0 / 3.0).abs() < 1e-12);
+        red.dropped();
+        assert_eq!(red.probability(500.0), 0.125);
+    }
+
+    #[test]
+    fn zeros_stand_for_what_suits_the_line() {
+        // C = 1000/s: 5 ms are 5 packets, half of them is less than 5; three times that; 1 − e^(−1/1000).
+        let auto = red(RedParams { queue_weight: 0.0, ..RedParams::default() });
+        assert_eq!((auto.min, auto.max), (5.0, 15.0));
+        assert!((auto.weight - 0.000_999_500_166).abs() < 1e-12);
+        // 20 ms are 20 packets: half is 10.
+        let slow = red(RedParams { target_delay_s: 0.02, unit: Unit::Bytes, ..RedParams::default() });
+        assert_eq!((slow.min, slow.max), (5000.0, 15_000.0));
+    }
+
+    #[test]
+    fn what_is_no_red_is_refused() {
+        let key = |params| Red::new(params, 1e6).unwrap_err().key;
+        let usual = RedParams::default();
+        assert_eq!(key(RedParams { min_threshold: -1.0, ..usual }), "min_threshold");
+        assert_eq!(key(RedParams { max_threshold: 3.0, ..usual }), "max_threshold");
+        assert_eq!(key(RedParams { queue_weight: 1.5, ..usual }), "queue_weight");
+        assert_eq!(key(RedParams { max_p: 0.0, ..usual }), "max_p");
+        assert_eq!(key(RedParams { mean_packet_bytes: 0.0, ..usual }), "mean_packet");
+        assert_eq!(key(RedParams { target_delay_s: f64::NAN, ..usual }), "target_delay");
+    }
+}
