@@ -34,6 +34,14 @@ array set opt {
     monitor       0
     alpha         1
     beta          0.5
+    queue         DropTail
+    red_thresh    0
+    red_maxthresh 0
+    red_weight    0.002
+    red_max_p     0.1
+    red_wait      1
+    red_gentle    1
+    red_bytes     0
 }
 # flows            number of flows
 # rate_mbps        rate of the bottleneck, Mbit/s
@@ -53,6 +61,8 @@ array set opt {
 # transfer         packets a flow sends; 0: no end
 # alpha, beta      of TCP(α, β), for Newreno and Reno
 # monitor          1: integrate the bottleneck's queue (slower, so never in a timed run)
+# queue            DropTail | RED, of the bottleneck towards the receivers
+# red_thresh, red_maxthresh, red_weight, red_max_p, red_wait, red_gentle, red_bytes     thresholds in packets; 0: ns-2's own
 
 if {[llength $argv] % 2} { error "arguments are pairs: key value" }
 foreach {key value} $argv {
@@ -99,7 +109,18 @@ if {$kind eq "Vegas"} { Agent/TCP set window_ 1000 }
 
 set r1 [$ns node]
 set r2 [$ns node]
-$ns duplex-link $r1 $r2 [expr {$opt(rate_mbps) * 1e6}] [expr {$opt(one_way_ms) / 1e3}] DropTail
+Queue/RED set thresh_ $opt(red_thresh)
+Queue/RED set maxthresh_ $opt(red_maxthresh)
+Queue/RED set q_weight_ $opt(red_weight)
+Queue/RED set linterm_ [expr {1.0 / $opt(red_max_p)}]
+Queue/RED set wait_ $opt(red_wait)
+Queue/RED set gentle_ $opt(red_gentle)
+Queue/RED set bytes_ $opt(red_bytes)
+Queue/RED set queue_in_bytes_ $opt(red_bytes)
+Queue/RED set mean_pktsize_ $wire
+foreach {a b queue} [list $r1 $r2 $opt(queue) $r2 $r1 DropTail] {
+    $ns simplex-link $a $b [expr {$opt(rate_mbps) * 1e6}] [expr {$opt(one_way_ms) / 1e3}] $queue
+}
 $ns queue-limit $r1 $r2 $opt(buffer)
 $ns queue-limit $r2 $r1 $unlimited
 route $r1 $r2 -default

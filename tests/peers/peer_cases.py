@@ -7,10 +7,22 @@ packets (1460 of payload), an ACK a packet, RTO_min 0.2 s, initial window 2.
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 
 PAYLOAD_BYTES = 1460
+WIRE_BYTES = 1500
 ACCESS_MBPS = 1000
+NS2_RED = {
+    "min_threshold": "red_thresh",
+    "max_threshold": "red_maxthresh",
+    "queue_weight": "red_weight",
+    "max_p": "red_max_p",
+    "wait": "red_wait",
+    "gentle": "red_gentle",
+    "unit": "red_bytes",
+}
+"""Arguments of dumbbell.tcl by the keys of a scenario."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +67,8 @@ class Case:
     loss: float = 0
     transfer: int = 0
     """Packets that each flow sends; 0: no end."""
+    red: str = ""
+    """RED at the bottleneck, as keys of a lasthop scenario; its mean packet is that of the flows."""
 
     def stagger_ms(self, factor: float = 1) -> float:
         """Start of each further flow: one RTT spread over the flows, times `factor`."""
@@ -80,17 +94,24 @@ class Case:
             "seed": seed,
             "monitor": 1,
         }
-        return [str(word) for pair in settings.items() for word in pair]
+        if self.red:
+            settings["queue"] = "RED"
+            for key, value in tomllib.loads(f"red = {{ {self.red} }}")["red"].items():
+                settings[NS2_RED[key]] = int(value == "bytes") if key == "unit" else value
+        return [_tcl(word) for pair in settings.items() for word in pair]
 
     def scenario(self, seed: int, stagger: float) -> str:
         """The same as a scenario of lasthop."""
         loss = f'loss = {{ kind = "bernoulli", p = {self.loss:g} }}\n' if self.loss else ""
+        aqm = ""
+        if self.red:
+            aqm = f', aqm = {{ kind = "red", mean_packet = "{WIRE_BYTES} B", {self.red} }}'
         text = (
             f'title = "{self.name}"\n'
             f'duration = "{self.duration_s:g} s"\nwarmup = "{self.warmup_s:g} s"\nseed = {seed}\n'
             f'[[link]]\nname = "bottleneck"\nfrom = "r1"\nto = "r2"\n'
             f'rate = "{self.rate_mbps:g} Mbit/s"\ndelay = "{self.one_way_ms:g} ms"\n'
-            f'queue = {{ limit = "{self.buffer} packets" }}\n{loss}'
+            f'queue = {{ limit = "{self.buffer} packets"{aqm} }}\n{loss}'
         )
         app = "bulk"
         if self.transfer:
@@ -137,6 +158,25 @@ def _other_laws() -> list[Case]:
     return random + sharing
 
 
+def _red() -> list[Case]:
+    thresholds = "min_threshold = 20, max_threshold = 60"
+    kinds = {
+        "": thresholds,
+        "-abrupt": f"{thresholds}, gentle = false, wait = false",
+        "-bytes": f'{thresholds}, unit = "bytes", queue_weight = 0.01, max_p = 0.05',
+        "-auto": "queue_weight = 0",
+    }
+    return [
+        Case(f"red-{flows}{kind}", 300, 50, flows=flows, red=red)
+        for kind, red in kinds.items()
+        for flows in (10, 40)
+    ] + [Case("droptail-40", 300, 50, flows=40)]
+
+
+def _tcl(word: object) -> str:
+    return str(int(word) if isinstance(word, bool) else word)
+
+
 CASES = (
     *_random_loss(),
     *_sharing(),
@@ -145,6 +185,7 @@ CASES = (
     Case("two-rtts", 3000, 50, flows=2, rtts_ms=(30, 100)),
     Case("short-transfer", 10, transfer=100),
     Case("w1", 100, flows=10, rate_mbps=100, one_way_ms=10, rtts_ms=(40,), buffer=334),
+    *_red(),
     Case("w3", 3000, flows=4, rtts_ms=(30, 130, 10, 180), buffer=60),
     *_other_laws(),
 )

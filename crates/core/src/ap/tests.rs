@@ -2,8 +2,11 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::aqm::{AqmConfig, FqCodelParams};
 use crate::fading::FadingParams;
 use crate::law::clamp::RouterParams;
+use crate::law::codel::CodelParams;
+use crate::law::red::RedParams;
 use crate::marker::MarkerConfig;
 use crate::packet::Packet;
 use crate::queue::Limit;

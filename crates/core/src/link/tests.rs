@@ -2,6 +2,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::aqm::FqCodelParams;
+use crate::law::codel::CodelParams;
+use crate::law::red::RedParams;
 use crate::packet::Packet;
 
 const SPAN: Span = Span { from: Instant::ZERO, until: Instant::from_nanos(1_000_000_000) };
@@ -85,6 +88,76 @@ fn losses_come_after_the_transmitter() {
     assert_eq!(link.meter().departures, 400);
     // Binomial: 100 ± 8.7.
     assert!((65..135).contains(&link.meter().losses), "{}", link.meter().losses);
+}
+
+/// Every management that cannot be foreseen, with settings at which it acts soon.
+fn managements() -> [AqmConfig; 3] {
+    let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 1500.0 };
+    let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.2, ..RedParams::default() };
+    let fair = FqCodelParams { codel, queues: 3, quantum: Bytes::new(800), batch: 2 };
+    [AqmConfig::Red(red), AqmConfig::Codel(codel), AqmConfig::FqCodel(fair)]
+}
+
+fn managed(limit: Limit, aqm: AqmConfig) -> Link<Packet> {
+    let queue = QueueConfig { limit, aqm, ..QueueConfig::default() };
+    let config = LinkConfig { rate: Rate::from_bps(10_000_000), queue, loss: LossConfig::None };
+    Link::new("link", &config, &Streams::new(1), SPAN).unwrap()
+}
+
+proptest! {
+    /// Whatever the management: late wakes change nothing, and the link is never idle while somebody waits.
+    #[test]
+    fn late_wakes_change_no_management(
+        which in 0..3_usize,
+        arrivals in prop::collection::vec((0u64..2000, 0u32..1461, 0..4_u32), 1..300),
+        limit in prop_oneof![Just(Limit::None), (1usize..30).prop_map(Limit::Packets)],
+        late in prop::collection::vec(any::<bool>(), 300),
+    ) {
+        let aqm = managements()[which];
+        let (mut in_time, mut held) = (managed(limit, aqm), managed(limit, aqm));
+        prop_assert!(!in_time.foresees());
+        let (mut a, mut b) = (vec![], vec![]);
+        let mut now = Instant::ZERO;
+        for (i, &(gap_us, payload, flow)) in arrivals.iter().enumerate() {
+            now += Duration::from_micros(gap_us);
+            let packet = Packet::data(flow, i as u64, payload, 40, Instant::ZERO);
+            while let Some(due) = in_time.next_wake().filter(|due| *due < now) {
+                in_time.wake(due);
+                drain(&mut in_time, &mut a);
+            }
+            while let Some(due) = held.next_wake().filter(|due| *due < now && !late[i]) {
+                held.wake(due);
+            }
+            in_time.receive(now, packet.clone());
+            held.receive(now, packet);
+            drain(&mut held, &mut b);
+        }
+        while let Some(due) = in_time.next_wake() {
+            in_time.wake(due);
+            drain(&mut in_time, &mut a);
+        }
+        held.wake(SPAN.until);
+        drain(&mut held, &mut b);
+        prop_assert_eq!(&a, &b);
+        in_time.finish(SPAN.until);
+        held.finish(SPAN.until);
+        let figures = |link: &Link<Packet>| {
+            let meter = link.meter();
+            (meter.drops, meter.departures, meter.mean_bytes(), meter.empty_fraction(), meter.delay.mean_s())
+        };
+        prop_assert_eq!(figures(&in_time), figures(&held));
+        prop_assert_eq!(a.len() as u64 + in_time.meter().drops, arrivals.len() as u64);
+        // The gap behind a departure is the sending time of the next, unless that came to an idle link.
+        let size = |number: u64| Bytes::new(u64::from(arrivals[number as usize].1) + 40);
+        let came: Vec<Instant> = arrivals
+            .iter()
+            .scan(Instant::ZERO, |clock, (gap_us, ..)| { *clock += Duration::from_micros(*gap_us); Some(*clock) })
+            .collect();
+        for pair in a.windows(2) {
+            let start = pair[0].0.max(came[pair[1].1 as usize]);
+            prop_assert_eq!(pair[1].0, start + size(pair[1].1) / Rate::from_bps(10_000_000));
+        }
+    }
 }
 
 proptest! {

@@ -17,6 +17,29 @@ fn kinds() -> Vec<ApConfig> {
     ]
 }
 
+/// The same with one of the managements of queues, at settings at which they act on a few packets.
+fn managed(which: usize) -> Vec<ApConfig> {
+    let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 1500.0 };
+    let red = RedParams { min_threshold: 1.5, max_threshold: 4.0, queue_weight: 0.3, ..RedParams::default() };
+    let fair = FqCodelParams { codel, queues: 3, quantum: Bytes::new(800), batch: 2 };
+    let aqm = [AqmConfig::DropTail, AqmConfig::Red(red), AqmConfig::Codel(codel), AqmConfig::FqCodel(fair)][which];
+    let mut kinds = kinds();
+    for station in kinds.iter_mut().flat_map(|config| &mut config.stations) {
+        station.queue.aqm = aqm;
+        if matches!(aqm, AqmConfig::FqCodel(_)) {
+            station.queue.limit = Limit::Packets(8);
+        }
+    }
+    kinds
+}
+
+/// A packet of one of two flows to a station.
+fn of_two_flows(station: u16, number: u64, size: u32) -> Packet {
+    let mut packet = packet(station, number, size.max(41));
+    packet.flow = (number % 2) as u32;
+    packet
+}
+
 /// (after how many quarters of a millisecond, station, size) of an arrival, and whether and how late it is woken then.
 type Arrival = (u64, u16, u32, Option<u64>);
 
@@ -33,7 +56,7 @@ fn punctual(config: &ApConfig, arrivals: &[Arrival], until: Instant) -> Log {
     for (number, &(gap, station, size, _)) in arrivals.iter().enumerate() {
         now += QUARTER * gap;
         run_until(&mut ap, now, &mut log);
-        ap.receive(now, packet(station, number as u64, size.max(41)));
+        ap.receive(now, of_two_flows(station, number as u64, size));
     }
     run_until(&mut ap, until, &mut log);
     log
@@ -49,7 +72,7 @@ fn late(config: &ApConfig, arrivals: &[Arrival], until: Instant) -> Log {
             ap.wake((before + QUARTER * after).min(now));
             collect(&mut ap, &mut log);
         }
-        ap.receive(now, packet(station, number as u64, size.max(41)));
+        ap.receive(now, of_two_flows(station, number as u64, size));
     }
     ap.wake(until);
     collect(&mut ap, &mut log);
@@ -59,31 +82,33 @@ fn late(config: &ApConfig, arrivals: &[Arrival], until: Instant) -> Log {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn late_wakes_change_nothing(arrivals in arrivals()) {
-        for config in kinds() {
+    fn late_wakes_change_nothing(which in 0..4_usize, arrivals in arrivals()) {
+        for config in managed(which) {
             let until = ms(60_000);
             prop_assert_eq!(punctual(&config, &arrivals, until), late(&config, &arrivals, until));
         }
     }
 
     #[test]
-    fn nothing_is_made_or_forgotten_and_each_station_keeps_its_order(arrivals in arrivals()) {
-        for config in kinds() {
+    fn nothing_is_made_or_forgotten_and_each_flow_keeps_its_order(which in 0..4_usize, arrivals in arrivals()) {
+        for config in managed(which) {
             let log = punctual(&config, &arrivals, ms(3_600_000));
             let mut ap = ap(&config);
             let (mut now, mut lost) = (Instant::ZERO, 0);
             for (number, &(gap, station, size, _)) in arrivals.iter().enumerate() {
                 now += QUARTER * gap;
-                ap.receive(now, packet(station, number as u64, size.max(41)));
+                ap.receive(now, of_two_flows(station, number as u64, size));
             }
             ap.finish(ms(3_600_000));
             for station in ap.stations() {
                 prop_assert!(station.queue().is_empty());
-                lost += station.queue().meter().losses;
+                lost += station.queue().meter().losses + station.queue().meter().drops;
             }
             prop_assert_eq!(log.len() as u64 + lost, arrivals.len() as u64);
-            for station in 0..3 {
-                let mine: Vec<_> = log.iter().filter(|entry| entry.1 == station).collect();
+            prop_assert_eq!(ap.next_wake(), None);
+            for flow in 0..6 {
+                let is_of_flow = |entry: &&(Instant, u16, u64)| u64::from(entry.1) * 2 + entry.2 % 2 == flow;
+                let mine: Vec<_> = log.iter().filter(is_of_flow).collect();
                 prop_assert!(mine.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].2 < pair[1].2));
             }
             prop_assert!(log.windows(2).all(|pair| pair[0].0 <= pair[1].0));

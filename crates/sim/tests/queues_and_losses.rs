@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Queues' management and error models from the scenario on: each key moves something, and what they are for comes true.
+#![allow(missing_docs)]
+
+use std::path::Path;
+
+use lasthop_sim::{Run, Summary};
+
+const DUMBBELL: &str = r#"
+    duration = "30 s"
+    warmup = "10 s"
+    [[link]]
+    name = "bottleneck"
+    from = "r1"
+    to = "r2"
+    rate = "10 Mbit/s"
+    delay = "5 ms"
+    queue = { limit = "100 packets" }
+    [[flow]]
+    name = "near"
+    count = 3
+    stagger = "70 ms"
+    path = ["r1", "r2"]
+    rtt = "40 ms"
+    access = "100 Mbit/s"
+    sink = { delay = "5 ms" }
+    [[flow]]
+    name = "far"
+    path = ["r1", "r2"]
+    rtt = "90 ms"
+    packet = "700 B"
+    jitter = "0.2 ms"
+"#;
+
+const RADIO: &str = r#"
+    duration = "20 s"
+    [[ap]]
+    name = "ap"
+    radio = { kind = "constant", rate = "5 Mbit/s" }
+    queue = { limit = "60 packets" }
+    [[flow]]
+    name = "one"
+    station = "m1"
+    rtt = "40 ms"
+    [[flow]]
+    name = "other"
+    station = "m2"
+    rtt = "60 ms"
+"#;
+
+fn run(text: &str, set: &[(&str, &str)]) -> Summary {
+    let overrides: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Run::new(text, Path::new("."), &overrides, None).unwrap().finish().summary
+}
+
+fn refuse(text: &str, set: &[(&str, &str)]) -> String {
+    let overrides: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Run::new(text, Path::new("."), &overrides, None).unwrap_err().to_string()
+}
+
+/// All figures but the number of events.
+fn figures(summary: &Summary) -> String {
+    serde_json::to_string(&Summary { events: 0, ..summary.clone() }).unwrap()
+}
+
+/// Each of `changes` to `usual` moves some figure.
+fn moves(text: &str, key: &str, usual: &str, changes: &[(&str, &str)]) {
+    let before = figures(&run(text, &[(key, usual)]));
+    assert_eq!(before, figures(&run(text, &[(key, usual)])));
+    for (part, value) in changes {
+        let after = run(text, &[(key, usual), (&format!("{key}.{part}"), value)]);
+        assert_ne!(before, figures(&after), "{key}.{part} = {value}");
+    }
+}
+
+#[test]
+fn each_key_of_a_management_moves_something() {
+    let red = r#"{ kind = "red", queue_weight = 0.01 }"#;
+    let changes = [
+        ("min_threshold", "8"),
+        ("max_threshold", "30"),
+        ("queue_weight", "0"),
+        ("max_p", "0.05"),
+        ("wait", "false"),
+        ("gentle", "false"),
+        ("unit", "bytes"),
+        ("mean_packet", "1000 B"),
+        ("target_delay", "20 ms"),
+    ];
+    for (text, key) in [(DUMBBELL, "link[0].queue.aqm"), (RADIO, "ap[0].queue.aqm")] {
+        moves(text, key, red, &changes);
+        moves(text, key, "codel", &[("target", "10 ms"), ("interval", "50 ms"), ("mtu", "9 kB")]);
+        let changes = [("target", "10 ms"), ("interval", "50 ms"), ("mtu", "9 kB")];
+        moves(text, key, "fq-codel", &changes);
+    }
+    let changes = [("queues", "1"), ("quantum", "300 B"), ("batch", "1")];
+    let full = r#"{ kind = "fq-codel", interval = "1 s" }"#;
+    moves(&DUMBBELL.replace("100 packets", "30 packets"), "link[0].queue.aqm", full, &changes);
+}
+
+#[test]
+fn each_key_of_an_error_model_moves_something() {
+    let chain = r#"{ kind = "gilbert-elliott", good_to_bad = 0.004, bad_to_good = 0.3 }"#;
+    let means = r#"{ kind = "gilbert-elliott", mean_loss = 0.01, mean_burst = 3 }"#;
+    let handoff = r#"{ kind = "handoff", on = "300 ms", off = "3 s" }"#;
+    let fixed = r#"{ kind = "handoff", at = ["12 s", "15 s"], length = "500 ms" }"#;
+    for (text, key) in [(DUMBBELL, "link[0].loss"), (DUMBBELL, "flow[0].sink.loss"), (RADIO, "ap[0].loss")] {
+        let none = figures(&run(text, &[]));
+        for model in [chain, means, handoff, fixed] {
+            assert_ne!(none, figures(&run(text, &[(key, model)])), "{key} = {model}");
+        }
+        moves(
+            text,
+            key,
+            chain,
+            &[("good_to_bad", "0.01"), ("bad_to_good", "0.2"), ("loss_good", "0.01"), ("loss_bad", "0.5")],
+        );
+        moves(text, key, means, &[("mean_loss", "0.02"), ("mean_burst", "6")]);
+        moves(text, key, handoff, &[("on", "1 s"), ("off", "1 s"), ("regular", "true")]);
+        moves(text, key, fixed, &[("at", r#"["13 s"]"#), ("length", "1 s")]);
+    }
+}
+
+#[test]
+fn what_an_error_model_cannot_be_is_said() {
+    let key = "link[0].loss";
+    let half = refuse(DUMBBELL, &[(key, r#"{ kind = "handoff", on = "1 s" }"#)]);
+    assert_eq!(half, "link[0].loss.kind: \"handoff\": wanted on and off, or at and length");
+    let half = refuse(DUMBBELL, &[(key, r#"{ kind = "gilbert-elliott", mean_loss = 0.1 }"#)]);
+    assert!(half.starts_with("link[0].loss.kind: \"gilbert-elliott\": wanted good_to_bad"), "{half}");
+    let wrong = refuse(RADIO, &[("ap[0].queue.aqm", r#"{ kind = "red", max_p = 2 }"#)]);
+    assert_eq!(wrong, "ap[0].m1.queue.aqm.max_p = 2: wanted a probability above 0");
+}
+
+/// Delivered bytes of the first flow, with its receiver's handoff at 10 s for two seconds on this element.
+fn delivered(key: &str, path: &str, until: &str) -> u64 {
+    let text = DUMBBELL.replace("warmup = \"10 s\"", "").replace("[\"r1\", \"r2\"]", path);
+    let model = r#"{ kind = "handoff", at = ["10 s"], length = "2 s" }"#;
+    run(&text, &[(key, model), ("duration", until)]).flows[0].delivered_bytes
+}
+
+#[test]
+fn nothing_gets_through_during_a_handoff() {
+    for key in ["link[0].loss", "flow[0].sink.loss"] {
+        let path = "[\"r1\", \"r2\"]";
+        // What had left the radio before is there within its delay of 10 ms.
+        assert_eq!(delivered(key, path, "10.02 s"), delivered(key, path, "12 s"), "{key}");
+        assert!(delivered(key, path, "12 s") < delivered(key, path, "20 s"), "{key}");
+    }
+}
+
+#[test]
+fn a_handoff_takes_both_directions() {
+    // One packet a flow, whose ACK comes to the handoff that its data has just missed: 5 ms over the link, handoff from 6 ms.
+    let text = r#"
+        duration = "10 s"
+        [[link]]
+        name = "radio"
+        from = "a"
+        to = "b"
+        rate = "1 Gbit/s"
+        delay = "5 ms"
+        [[flow]]
+        name = "one"
+        path = ["a", "b"]
+        rtt = "4 ms"
+        app = { kind = "fixed", size = "1 packet" }
+    "#;
+    let handoff = |length| format!("{{ kind = \"handoff\", at = [\"2.5 ms\"], length = \"{length}\" }}");
+    for duplex in ["true", "false"] {
+        let finish = |loss: &str| {
+            let summary = run(text, &[("link[0].loss", loss), ("link[0].duplex", duplex)]);
+            (summary.flows[0].timeouts, summary.flows[0].delivered_bytes)
+        };
+        // Data crosses from 2 to 7 ms, the ACK starts back at 7 ms.
+        assert_eq!(finish(&handoff("4 ms")), (0, 1460), "duplex = {duplex}");
+        assert_eq!(finish(&handoff("5 ms")), (1, 1460), "duplex = {duplex}");
+    }
+}
+
+#[test]
+fn codel_keeps_the_wait_near_its_target_for_one_flow_and_for_twenty() {
+    for flows in ["1", "2", "5", "10", "20"] {
+        let set = [("flow[0].count", flows), ("flow[0].packet", "1500 B"), ("duration", "60 s")];
+        let tail = run(DUMBBELL, &[&set[..], &[("link[0].queue.limit", "400 packets")]].concat());
+        let codel = run(DUMBBELL, &[&set[..], &[("link[0].queue", r#"{ aqm = "codel" }"#)]].concat());
+        let (tail, codel) = (&tail.queues[0], &codel.queues[0]);
+        let delay_s = codel.mean_delay_s.unwrap();
+        // The target is 5 ms; the more flows, the more often each is back before the next drop.
+        assert!((0.001..0.02).contains(&delay_s), "{flows} flows: {delay_s} s");
+        assert!(delay_s < tail.mean_delay_s.unwrap() / 8.0, "{flows} flows: {delay_s} s");
+        assert!(codel.utilisation.unwrap() > 0.9, "{flows} flows: {:?}", codel.utilisation);
+    }
+}
+
+#[test]
+fn fq_codel_shares_alike_whatever_the_round_trip_and_the_packet() {
+    let jain = |aqm| run(DUMBBELL, &[("link[0].queue.aqm", aqm), ("duration", "60 s")]).fairness.jain.unwrap();
+    let (tail, fair) = (jain("drop-tail"), jain("fq-codel"));
+    // Three packets of 1500 B at 60 ms against one of 700 B at 100 ms.
+    assert!(fair > 0.98 && tail < 0.95, "{fair} with FQ-CoDel, {tail} without");
+}
