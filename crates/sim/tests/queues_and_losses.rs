@@ -117,7 +117,7 @@ fn each_key_of_an_error_model_moves_something() {
         );
         moves(text, key, means, &[("mean_loss", "0.02"), ("mean_burst", "6")]);
         moves(text, key, handoff, &[("on", "1 s"), ("off", "1 s"), ("regular", "true")]);
-        moves(text, key, fixed, &[("at", r#"["13 s"]"#), ("length", "1 s")]);
+        moves(text, key, fixed, &[("at", r#"["13 s"]"#), ("length", "2 s")]);
     }
 }
 
@@ -189,7 +189,8 @@ fn codel_keeps_the_wait_near_its_target_for_one_flow_and_for_twenty() {
         // The target is 5 ms; the more flows, the more often each is back before the next drop.
         assert!((0.001..0.02).contains(&delay_s), "{flows} flows: {delay_s} s");
         assert!(delay_s < tail.mean_delay_s.unwrap() / 8.0, "{flows} flows: {delay_s} s");
-        assert!(codel.utilisation.unwrap() > 0.9, "{flows} flows: {:?}", codel.utilisation);
+        // Without a standing queue a window saws between a half and all of what the path holds: three quarters.
+        assert!(codel.utilisation.unwrap() > 0.75, "{flows} flows: {:?}", codel.utilisation);
     }
 }
 
