@@ -201,3 +201,30 @@ fn fq_codel_shares_alike_whatever_the_round_trip_and_the_packet() {
     // Three packets of 1500 B at 60 ms against one of 700 B at 100 ms.
     assert!(fair > 0.98 && tail < 0.95, "{fair} with FQ-CoDel, {tail} without");
 }
+
+#[test]
+fn asking_ahead_of_time_changes_no_loss_and_no_management() {
+    // A probe keeps every lane and asks everybody in time.
+    let handoff = r#"{ kind = "handoff", on = "200 ms", off = "2 s" }"#;
+    let bursts = r#"{ kind = "gilbert-elliott", mean_loss = 0.01, mean_burst = 3 }"#;
+    let red = r#"{ kind = "red", queue_weight = 0.01 }"#;
+    for (key, value) in [
+        ("link[0].loss", handoff),
+        ("link[0].loss", bursts),
+        ("flow[0].sink.loss", handoff),
+        ("flow[0].sink.loss", bursts),
+        ("link[0].queue.aqm", red),
+        ("link[0].queue.aqm", "codel"),
+        ("link[0].queue.aqm", "fq-codel"),
+    ] {
+        for duplex in ["true", "false"] {
+            let set = [(key, value), ("link[0].duplex", duplex)];
+            let (ahead, in_time) = (run(DUMBBELL, &set), run(DUMBBELL, &[set[0], set[1], ("probe.every", "1 s")]));
+            assert_eq!(figures(&ahead), figures(&in_time), "{key} = {value}, duplex = {duplex}");
+        }
+    }
+    for (key, value) in [("ap[0].loss", handoff), ("ap[0].loss", bursts), ("ap[0].queue.aqm", "fq-codel")] {
+        let (ahead, in_time) = (run(RADIO, &[(key, value)]), run(RADIO, &[(key, value), ("probe.every", "1 s")]));
+        assert_eq!(figures(&ahead), figures(&in_time), "{key} = {value}");
+    }
+}
