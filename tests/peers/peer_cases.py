@@ -68,7 +68,7 @@ class Case:
     transfer: int = 0
     """Packets that each flow sends; 0: no end."""
     red: str = ""
-    """RED at the bottleneck, as keys of a lasthop scenario; its mean packet is that of the flows."""
+    """RED at the bottleneck, as keys of a scenario; its mean packet is that of the flows."""
 
     def stagger_ms(self, factor: float = 1) -> float:
         """Start of each further flow: one RTT spread over the flows, times `factor`."""

@@ -29,8 +29,8 @@ TOLERANCES: dict[str, dict[str, float]] = {
     "share-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "drops": 0.25},
     "reno-share-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "drops": 0.25},
     "red-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.10, "drops": 0.10},
-    # lasthop drops 11 % less than ns-2 here, with jitter or without, and times out more. With four packets
-    # a window partial acknowledgements are everywhere, and the two treat them differently (above).
+    # lasthop drops 11 % less than ns-2 here, with jitter or without, and times out more. With four
+    # packets a window partial acknowledgements are everywhere, and the two treat them differently.
     "droptail-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.10, "drops": 0.15},
     "two-rtts": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "first_flow_share": 0.15},
     "short-transfer": {"goodput_bps": 0.001, "finish_s": 0.01, "drops": 0.0, "timeouts": 0.0},

@@ -78,6 +78,16 @@ impl Loss {
         match self {
             Self::None => false,
             Self::Bernoulli { p, stream } => stream.uniform() < *p,
+            Self::GilbertElliott(_) | Self::Handoff(_) => self.strikes_by_state(now),
+        }
+    }
+
+    /// Out of the way of links that lose nothing, which are on every packet's path.
+    #[cold]
+    #[inline(never)]
+    fn strikes_by_state(&mut self, now: Instant) -> bool {
+        match self {
+            Self::None | Self::Bernoulli { .. } => false,
             Self::GilbertElliott(bursts) => bursts.strike(),
             Self::Handoff(handoff) => handoff.covers(now),
         }
