@@ -21,4 +21,5 @@ pub mod rng;
 pub mod scheduler;
 pub mod stats;
 pub mod tcp;
+pub mod tfrc;
 pub mod units;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What travels: the simulator's packet and what any packet must tell a network element.
 
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// What queues, links and access points must know of a packet. The simulator's [`Packet`] is one; the
 /// emulator's, which carries real bytes, is another.
@@ -47,7 +47,7 @@ impl Signal {
     }
 }
 
-/// What a TCP segment is. Data flows one way and acknowledgements the other.
+/// What a packet is. Data flows one way, acknowledgements and feedback the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Opens a connection; takes no sequence space here.
@@ -58,6 +58,8 @@ pub enum Kind {
     Data,
     /// Acknowledgement from receiver to sender.
     Ack,
+    /// What a rate-based receiver tells its sender (RFC 5348 §3.2.2).
+    Feedback,
 }
 
 /// Up to three blocks of received data above the cumulative acknowledgement, the latest first (RFC 2018).
@@ -82,14 +84,31 @@ impl SackBlocks {
     }
 }
 
-/// A TCP segment on its way, 64 bytes: one cache line.
+/// What rate-based feedback tells (RFC 5348 §3.2.2). On its way the loss event rate has 24 bits of precision, the receive
+/// rate is whole bytes a second and `hold` whole tens of nanoseconds, up to 42 s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// p.
+    pub loss_event_rate: f64,
+    /// X_recv \[B/s\].
+    pub receive_rate: f64,
+    /// t_delay: from the arrival of the packet that `echo` speaks of to the feedback.
+    pub hold: Duration,
+}
+
+/// Unit of [`Report::hold`] on its way \[ns\].
+const HOLD_UNIT_NS: u64 = 10;
+
+/// A TCP segment, or a packet of a rate-based flow, on its way; 64 bytes: one cache line.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Data: first payload byte. ACK: next byte expected. Byte 0 is the first byte of payload.
+    /// Data: first payload byte (rate-based: the packet's number). ACK: next byte expected. Byte 0 is the first byte of
+    /// payload. Feedback: the loss event rate in the lower half, the time that the data waited in the upper.
     number: u64,
     /// When its maker handed it over.
     pub sent: Instant,
-    /// `sent` of the packet that caused this one: what RFC 7323's TSecr tells.
+    /// `sent` of the packet that caused this one: what RFC 7323's TSecr tells. In rate-based data it lies one round trip,
+    /// as the sender estimates it, before `sent`.
     pub echo: Instant,
     /// Selective acknowledgements, if any.
     pub sack: Option<Box<SackBlocks>>,
@@ -97,7 +116,7 @@ pub struct Packet {
     pub signal: Signal,
     /// Size on the wire \[B\].
     size: u32,
-    /// Data: payload bytes. SYN-ACK and ACK: advertised window \[B\].
+    /// Data: payload bytes. SYN-ACK and ACK: advertised window \[B\]. Feedback: receive rate \[B/s\].
     amount: u32,
     /// Index of the flow.
     pub flow: u32,
@@ -129,6 +148,14 @@ impl Packet {
     /// A SYN-ACK with the first window.
     pub fn syn_ack(flow: u32, window: Bytes, size: u32, sent: Instant) -> Self {
         Self::new(Kind::SynAck, flow, 0, clamp_window(window), size, sent)
+    }
+
+    /// Feedback of a rate-based receiver: the loss event rate, the receive rate \[B/s\], and for how long the data that
+    /// `echo` is to speak of has waited for it.
+    pub fn feedback(flow: u32, report: Report, size: u32, sent: Instant) -> Self {
+        let hold = (report.hold.as_nanos() / HOLD_UNIT_NS).min(u64::from(u32::MAX));
+        let number = (hold << 32) | u64::from((report.loss_event_rate as f32).to_bits());
+        Self::new(Kind::Feedback, flow, number, report.receive_rate as u32, size, sent)
     }
 
     #[inline]
@@ -174,6 +201,16 @@ impl Packet {
         self.number
     }
 
+    /// What rate-based feedback tells.
+    pub fn report(&self) -> Report {
+        debug_assert!(self.kind == Kind::Feedback);
+        Report {
+            loss_event_rate: f64::from(f32::from_bits(self.number as u32)),
+            receive_rate: f64::from(self.amount),
+            hold: Duration::from_nanos((self.number >> 32) * HOLD_UNIT_NS),
+        }
+    }
+
     /// Advertised window.
     #[inline]
     pub fn window(&self) -> Bytes {
@@ -216,6 +253,16 @@ mod tests {
     #[test]
     fn a_packet_fills_one_cache_line() {
         assert!(size_of::<Packet>() <= 64, "{} bytes", size_of::<Packet>());
+    }
+
+    #[test]
+    fn a_report_survives_its_way() {
+        // Powers of two and whole units are exact.
+        let report = Report { loss_event_rate: 0.0625, receive_rate: 125_000.0, hold: Duration::from_micros(1234) };
+        assert_eq!(Packet::feedback(0, report, 64, Instant::ZERO).report(), report);
+        let long = Report { hold: Duration::from_secs(100), receive_rate: 1e12, ..report };
+        let told = Packet::feedback(0, long, 64, Instant::ZERO).report();
+        assert_eq!((told.hold, told.receive_rate), (Duration::from_nanos(42_949_672_950), 4_294_967_295.0));
     }
 
     #[test]

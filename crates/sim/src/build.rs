@@ -3,6 +3,7 @@
 
 mod ahead;
 mod convert;
+mod rate;
 mod senders;
 
 use std::path::Path as FilePath;
@@ -15,12 +16,12 @@ use lasthop_core::link::Link;
 use lasthop_core::loss::Loss;
 use lasthop_core::rng::Streams;
 use lasthop_core::stats::Span;
-use lasthop_core::tcp::{Receiver, Sender};
+use lasthop_core::tcp;
 use lasthop_core::units::{Bytes, Duration, Instant, Rate};
 
 use crate::capture::Capture;
 use crate::events::MOST_ELEMENTS;
-use crate::host::Host;
+use crate::host::{Host, Receiver, Sender};
 use crate::probe::Recorder;
 use crate::scenario::{self, Scenario, ScenarioError};
 use crate::summary::{FlowLabel, Labels};
@@ -69,18 +70,19 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
         ahead::shorten(&mut builder.network);
     }
     let queues = builder.queue_names();
-    let (recorder, capture) = recording(scenario)?;
+    let (recorder, capture) = recording(scenario, &builder.network)?;
     let labels = Labels { title: scenario.title.clone(), seed, span, flows: builder.flows, queues };
     Ok((World::new(builder.network, end, recorder, capture), labels))
 }
 
-fn recording(scenario: &Scenario) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
+fn recording(scenario: &Scenario, network: &Network) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
     let Some(probe) = &scenario.probe else { return Ok((None, None)) };
     if probe.every.is_some_and(|every| every.0.is_zero()) {
         return Err(ScenarioError::at("probe.every", "wanted more than 0 s"));
     }
     let recorder = probe.every.map(|every| Recorder::new(every.0, Instant::ZERO + probe.from.0));
-    Ok((recorder, probe.packets.then(Capture::default)))
+    let is_rate_based = network.hosts.iter().map(|host| matches!(host.sender, Sender::Tfrc(_)));
+    Ok((recorder, probe.packets.then(|| Capture::new(is_rate_based))))
 }
 
 /// A shared element, by its place in its list.
@@ -300,14 +302,12 @@ impl Builder<'_> {
         let id = self.flows.len() as u32;
         let (there, back) = self.path(spec)?;
         let payload = Bytes::new(spec.packet.0.get() - HEADER);
-        let (sender_config, sender_kind) = senders::sender(&spec.sender, payload);
-        let (receiver_config, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
-        let header_bytes = sender_config.header_size();
-        let ahead = receiver_config.delayed_ack.is_none();
+        let Ends { sender, receiver, sender_kind, receiver_kind, header_bytes, ahead } = match &spec.sender {
+            scenario::Sender::Tfrc(options) => rate::ends(id, options, &spec.receiver, payload, self.span)?,
+            _ => self.tcp_ends(id, spec, payload)?,
+        };
         let stop = spec.stop.map(|stop| Instant::ZERO + stop.0);
         let app = App::new(app, start, stop, self.streams.stream(&name, "app")).map_err(|e| parameter("app", e))?;
-        let sender = Sender::new(id, sender_config, self.span).map_err(|e| parameter("sender", flat(e)))?;
-        let receiver = Receiver::new(id, receiver_config, self.span).map_err(|e| parameter("receiver", flat(e)))?;
         let access = spec.access.map(|rate| rate.0);
         if access == Some(Rate::from_bps(0)) {
             return Err(ScenarioError::at("access", "0 bit/s: wanted more than 0 bit/s"));
@@ -378,6 +378,22 @@ impl Builder<'_> {
         Ok(())
     }
 
+    fn tcp_ends(&self, id: u32, spec: &scenario::Flow, payload: Bytes) -> Result<Ends, ScenarioError> {
+        let (sender, sender_kind) = senders::sender(&spec.sender, payload);
+        let (receiver, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
+        let parameter = ScenarioError::parameter;
+        Ok(Ends {
+            header_bytes: sender.header_size(),
+            ahead: receiver.delayed_ack.is_none(),
+            sender: Sender::Tcp(tcp::Sender::new(id, sender, self.span).map_err(|e| parameter("sender", flat(e)))?),
+            receiver: Receiver::Tcp(
+                tcp::Receiver::new(id, receiver, self.span).map_err(|e| parameter("receiver", flat(e)))?,
+            ),
+            sender_kind,
+            receiver_kind,
+        })
+    }
+
     fn station_of(&self, flow: &scenario::Flow) -> Result<u16, ScenarioError> {
         let Some(station) = &flow.station else { return Ok(0) };
         let names = &self.stations[self.ap_of(flow)?];
@@ -418,6 +434,18 @@ impl Builder<'_> {
         }
         hop
     }
+}
+
+/// Both ends of a flow.
+struct Ends {
+    sender: Sender,
+    receiver: Receiver,
+    sender_kind: &'static str,
+    receiver_kind: &'static str,
+    /// Headers of a data packet.
+    header_bytes: u32,
+    /// Whether the receiver keeps no timer, and may be asked ahead of time.
+    ahead: bool,
 }
 
 /// A step of the way there: a shared element and the delay behind it.

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every packet at both ends of every flow, as columns and as pcapng with real IP and TCP headers.
+//!
+//! Rate-based flows are written as DCCP with the options of its own TFRC (RFC 4340, RFC 4342), see [`dccp`]: Wireshark then
+//! shows packet numbers, loss event rates and receive rates, where of UDP it would show ports and nothing else.
+
+mod dccp;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use etherparse::PacketBuilder;
-use lasthop_core::packet::{Kind, Packet, Parcel};
+use lasthop_core::packet::{Kind, Packet, Parcel, Report};
 use lasthop_core::units::Instant;
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
@@ -34,12 +39,17 @@ struct Record {
     amount: u32,
     size: u32,
     data_outgoing: bool,
+    is_tcp: bool,
+    /// What feedback tells.
+    report: Option<Report>,
 }
 
 /// The packets of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
     records: Vec<Record>,
+    /// Of each rate-based flow, when its packets were sent, by their numbers; none for the others.
+    sent: Vec<Option<Vec<Instant>>>,
 }
 
 /// Scale of the window field in captured headers: 2¹⁴ reaches RFC 7323's full gigabyte.
@@ -48,16 +58,42 @@ const WINDOW_SHIFT: u8 = 7;
 const ISN: u32 = 0;
 
 impl Capture {
+    /// Nothing captured yet; `is_rate_based` says it of each flow.
+    pub(crate) fn new(is_rate_based: impl Iterator<Item = bool>) -> Self {
+        Self { records: vec![], sent: is_rate_based.map(|is| is.then(Vec::new)).collect() }
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, at: Instant, point: Point, packet: &Packet) {
         let kind = packet.kind();
+        let mut report = None;
+        let sent = self.sent.get_mut(packet.flow as usize).and_then(Option::as_mut);
+        let is_tcp = sent.is_none();
+        if kind == Kind::Data
+            && point == Point::Sender
+            && let Some(sent) = sent
+        {
+            sent.push(at);
+        }
         let (number, amount) = match kind {
+            Kind::Feedback => {
+                let told = packet.report();
+                report = Some(told);
+                (self.latest(packet), told.receive_rate as u32)
+            }
             Kind::Data | Kind::Syn => (packet.seq(), packet.payload()),
             Kind::Ack | Kind::SynAck => (packet.ack_number(), packet.window().get() as u32),
         };
         let size = packet.size().get() as u32;
         let data_outgoing = matches!(kind, Kind::Data | Kind::Syn);
-        self.records.push(Record { at, point, kind, flow: packet.flow, number, amount, size, data_outgoing });
+        let flow = packet.flow;
+        self.records.push(Record { at, point, kind, flow, number, amount, size, data_outgoing, is_tcp, report });
+    }
+
+    /// The number of the packet that feedback echoes.
+    fn latest(&self, feedback: &Packet) -> u64 {
+        let sent = self.sent.get(feedback.flow as usize).and_then(Option::as_ref);
+        sent.map_or(0, |sent| sent.partition_point(|at| *at <= feedback.echo).saturating_sub(1)) as u64
     }
 
     /// Receivers are asked ahead of time: puts the records in order of time.
@@ -74,7 +110,7 @@ impl Capture {
         table.ints("kind", records.iter().map(|r| r.kind as i64));
         table.ints("number_bytes", records.iter().map(|r| r.number as i64));
         let payload = |r: &Record| if r.data_outgoing { i64::from(r.amount) } else { 0 };
-        let window = |r: &Record| if r.data_outgoing { 0 } else { i64::from(r.amount) };
+        let window = |r: &Record| if r.data_outgoing || !r.is_tcp { 0 } else { i64::from(r.amount) };
         table.ints("payload_bytes", records.iter().map(payload));
         table.ints("window_bytes", records.iter().map(window));
         table.ints("size_bytes", records.iter().map(|r| i64::from(r.size)));
@@ -114,26 +150,29 @@ impl Capture {
 }
 
 impl Record {
-    /// IPv4 and TCP headers; the total length speaks of the packet with its payload.
+    /// IPv4 and TCP (or DCCP) headers; the total length speaks of the packet with its payload.
     fn headers(&self, out: &mut Vec<u8>) -> io::Result<()> {
         let [high, low] = [(self.flow / 250) as u8, (self.flow % 250) as u8 + 1];
         let (server, station) = ([10, 0, high, low], [10, 1, high, low]);
         let port = 10_000 + (self.flow % 50_000) as u16;
         let (from, to, ports) =
             if self.data_outgoing { (server, station, (80, port)) } else { (station, server, (port, 80)) };
+        if !self.is_tcp {
+            return self.dccp_headers(from, to, ports, out);
+        }
         let after_syn = ISN.wrapping_add(1);
         let number = after_syn.wrapping_add(self.number as u32);
         let (sequence, acknowledged) = match self.kind {
             Kind::Syn => (ISN, None),
             Kind::SynAck => (ISN, Some(after_syn)),
             Kind::Data => (number, Some(after_syn)),
-            Kind::Ack => (after_syn, Some(number)),
+            Kind::Ack | Kind::Feedback => (after_syn, Some(number)),
         };
         let is_syn = matches!(self.kind, Kind::Syn | Kind::SynAck);
         let window = match self.kind {
             Kind::Syn | Kind::Data => u16::MAX,
             Kind::SynAck => self.amount.min(65_535) as u16,
-            Kind::Ack => (self.amount.div_ceil(1 << WINDOW_SHIFT)).min(65_535) as u16,
+            Kind::Ack | Kind::Feedback => (self.amount.div_ceil(1 << WINDOW_SHIFT)).min(65_535) as u16,
         };
         let mut builder = PacketBuilder::ipv4(from, to, 64).tcp(ports.0, ports.1, sequence, window);
         if is_syn {
@@ -145,11 +184,26 @@ impl Record {
         if let Some(acknowledged) = acknowledged {
             builder = builder.ack(acknowledged);
         }
-        let start = out.len();
         let zeros = [0u8; 65_535];
         let payload = if self.kind == Kind::Data { self.amount as usize } else { 0 };
         builder.write(out, &zeros[..payload]).map_err(io::Error::other)?;
-        out.truncate(start + out.len() - payload - start);
+        out.truncate(out.len() - payload);
+        Ok(())
+    }
+
+    fn dccp_headers(&self, from: [u8; 4], to: [u8; 4], ports: (u16, u16), out: &mut Vec<u8>) -> io::Result<()> {
+        let payload = if self.kind == Kind::Data { self.amount as usize } else { 0 };
+        let header = match self.report {
+            None => dccp::data(ports, self.number),
+            Some(report) => dccp::feedback(ports, self.number, &report),
+        };
+        let header = dccp::with_checksum(header, from, to, payload);
+        let ip = PacketBuilder::ipv4(from, to, 64);
+        let mut body = header;
+        let length = body.len() + payload;
+        body.resize(length, 0);
+        ip.write(out, dccp::PROTOCOL, &body).map_err(io::Error::other)?;
+        out.truncate(out.len() - payload);
         Ok(())
     }
 }

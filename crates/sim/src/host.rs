@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A sending host: an application on a TCP sender.
+//! The two ends of a flow: a sending host, which is an application on a sender, and a receiver.
+//!
+//! Rate-based ends are boxed: they are rare, and must not make those of TCP larger.
 
 use lasthop_core::app::{Action, App};
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::packet::Packet;
-use lasthop_core::tcp::Sender;
+use lasthop_core::tcp::{ReceiverStats, SenderStats};
 use lasthop_core::units::Instant;
+use lasthop_core::{tcp, tfrc};
 
 /// An application and its connection.
 #[derive(Debug)]
@@ -14,15 +17,83 @@ pub(crate) struct Host {
     pub(crate) sender: Sender,
 }
 
-impl Element<Packet> for Host {
+/// The sending side of a flow.
+#[derive(Debug)]
+pub(crate) enum Sender {
+    Tcp(tcp::Sender),
+    Tfrc(Box<tfrc::Sender>),
+}
+
+/// The receiving side of a flow.
+#[derive(Debug)]
+pub(crate) enum Receiver {
+    Tcp(tcp::Receiver),
+    Tfrc(Box<tfrc::Receiver>),
+}
+
+/// Calls a method of whichever end it is.
+macro_rules! either {
+    ($type:ident, $end:expr, $name:ident => $call:expr) => {
+        match $end {
+            $type::Tcp($name) => $call,
+            $type::Tfrc($name) => $call,
+        }
+    };
+}
+
+impl Sender {
+    /// What was counted.
+    pub(crate) fn stats(&self) -> &SenderStats {
+        either!(Self, self, sender => sender.stats())
+    }
+
+    fn act(&mut self, at: Instant, action: Action) {
+        either!(Self, self, sender => match action {
+            Action::Open => sender.open(at),
+            Action::Write(bytes) => sender.write(at, bytes),
+            Action::Close => sender.close(at),
+            Action::Stop => sender.stop(at),
+        });
+    }
+}
+
+impl Receiver {
+    /// What was counted.
+    pub(crate) fn stats(&self) -> &ReceiverStats {
+        either!(Self, self, receiver => receiver.stats())
+    }
+}
+
+impl Element<Packet> for Receiver {
     #[inline]
     fn receive(&mut self, now: Instant, packet: Packet) {
-        self.sender.receive(now, packet);
+        either!(Self, self, receiver => receiver.receive(now, packet));
     }
 
     #[inline]
     fn next_wake(&self) -> Option<Instant> {
-        match (self.app.next_wake(), self.sender.next_wake()) {
+        either!(Self, self, receiver => receiver.next_wake())
+    }
+
+    fn wake(&mut self, now: Instant) {
+        either!(Self, self, receiver => receiver.wake(now));
+    }
+
+    #[inline]
+    fn poll_departure(&mut self) -> Option<Departure<Packet>> {
+        either!(Self, self, receiver => receiver.poll_departure())
+    }
+}
+
+impl Element<Packet> for Host {
+    #[inline]
+    fn receive(&mut self, now: Instant, packet: Packet) {
+        either!(Sender, &mut self.sender, sender => sender.receive(now, packet));
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Instant> {
+        match (self.app.next_wake(), either!(Sender, &self.sender, sender => sender.next_wake())) {
             (Some(app), Some(sender)) => Some(app.min(sender)),
             (app, sender) => app.or(sender),
         }
@@ -30,18 +101,13 @@ impl Element<Packet> for Host {
 
     fn wake(&mut self, now: Instant) {
         while let Some((at, action)) = self.app.poll(now) {
-            match action {
-                Action::Open => self.sender.open(at),
-                Action::Write(bytes) => self.sender.write(at, bytes),
-                Action::Close => self.sender.close(at),
-                Action::Stop => self.sender.stop(at),
-            }
+            self.sender.act(at, action);
         }
-        self.sender.wake(now);
+        either!(Sender, &mut self.sender, sender => sender.wake(now));
     }
 
     #[inline]
     fn poll_departure(&mut self) -> Option<Departure<Packet>> {
-        self.sender.poll_departure()
+        either!(Sender, &mut self.sender, sender => sender.poll_departure())
     }
 }

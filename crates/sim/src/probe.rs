@@ -4,6 +4,7 @@
 use lasthop_core::marker::Marker;
 use lasthop_core::units::{Duration, Instant};
 
+use crate::host::Sender;
 use crate::table::Table;
 use crate::world::Network;
 
@@ -53,15 +54,27 @@ impl Recorder {
     /// Samples; the next sample is due at the instant given back.
     pub(crate) fn sample(&mut self, now: Instant, network: &mut Network) -> Instant {
         for (flow, host) in network.hosts.iter().enumerate() {
-            let sender = &host.sender;
-            self.flows.push(FlowSample {
-                at: now,
-                flow: flow as u32,
-                cwnd: sender.cwnd().get(),
-                awnd: sender.awnd().get(),
-                ssthresh: sender.ssthresh().get(),
-                flight: sender.flight().get(),
-                acknowledged: sender.acknowledged().get(),
+            let flow = flow as u32;
+            self.flows.push(match &host.sender {
+                Sender::Tcp(sender) => FlowSample {
+                    at: now,
+                    flow,
+                    cwnd: sender.cwnd().get(),
+                    awnd: sender.awnd().get(),
+                    ssthresh: sender.ssthresh().get(),
+                    flight: sender.flight().get(),
+                    acknowledged: sender.acknowledged().get(),
+                },
+                // A rate has no window but its product with the round trip; nobody bounds it, nothing is acknowledged.
+                Sender::Tfrc(sender) => FlowSample {
+                    at: now,
+                    flow,
+                    cwnd: sender.window().get(),
+                    awnd: u64::MAX,
+                    ssthresh: u64::MAX,
+                    flight: 0,
+                    acknowledged: 0,
+                },
             });
         }
         let links = network.links.len();

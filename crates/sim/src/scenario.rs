@@ -19,7 +19,9 @@ pub use kinds::{
     Scheduler, Unit,
 };
 pub use read::{ScenarioError, effective, parse, schema};
-pub use sender::{AfterTimeout, Aimd, Arming, Binomial, Cubic, Recovery, Sender, Vegas, Veno, Westwood};
+pub use sender::{
+    AfterTimeout, Aimd, Arming, Binomial, Cubic, Recovery, Sender, SenderOptions, Tfrc, Vegas, Veno, Westwood,
+};
 
 use crate::quantity::{Amount, BitRate, Time};
 
@@ -47,7 +49,7 @@ pub struct Scenario {
     /// Wireless access points.
     #[serde(default)]
     pub ap: Vec<AccessPoint>,
-    /// Flows, each a TCP connection or several alike.
+    /// Flows, each a connection or several alike.
     pub flow: Vec<Flow>,
 }
 

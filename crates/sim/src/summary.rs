@@ -5,6 +5,7 @@ use lasthop_core::stats::{Meter, Span};
 use lasthop_core::units::{Duration, Instant};
 use serde::Serialize;
 
+use crate::host::Sender;
 use crate::metrics::{coefficient_of_variation, jain, short_term_fairness};
 use crate::world::World;
 
@@ -43,7 +44,7 @@ pub struct FlowSummary {
     pub sender: &'static str,
     /// Its receiver's kind.
     pub receiver: &'static str,
-    /// Goodput \[bit/s\].
+    /// Goodput \[bit/s\]. What a rate-based sender loses is not sent again: its goodput is all that arrives.
     pub goodput_bps: f64,
     /// Payload delivered in order \[B\].
     pub delivered_bytes: u64,
@@ -53,7 +54,7 @@ pub struct FlowSummary {
     pub p95_rtt_s: Option<f64>,
     /// Segments sent again.
     pub retransmits: u64,
-    /// Retransmission time-outs.
+    /// Retransmission time-outs; of a rate-based sender, those of its no-feedback timer.
     pub timeouts: u64,
     /// Start to the last acknowledgement of a transfer that ended \[s\].
     pub finish_s: Option<f64>,
@@ -163,7 +164,10 @@ fn flow(world: &World, label: &FlowLabel, i: usize, samples: &[f64], span: Span)
     let sender = &world.network.hosts[i].sender;
     let receiver = world.network.receivers[i].stats();
     let stats = sender.stats();
-    let windows = sender.mean_windows(span.until);
+    let windows = match sender {
+        Sender::Tcp(sender) => sender.mean_windows(span.until),
+        Sender::Tfrc(_) => None,
+    };
     let headers = stats.segments as f64 * label.header_bytes as f64;
     let sent = stats.payload.as_f64() + headers;
     FlowSummary {

@@ -17,12 +17,11 @@ use lasthop_core::element::{Departure, Element};
 use lasthop_core::line::{Line, Path};
 use lasthop_core::link::Link;
 use lasthop_core::packet::{Kind, Packet, Parcel};
-use lasthop_core::tcp::Receiver;
 use lasthop_core::units::{Duration, Instant};
 
 use crate::capture::{Capture, Point};
 use crate::events::EventList;
-use crate::host::Host;
+use crate::host::{Host, Receiver};
 use crate::probe::Recorder;
 
 /// Where a lane ends.

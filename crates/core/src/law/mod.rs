@@ -13,6 +13,7 @@ pub mod cubic;
 pub mod dumbbell;
 pub mod gamma;
 pub mod red;
+pub mod tfrc;
 pub mod throughput;
 pub mod vegas;
 pub mod veno;

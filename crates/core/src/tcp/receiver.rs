@@ -300,7 +300,7 @@ impl Element<Packet> for Receiver {
         match packet.kind() {
             Kind::Data => self.on_data(now, &packet),
             Kind::Syn => self.on_syn(now, &packet),
-            Kind::Ack | Kind::SynAck => debug_assert!(false, "a receiver got {:?}", packet.kind()),
+            Kind::Ack | Kind::SynAck | Kind::Feedback => debug_assert!(false, "a receiver got {:?}", packet.kind()),
         }
     }
 

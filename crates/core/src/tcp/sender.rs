@@ -521,7 +521,7 @@ impl Element<Packet> for Sender {
         match packet.kind() {
             Kind::Ack => self.on_ack(&packet),
             Kind::SynAck => self.on_syn_ack(&packet),
-            Kind::Data | Kind::Syn => debug_assert!(false, "a sender got {:?}", packet.kind()),
+            Kind::Data | Kind::Syn | Kind::Feedback => debug_assert!(false, "a sender got {:?}", packet.kind()),
         }
     }
 

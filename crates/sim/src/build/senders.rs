@@ -9,12 +9,13 @@ use lasthop_core::law::{
 use lasthop_core::tcp::{Recovery, SenderConfig};
 use lasthop_core::units::Bytes;
 
-use crate::scenario::{self, Sender};
+use crate::scenario::{self, Sender, SenderOptions};
 
 /// A sender with segments of `payload` bytes, and its kind's name.
 pub(super) fn sender(sender: &Sender, payload: Bytes) -> (SenderConfig, &'static str) {
     let (law, kind) = law(sender);
-    let options = sender.options();
+    let none = SenderOptions::default();
+    let options = sender.options().unwrap_or(&none);
     let is_aimd = matches!(sender, Sender::Aimd(_));
     let defaults = SenderConfig::default();
     let config = SenderConfig {
@@ -48,11 +49,14 @@ pub(super) fn recovery(sender: &Sender) -> Recovery {
             scenario::Recovery::Sack => (true, Recovery::NewReno),
         },
         Sender::Cubic(_) => (true, Recovery::NewReno),
-        Sender::Newreno(_) | Sender::Vegas(_) | Sender::Veno(_) | Sender::Westwood(_) | Sender::Binomial(_) => {
-            (false, Recovery::NewReno)
-        }
+        Sender::Newreno(_)
+        | Sender::Vegas(_)
+        | Sender::Veno(_)
+        | Sender::Westwood(_)
+        | Sender::Binomial(_)
+        | Sender::Tfrc(_) => (false, Recovery::NewReno),
     };
-    if sender.options().sack.unwrap_or(has_sack) { Recovery::Sack } else { without }
+    if sender.options().and_then(|options| options.sack).unwrap_or(has_sack) { Recovery::Sack } else { without }
 }
 
 fn law(sender: &Sender) -> (SenderLaw, &'static str) {
@@ -80,6 +84,8 @@ fn law(sender: &Sender) -> (SenderLaw, &'static str) {
             let scenario::Binomial { k, l, alpha, beta } = with.law;
             (SenderLaw::Binomial(BinomialParams { k, l, alpha, beta }), "binomial")
         }
+        // A rate-based sender is none of TCP's: `rate` builds it.
+        Sender::Tfrc(_) => (SenderLaw::default(), "tfrc"),
     }
 }
 

@@ -9,7 +9,7 @@ use super::read::kinds;
 use super::sender::Sender;
 use crate::quantity::{Amount, BitRate, PerSecond, Size, Time};
 
-/// One TCP connection, or several alike.
+/// One connection, or several alike.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -287,6 +287,22 @@ fn unity() -> f64 {
 
 fn two() -> f64 {
     2.0
+}
+
+fn four() -> f64 {
+    4.0
+}
+
+fn quarter() -> f64 {
+    0.25
+}
+
+fn rtt_memory() -> f64 {
+    0.9
+}
+
+fn max_backoff() -> Time {
+    Time(lasthop_core::units::Duration::from_secs(64))
 }
 
 fn thousand() -> u32 {

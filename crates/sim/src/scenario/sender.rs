@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::read::{field_names, kinds, rest, unknown_field};
-use crate::quantity::{Amount, Time};
+use crate::quantity::{Amount, BitRate, Time};
 
-/// A sender: its window law and its loss recovery.
+/// A sender: its window law and its loss recovery, or its rate.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(tag = "kind", rename_all = "kebab-case")]
 pub enum Sender {
@@ -29,6 +29,9 @@ pub enum Sender {
     Westwood(With<Westwood>),
     /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
     Binomial(With<Binomial>),
+    /// TCP-friendly rate control (RFC 5348): packets leave at a rate, and what is lost is not sent again. It comes with a
+    /// receiver of its own (`receiver = "plain"`).
+    Tfrc(Tfrc),
 }
 
 /// A law's own parameters, in one table with what every sender has.
@@ -219,7 +222,37 @@ pub struct Binomial {
     pub beta: f64,
 }
 
-/// What every sender has.
+/// TCP-friendly rate control (RFC 5348).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tfrc {
+    /// Weight of the old round-trip estimate, from 0 up to, but not, 1 (RFC 5348 §4.3, q).
+    #[serde(default = "rtt_memory")]
+    pub rtt_memory: f64,
+    /// Time-out over round-trip time in the throughput equation, 0 or more (RFC 5348 §3.1).
+    #[serde(default = "four")]
+    pub rto_factor: f64,
+    /// Rate of payload once a round-trip time is known; by default 2 to 4 packets a round trip (RFC 5348 §4.2).
+    #[serde(default)]
+    pub initial_rate: Option<BitRate>,
+    /// Long times without losses discount what was before (RFC 5348 §5.5).
+    #[serde(default = "yes")]
+    pub discounting: bool,
+    /// The share of its weight that discounting leaves at least, more than 0 and at most 1 (RFC 5348 §5.5, THRESHOLD).
+    #[serde(default = "quarter")]
+    pub discount_floor: f64,
+    /// Packets are spaced by the root of the latest round-trip time, to damp oscillations (RFC 5348 §4.5).
+    #[serde(default)]
+    pub damping: bool,
+    /// Most packets that leave at once after a pause, at least 1, which makes up for none (RFC 5348 §4.6).
+    #[serde(default = "one_packet")]
+    pub burst: u32,
+    /// Longest time between two packets (RFC 5348 §4.3, t_mbi).
+    #[serde(default = "max_backoff")]
+    pub max_backoff: Time,
+}
+
+/// What every sender of TCP has.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SenderOptions {
@@ -270,7 +303,8 @@ pub struct SenderOptions {
 kinds!(
     Sender or "newreno":
     "newreno" => Newreno(_), "reno" => Reno(_), "aimd" => Aimd(_), "cubic" => Cubic(_),
-    "vegas" => Vegas(_), "veno" => Veno(_), "westwood" => Westwood(_), "binomial" => Binomial(_)
+    "vegas" => Vegas(_), "veno" => Veno(_), "westwood" => Westwood(_), "binomial" => Binomial(_),
+    "tfrc" => Tfrc(_)
 );
 
 impl Default for Sender {
@@ -280,18 +314,39 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// What every sender has.
-    pub fn options(&self) -> &SenderOptions {
+    /// What every sender of TCP has; none where it is another's.
+    pub fn options(&self) -> Option<&SenderOptions> {
         match self {
-            Self::Newreno(options) | Self::Reno(options) => options,
-            Self::Aimd(with) => &with.options,
-            Self::Cubic(with) => &with.options,
-            Self::Vegas(with) => &with.options,
-            Self::Veno(with) => &with.options,
-            Self::Westwood(with) => &with.options,
-            Self::Binomial(with) => &with.options,
+            Self::Newreno(options) | Self::Reno(options) => Some(options),
+            Self::Aimd(with) => Some(&with.options),
+            Self::Cubic(with) => Some(&with.options),
+            Self::Vegas(with) => Some(&with.options),
+            Self::Veno(with) => Some(&with.options),
+            Self::Westwood(with) => Some(&with.options),
+            Self::Binomial(with) => Some(&with.options),
+            Self::Tfrc(_) => None,
         }
     }
+}
+
+fn quarter() -> f64 {
+    0.25
+}
+
+fn four() -> f64 {
+    4.0
+}
+
+fn rtt_memory() -> f64 {
+    0.9
+}
+
+fn max_backoff() -> Time {
+    Time(lasthop_core::units::Duration::from_secs(64))
+}
+
+fn one_packet() -> u32 {
+    1
 }
 
 fn half() -> f64 {

@@ -62,6 +62,7 @@ fn written(packet: &Packet) -> String {
         Kind::SynAck => "syn-ack".into(),
         Kind::Data if u64::from(packet.payload()) == MSS => in_segments(packet.seq()),
         Kind::Data => format!("{}+{}", in_segments(packet.seq()), packet.payload()),
+        Kind::Feedback => "feedback".into(),
         Kind::Ack => {
             let blocks = packet.sack.iter().flat_map(|s| s.iter().collect::<Vec<_>>());
             let blocks: Vec<String> =

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The ends of rate-based flows.
+
+use lasthop_core::stats::Span;
+use lasthop_core::tfrc::{Discounting, Receiver, ReceiverConfig, Sender, SenderConfig};
+use lasthop_core::units::Bytes;
+
+use super::Ends;
+use crate::host;
+use crate::scenario::{self, ScenarioError, Tfrc};
+
+/// Both ends of flow `id`, with packets of `payload` bytes and their headers.
+pub(super) fn ends(
+    id: u32,
+    options: &Tfrc,
+    receiver: &scenario::Receiver,
+    payload: Bytes,
+    span: Span,
+) -> Result<Ends, ScenarioError> {
+    check_receiver(receiver)?;
+    let sender = SenderConfig {
+        payload: payload.get() as u32,
+        rtt_memory: options.rtt_memory,
+        rto_factor: options.rto_factor,
+        initial_rate: options.initial_rate.map(|rate| rate.0),
+        damping: options.damping,
+        burst: options.burst,
+        max_backoff: options.max_backoff.0,
+        ..SenderConfig::default()
+    };
+    let header_bytes = sender.header;
+    let receiver = ReceiverConfig {
+        payload: sender.payload,
+        rto_factor: options.rto_factor,
+        discounting: if options.discounting { Discounting::Floor(options.discount_floor) } else { Discounting::Off },
+        sample_interval: Some(crate::summary::SAMPLE),
+        ..ReceiverConfig::default()
+    };
+    let refused = |e| ScenarioError::parameter("sender", e);
+    Ok(Ends {
+        sender: host::Sender::Tfrc(Box::new(Sender::new(id, sender, span).map_err(refused)?)),
+        receiver: host::Receiver::Tfrc(Box::new(Receiver::new(id, receiver, span).map_err(refused)?)),
+        sender_kind: "tfrc",
+        receiver_kind: "tfrc",
+        header_bytes,
+        ahead: false,
+    })
+}
+
+/// TFRC comes with a receiver of its own, which neither advertises a window nor acknowledges.
+fn check_receiver(receiver: &scenario::Receiver) -> Result<(), ScenarioError> {
+    let unfit = match receiver {
+        scenario::Receiver::Plain(plain) if plain.buffer.is_none() && plain.delayed_acks.is_none() => return Ok(()),
+        scenario::Receiver::Plain(_) => "a buffer or delayed ACKs",
+        scenario::Receiver::Clamp(_) => "\"clamp\"",
+    };
+    Err(ScenarioError::at("receiver", format!("{unfit}: wanted \"plain\" alone, as the sender \"tfrc\" has no window")))
+}
