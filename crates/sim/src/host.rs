@@ -62,6 +62,11 @@ impl Receiver {
     pub(crate) fn stats(&self) -> &ReceiverStats {
         either!(Self, self, receiver => receiver.stats())
     }
+
+    /// Ends the sampling of goodput.
+    pub(crate) fn finish(&mut self, now: Instant) {
+        either!(Self, self, receiver => receiver.finish(now));
+    }
 }
 
 impl Element<Packet> for Receiver {

@@ -149,13 +149,11 @@ pub(crate) fn summarise(world: &World, labels: &Labels) -> Summary {
     }
 }
 
-/// Goodput of each flow in each whole second of the span \[bit/s\].
+/// Goodput of each flow in each whole second since the start of the span \[bit/s\].
 fn samples(world: &World, span: Span) -> Vec<Vec<f64>> {
-    let second = SAMPLE.as_nanos();
-    let first = span.from.as_nanos().div_ceil(second) as usize;
-    let last = (span.until.as_nanos() / second) as usize;
+    let count = (span.length().as_nanos() / SAMPLE.as_nanos()) as usize;
     let of = |samples: &[u64]| {
-        (first..last).map(|i| samples.get(i).copied().unwrap_or(0) as f64 * 8.0 / SAMPLE.as_secs_f64()).collect()
+        (0..count).map(|i| samples.get(i).copied().unwrap_or(0) as f64 * 8.0 / SAMPLE.as_secs_f64()).collect()
     };
     world.network.receivers.iter().map(|receiver| of(&receiver.stats().samples)).collect()
 }

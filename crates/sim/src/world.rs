@@ -174,6 +174,9 @@ impl World {
     }
 
     fn finish(&mut self) {
+        for receiver in &mut self.network.receivers {
+            receiver.finish(self.end);
+        }
         for link in &mut self.network.links {
             link.finish(self.end);
         }

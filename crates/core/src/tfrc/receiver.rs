@@ -178,7 +178,10 @@ impl Receiver {
 
     /// Only the last round trip's packets make the short-term receive rate.
     fn forget(&mut self, now: Instant) {
-        while let Some((_, payload)) = self.recent.pop_front_if(|(at, _)| now.saturating_since(*at) >= self.rtt) {
+        while let Some(&(at, payload)) = self.recent.front()
+            && now.saturating_since(at) >= self.rtt
+        {
+            self.recent.pop_front();
             self.recent_payload -= u64::from(payload);
         }
     }
@@ -204,7 +207,10 @@ impl Receiver {
         for gap in &mut self.gaps {
             gap.later += u8::from(number >= gap.end);
         }
-        while let Some(gap) = self.gaps.pop_front_if(|gap| gap.later >= LATER_PACKETS) {
+        while let Some(&gap) = self.gaps.front()
+            && gap.later >= LATER_PACKETS
+        {
+            self.gaps.pop_front();
             for lost in gap.start..gap.end {
                 self.on_loss(now, lost, gap.nominal(lost));
             }

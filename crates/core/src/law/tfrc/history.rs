@@ -90,9 +90,11 @@ impl LossHistory {
     /// The mean of I_0 to I_{n−1}, the closed ones discounted by `factor`.
     fn mean_with_open(&self, factor: f64) -> f64 {
         let (mut total, mut weights) = (self.intervals[0] * WEIGHTS[0], WEIGHTS[0]);
-        for i in 1..=self.closed.min(N - 1) {
-            let weight = WEIGHTS[i] * self.discounts[i] * factor;
-            total += self.intervals[i] * weight;
+        let closed = self.intervals.iter().zip(&self.discounts).skip(1).take(self.closed);
+        // The oldest of eight has no weight left.
+        for ((interval, discount), weight) in closed.zip(&WEIGHTS[1..]) {
+            let weight = weight * discount * factor;
+            total += interval * weight;
             weights += weight;
         }
         total / weights

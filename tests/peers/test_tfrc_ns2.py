@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""TFRC flows in lasthop against those of ns-2, whose numbers are stored in `ns2_tfrc.csv`."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import statistics
+from functools import cache
+
+import lasthop
+import pytest
+from tfrc_cases import CASES, TABLE, VARIANTS, TfrcCase
+
+# Relative tolerance of each quantity; three standard deviations of ns-2's own runs come on top.
+# Without damping only goodput is held: ns-2 raises its rate by at most a packet a round trip and
+# takes a gap for a loss at once, which RFC 5348 does not.
+DAMPED = {"goodput_bps": 0.02, "cov": 0.1, "drops": 0.1}
+UNDAMPED = {"goodput_bps": 0.02}
+
+
+@cache
+def stored() -> dict[str, dict[str, str]]:
+    with TABLE.open(encoding="utf-8") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+@cache
+def simulated(case: TfrcCase) -> dict[str, float]:
+    """Mean of lasthop over the variants that ns-2 was run with."""
+    runs = []
+    for variant in VARIANTS:
+        summary = lasthop.run(case.scenario(*variant)).summary
+        flows = summary["flows"]
+        runs.append(
+            {
+                "goodput_bps": sum(flow["goodput_bps"] for flow in flows),
+                "cov": statistics.fmean(flow["cov"] for flow in flows),
+                "drops": summary["queues"][0]["drops"],
+            }
+        )
+    return {key: statistics.fmean(run[key] for run in runs) for key in runs[0]}
+
+
+@pytest.mark.parametrize(
+    ("case", "quantity", "tolerance"),
+    [
+        pytest.param(case, quantity, tolerance, id=f"{case.name}-{quantity}")
+        for case in CASES
+        for quantity, tolerance in (DAMPED if case.damping else UNDAMPED).items()
+        # A flow alone is so smooth that single packets make its variation.
+        if (case.flows, quantity) != (1, "cov")
+    ],
+)
+def test_tfrc_agrees_with_ns2(case: TfrcCase, quantity: str, tolerance: float) -> None:
+    row = stored()[case.name]
+    reference, deviation = float(row[quantity]), float(row[f"{quantity}_sd"])
+    allowed = tolerance * reference + 3 * deviation
+    assert simulated(case)[quantity] == pytest.approx(reference, rel=0, abs=allowed)
+
+
+def test_a_flow_alone_is_smooth_in_both() -> None:
+    case = next(case for case in CASES if case.flows == 1 and case.damping)
+    assert simulated(case)["cov"] < 0.01
+    assert float(stored()[case.name]["cov"]) < 0.01
+
+
+def test_ns2_still_says_what_is_stored() -> None:
+    if shutil.which("ns") is None:
+        pytest.skip("no command `ns`: install the Debian package ns2 to run ns-2 itself")
+    case = next(case for case in CASES if case.flows == 1 and case.damping)
+    found = [case.ns2(*variant) for variant in VARIANTS]
+    for quantity in ("goodput_bps", "cov", "drops"):
+        mean = statistics.fmean(run[quantity] for run in found)
+        assert mean == pytest.approx(float(stored()[case.name][quantity]), rel=1e-4)
