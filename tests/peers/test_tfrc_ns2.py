@@ -13,8 +13,7 @@ import pytest
 from tfrc_cases import CASES, TABLE, VARIANTS, TfrcCase
 
 # Relative tolerance of each quantity; three standard deviations of ns-2's own runs come on top.
-# Without damping only goodput is held: ns-2 raises its rate by at most a packet a round trip and
-# takes a gap for a loss at once, which RFC 5348 does not.
+# Without damping CoV and drops differ from ns-2's, and why is open: only goodput is held there.
 DAMPED = {"goodput_bps": 0.02, "cov": 0.1, "drops": 0.1}
 UNDAMPED = {"goodput_bps": 0.02}
 
