@@ -289,22 +289,6 @@ fn two() -> f64 {
     2.0
 }
 
-fn four() -> f64 {
-    4.0
-}
-
-fn quarter() -> f64 {
-    0.25
-}
-
-fn rtt_memory() -> f64 {
-    0.9
-}
-
-fn max_backoff() -> Time {
-    Time(lasthop_core::units::Duration::from_secs(64))
-}
-
 fn thousand() -> u32 {
     1000
 }
