@@ -23,3 +23,4 @@ pub mod stats;
 pub mod tcp;
 pub mod tfrc;
 pub mod units;
+pub mod wlan;

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The contention WLAN: 802.11b's distributed coordination function on one medium that all hear.
+//!
+//! ```text
+//! to stations ──► queue of the base station ─► MAC ─┐
+//! from m1     ──► queue of m1 ───────────────► MAC ─┼─► medium: one at a time, or a collision ──► departures
+//! from m2     ──► queue of m2 ───────────────► MAC ─┘
+//! ```
+//!
+//! Base station and stations contend alike. A MAC holds one packet; its attempt starts when the medium has been idle for
+//! a DIFS (an EIFS after a frame that nobody understood) and for the slots that are left of its back-off. Attempts that start in
+//! one slot collide. After each success, failure and loss a new back-off is drawn, packet or not; a packet that
+//! comes to an idle medium after that back-off goes at once.
+//!
+//! Whatever comes while a frame is on the air waits until it is over. So the outcome of an attempt is known when it
+//! starts: the element wakes once an exchange, sends the packet on with the stamp of its last bit, and computes
+//! when slots count again. What happens at one instant happens in this order: the end of an exchange, the next attempt, arrivals.
+//!
+//! What is left out: hidden stations, capture, fragments, beacons, propagation delay. After a failed attempt all wait for
+//! an EIFS: for those who sent, that is their time-out for the ACK and a DIFS.
+
+mod interface;
+#[cfg(test)]
+mod tests;
+mod timing;
+
+use std::collections::VecDeque;
+
+pub use interface::{AccessMeter, Interface};
+pub use timing::{MacConfig, RateSteps};
+
+use crate::element::{Departure, Element};
+use crate::error::{ParameterError, ensure};
+use crate::loss::{Loss, LossConfig};
+use crate::packet::Parcel;
+use crate::queue::QueueConfig;
+use crate::rng::Streams;
+use crate::stats::Span;
+use crate::units::{Duration, Instant, Rate};
+use interface::Failure;
+use timing::Timing;
+
+/// A WLAN's parameters.
+#[derive(Clone, Debug)]
+pub struct WlanConfig {
+    /// The medium access, the same for all.
+    pub mac: MacConfig,
+    /// The base station's queue, for the packets to all stations.
+    pub queue: QueueConfig,
+    /// The stations, in the order of their index.
+    pub stations: Vec<StationConfig>,
+}
+
+/// A station's parameters.
+#[derive(Clone, Debug)]
+pub struct StationConfig {
+    /// Its name within the WLAN.
+    pub name: String,
+    /// Its queue, for the packets to the base station.
+    pub queue: QueueConfig,
+    /// Data rate between it and the base station, both ways.
+    pub rate: RateSteps,
+    /// Packets lost above the MAC, which has acknowledged them; drawn once a packet, each way on its own.
+    pub loss: LossConfig,
+    /// Data frames received in error, which the MAC sends again; drawn once an attempt that does not collide, each way on its
+    /// own.
+    pub frame_errors: LossConfig,
+}
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the base station to a station.
+    Down,
+    /// From a station to the base station.
+    Up,
+}
+
+/// A WLAN.
+///
+/// A packet's [`station`](Parcel::station) is the [port](Wlan::port) at which it comes in.
+#[derive(Debug)]
+pub struct Wlan<P> {
+    timing: Timing,
+    /// The base station, then the stations.
+    interfaces: Vec<Interface<P>>,
+    /// The ways between the base station and each station: all those down, then all those up.
+    ways: Vec<Way>,
+    /// Until when a frame or its answer is on the air.
+    busy_until: Instant,
+    /// Whether MACs have still to take their next packets when that is over.
+    unsettled: bool,
+    /// From when on slots count.
+    free: Instant,
+    /// When the next attempt starts.
+    next: Option<Instant>,
+    departures: VecDeque<Departure<P>>,
+    busy: Duration,
+    span: Span,
+}
+
+/// What packets meet between the base station and a station.
+#[derive(Debug)]
+struct Way {
+    rate: RateSteps,
+    loss: Loss,
+    frame_errors: Loss,
+}
+
+/// Most stations: a packet's port has 16 bits.
+const MOST_STATIONS: usize = 1 << 15;
+
+impl<P: Parcel> Wlan<P> {
+    /// An idle WLAN, measured over `span`. Its stations' names and streams are `<name>/<station>`.
+    ///
+    /// # Errors
+    /// If there is no station, or a parameter lies outside its domain.
+    pub fn new(name: &str, config: &WlanConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
+        let stations = &config.stations;
+        ensure((1..=MOST_STATIONS).contains(&stations.len()), "stations", stations.len(), "1 to 32768 stations")?;
+        let timing = Timing::new(&config.mac)?;
+        let mut interfaces = vec![Interface::new(name.to_owned(), &config.queue, &config.mac, streams, span)?];
+        for station in stations {
+            let full_name = format!("{name}/{}", station.name);
+            let interface = Interface::new(full_name, &station.queue, &config.mac, streams, span);
+            interfaces.push(interface.map_err(|error| error.within(&station.name))?);
+        }
+        let mut ways = vec![];
+        for direction in ["down", "up"] {
+            for (station, interface) in stations.iter().zip(&interfaces[1..]) {
+                let way = Way::new(station, interface.name(), direction, streams);
+                ways.push(way.map_err(|error| error.within(&station.name))?);
+            }
+        }
+        Ok(Self {
+            timing,
+            interfaces,
+            ways,
+            busy_until: Instant::ZERO,
+            unsettled: false,
+            free: Instant::ZERO,
+            next: None,
+            departures: VecDeque::with_capacity(4),
+            busy: Duration::ZERO,
+            span,
+        })
+    }
+
+    /// What [`Parcel::station`] has to be for a packet from or to a station.
+    pub fn port(&self, station: usize, direction: Direction) -> usize {
+        match direction {
+            Direction::Down => station,
+            Direction::Up => self.stations() + station,
+        }
+    }
+
+    /// How many stations there are.
+    pub fn stations(&self) -> usize {
+        self.interfaces.len() - 1
+    }
+
+    /// The base station, then the stations in the order of their index.
+    pub fn interfaces(&self) -> &[Interface<P>] {
+        &self.interfaces
+    }
+
+    /// The share of the measured span in which a frame or its answer was on the air.
+    pub fn busy_fraction(&self) -> f64 {
+        self.busy.as_secs_f64() / self.span.length().as_secs_f64()
+    }
+
+    /// The data rate between the base station and a station at `now`.
+    pub fn rate(&self, station: usize, now: Instant) -> Rate {
+        self.ways[station].rate.at(now)
+    }
+
+    /// Brings the meters up to the end of the run.
+    pub fn finish(&mut self, now: Instant) {
+        self.wake(now);
+        for interface in &mut self.interfaces {
+            interface.queue.finish(now);
+        }
+    }
+
+    /// The MACs that are done with their packets take the next ones as the exchange ends.
+    #[inline]
+    fn settle(&mut self, now: Instant) {
+        if self.unsettled && self.busy_until <= now {
+            self.unsettled = false;
+            for interface in self.interfaces.iter_mut().filter(|interface| interface.ending) {
+                interface.load(self.busy_until);
+            }
+        }
+    }
+
+    /// One attempt starts at `now`, or several do.
+    fn transmit(&mut self, now: Instant) {
+        let (free, slot) = (self.free, self.timing.slot);
+        let idle_slots = (now - free).as_nanos() / slot.as_nanos();
+        let mut senders = 0;
+        let mut sender = 0;
+        for (i, interface) in self.interfaces.iter_mut().enumerate() {
+            interface.sends = interface.start(free, slot) == Some(now);
+            if interface.sends {
+                senders += 1;
+                sender = i;
+            } else {
+                interface.freeze(idle_slots);
+            }
+        }
+        if senders == 1 {
+            self.exchange(now, sender);
+        } else {
+            self.collide(now);
+        }
+        self.unsettled = true;
+        self.busy += self.span.overlap(now, self.busy_until);
+        self.next = self.interfaces.iter().filter_map(|interface| interface.start(self.free, slot)).min();
+    }
+
+    /// One interface has the medium to itself.
+    fn exchange(&mut self, now: Instant, sender: usize) {
+        let Self { timing, interfaces, ways, span, .. } = self;
+        let interface = &mut interfaces[sender];
+        let Some((port, size)) = interface.held.as_ref().map(|packet| (packet.station(), packet.size())) else { return };
+        let way = &mut ways[port];
+        let reserves = timing.reserves(size);
+        let lead = if reserves { timing.reservation } else { Duration::ZERO };
+        let through = now + lead + timing.data(size, way.rate.at(now));
+        let failed = way.frame_errors.strikes();
+        if failed {
+            interface.fail(if reserves { Failure::Long } else { Failure::Short }, through);
+            self.busy_until = through;
+            self.free = through + timing.eifs;
+        } else {
+            let packet = interface.succeed();
+            if way.loss.strikes() {
+                interface.queue.meter_mut().lose(through);
+            } else {
+                self.departures.extend(packet.map(|packet| Departure { at: through, packet }));
+            }
+            self.busy_until = through + timing.answer;
+            self.free = self.busy_until + timing.difs;
+        }
+        let counted = u64::from(span.contains(now));
+        interface.access.attempts += counted;
+        interface.access.errors += counted * u64::from(failed);
+        interface.access.airtime += span.overlap(now, self.busy_until);
+    }
+
+    /// Several start at `now`, and nobody understands anything.
+    fn collide(&mut self, now: Instant) {
+        let Self { timing, interfaces, ways, span, .. } = self;
+        let mut end = now;
+        let counted = u64::from(span.contains(now));
+        for interface in interfaces.iter_mut().filter(|interface| interface.sends) {
+            let Some((port, size)) = interface.held.as_ref().map(|packet| (packet.station(), packet.size())) else {
+                continue;
+            };
+            let airtime = if timing.reserves(size) { timing.rts } else { timing.data(size, ways[port].rate.at(now)) };
+            end = end.max(now + airtime);
+            interface.access.attempts += counted;
+            interface.access.collisions += counted;
+            interface.access.airtime += span.overlap(now, now + airtime);
+        }
+        let senders = interfaces.iter_mut().filter(|interface| interface.sends);
+        senders.for_each(|interface| interface.fail(Failure::Short, end));
+        self.busy_until = end;
+        self.free = end + timing.eifs;
+    }
+}
+
+impl<P: Parcel> Element<P> for Wlan<P> {
+    fn receive(&mut self, now: Instant, packet: P) {
+        self.wake(now);
+        let port = packet.station();
+        let stations = self.stations();
+        let interface = &mut self.interfaces[if port < stations { 0 } else { port - stations + 1 }];
+        if !interface.queue.push(now, packet) {
+            return;
+        }
+        if interface.held.is_none() && !interface.ending {
+            interface.load(now);
+            if now < self.free && interface.backoff.is_none() {
+                interface.back_off();
+            }
+        }
+        let start = interface.start(self.free, self.timing.slot);
+        self.next = match (self.next, start) {
+            (Some(next), Some(start)) => Some(next.min(start)),
+            (next, start) => next.or(start),
+        };
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Instant> {
+        self.next
+    }
+
+    fn wake(&mut self, now: Instant) {
+        while let Some(due) = self.next.filter(|&due| due <= now) {
+            self.settle(due);
+            self.transmit(due);
+        }
+        self.settle(now);
+    }
+
+    #[inline]
+    fn poll_departure(&mut self) -> Option<Departure<P>> {
+        self.departures.pop_front()
+    }
+}
+
+impl Way {
+    fn new(station: &StationConfig, name: &str, way: &str, streams: &Streams) -> Result<Self, ParameterError> {
+        let model = |config: LossConfig, key: &str| {
+            Loss::new(config, || streams.stream(name, &format!("{key} {way}"))).map_err(|error| error.within(key))
+        };
+        Ok(Self {
+            rate: station.rate.clone(),
+            loss: model(station.loss, "loss")?,
+            frame_errors: model(station.frame_errors, "frame_errors")?,
+        })
+    }
+}

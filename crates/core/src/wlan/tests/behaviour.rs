@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What holds whatever comes.
+use super::*;
+
+fn kinds() -> Vec<WlanConfig> {
+    let mut noisy = config(3);
+    for station in &mut noisy.stations {
+        station.loss = LossConfig::Bernoulli { p: 0.1 };
+        station.frame_errors = LossConfig::Bernoulli { p: 0.3 };
+        station.queue.limit = Limit::Packets(4);
+    }
+    noisy.mac.short_attempts = 2;
+    // Collisions all the time, and slots that arrivals hit.
+    let mut crowded = config(3);
+    crowded.mac.cw_min = 1;
+    crowded.mac.cw_max = 3;
+    crowded.mac.slot = Duration::from_micros(50);
+    crowded.queue.limit = Limit::Bytes(Bytes::new(6000));
+    let mut stepped = with_rts(3);
+    let rates = [11 * MBIT, MBIT, 5_500_000, 2 * MBIT];
+    let steps = (0..40).map(|i| (us(3000 * i), Rate::from_bps(rates[i as usize % 4]))).collect();
+    stepped.stations[1].rate = RateSteps::new(steps).unwrap();
+    stepped.mac.rts_threshold = Some(Bytes::new(500));
+    vec![config(3), with_rts(3), noisy, crowded, stepped]
+}
+
+/// (after how many 50 µs, port, size) of an arrival, and whether and how late it is woken before that.
+type Arrival = (u64, usize, u32, Option<u64>);
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let gap = prop_oneof![4 => 0..8_u64, 4 => 8..80_u64, 1 => 80..1000_u64];
+    prop::collection::vec((gap, 0..6_usize, 41..1500_u32, prop::option::of(0..60_u64)), 1..150)
+}
+
+const STEP: Duration = Duration::from_micros(50);
+const END: Instant = Instant::from_nanos(60_000_000_000);
+
+/// What may not depend on when the element is woken.
+type Outcome = (Log, Vec<(AccessMeter, u64, u64, f64, Option<f64>)>);
+
+fn outcome(mut wlan: Wlan<Packet>, log: Log) -> Outcome {
+    wlan.finish(END);
+    let of = |interface: &Interface<Packet>| {
+        let meter = interface.queue().meter();
+        (*interface.access(), meter.drops, meter.losses, meter.mean_bytes(), meter.delay.mean_s())
+    };
+    (log, wlan.interfaces().iter().map(of).collect())
+}
+
+fn measured(config: &WlanConfig) -> Wlan<Packet> {
+    let span = Span { from: us(5000), until: END };
+    Wlan::new("wlan", config, &Streams::new(1), span).unwrap()
+}
+
+fn punctual(config: &WlanConfig, arrivals: &[Arrival]) -> Outcome {
+    let (mut wlan, mut log, mut now) = (measured(config), Log::new(), Instant::ZERO);
+    for (number, &(gap, port, size, _)) in arrivals.iter().enumerate() {
+        now += STEP * gap;
+        run_until(&mut wlan, now, &mut log);
+        wlan.receive(now, packet(port, number as u64, size));
+    }
+    run_until(&mut wlan, END, &mut log);
+    outcome(wlan, log)
+}
+
+fn late(config: &WlanConfig, arrivals: &[Arrival]) -> Outcome {
+    let (mut wlan, mut log, mut now) = (measured(config), Log::new(), Instant::ZERO);
+    for (number, &(gap, port, size, wake)) in arrivals.iter().enumerate() {
+        let before = now;
+        now += STEP * gap;
+        if let Some(after) = wake {
+            // Not when it asked for it, and perhaps needlessly.
+            wlan.wake((before + STEP * after).min(now));
+            collect(&mut wlan, &mut log);
+        }
+        wlan.receive(now, packet(port, number as u64, size));
+    }
+    wlan.wake(END);
+    collect(&mut wlan, &mut log);
+    outcome(wlan, log)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    #[test]
+    fn late_wakes_change_nothing(arrivals in arrivals()) {
+        for config in kinds() {
+            prop_assert_eq!(punctual(&config, &arrivals), late(&config, &arrivals));
+        }
+    }
+
+    /// Delivered, dropped, lost or waiting: at any time, all that came.
+    #[test]
+    fn nothing_is_made_or_forgotten_and_each_way_keeps_its_order(arrivals in arrivals(), stop in 0..100_000_u64) {
+        for config in kinds() {
+            let (mut wlan, mut log, mut now) = (wlan_of(&config, 1), Log::new(), Instant::ZERO);
+            for (number, &(gap, port, size, _)) in arrivals.iter().enumerate() {
+                now += STEP * gap;
+                wlan.receive(now, packet(port, number as u64, size));
+            }
+            wlan.wake(now + Duration::from_micros(stop));
+            collect(&mut wlan, &mut log);
+            let held: usize = wlan.interfaces().iter().map(Interface::packets).sum();
+            let lost: u64 = wlan.interfaces().iter().map(|i| i.queue().meter().drops + i.queue().meter().losses).sum();
+            prop_assert_eq!(log.len() + held + lost as usize, arrivals.len());
+            prop_assert!(log.windows(2).all(|pair| pair[0].0 < pair[1].0), "one medium, one frame at a time");
+            for port in 0..6 {
+                prop_assert!(log.iter().filter(|(_, from, _)| *from == port).is_sorted_by_key(|(_, _, number)| *number));
+            }
+            wlan.finish(END);
+            prop_assert_eq!(wlan.interfaces().iter().map(Interface::packets).sum::<usize>(), 0);
+        }
+    }
+}
+
+#[test]
+fn nothing_happens_while_nothing_waits() {
+    let mut wlan = wlan_of(&config(2), 1);
+    assert_eq!(wlan.next_wake(), None);
+    wlan.receive(us(10), packet(0, 0, 1500));
+    wlan.wake(us(10));
+    assert_eq!(wlan.next_wake(), None, "one wake an exchange, and none after the last");
+    wlan.wake(us(1_000_000));
+    assert!(wlan.poll_departure().is_some() && wlan.poll_departure().is_none());
+}
+
+#[test]
+fn loss_above_the_mac_takes_the_medium_and_no_retry() {
+    let mut lossy = config(1);
+    lossy.stations[0].loss = LossConfig::Bernoulli { p: 0.5 };
+    let mut wlan = wlan_of(&lossy, 1);
+    let mut log = Log::new();
+    (0..1000).for_each(|n| wlan.receive(us(0), packet((n % 2) as usize, n, 1500)));
+    wlan.finish(us(1_000_000_000));
+    collect(&mut wlan, &mut log);
+    for (port, interface) in wlan.interfaces().iter().enumerate() {
+        let through = log.iter().filter(|(_, from, _)| *from == port).count();
+        // Binomial: 250 ± 11.
+        assert!((200..300).contains(&through), "{through}");
+        assert_eq!(interface.queue().meter().losses as usize, 500 - through);
+        assert_eq!((interface.access().errors, interface.access().given_up), (0, 0));
+        assert_eq!(interface.access().attempts - interface.access().collisions, 500);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let refuse = |config: &WlanConfig| {
+        Wlan::<Packet>::new("wlan", config, &Streams::new(1), Span::ALWAYS).unwrap_err().to_string()
+    };
+    let with = |change: fn(&mut MacConfig)| {
+        let mut config = config(1);
+        change(&mut config.mac);
+        refuse(&config)
+    };
+    assert_eq!(refuse(&config(0)), "stations = 0: wanted 1 to 32768 stations");
+    assert_eq!(with(|mac| mac.cw_min = 0), "cw_min = 0: wanted at least 1 slot");
+    assert_eq!(with(|mac| mac.cw_max = 30), "cw_max = 30: wanted at least cw_min");
+    assert_eq!(with(|mac| mac.short_attempts = 0), "short_attempts = 0: wanted at least 1");
+    assert_eq!(with(|mac| mac.long_attempts = 0), "long_attempts = 0: wanted at least 1");
+    assert!(with(|mac| mac.slot = Duration::ZERO).starts_with("slot = "));
+    assert!(with(|mac| mac.difs = Duration::from_micros(9)).starts_with("difs = "));
+    assert!(with(|mac| mac.control_rate = Rate::from_bps(0)).starts_with("control_rate = "));
+    let mut lossy = config(2);
+    lossy.stations[1].loss = LossConfig::Bernoulli { p: 2.0 };
+    assert!(refuse(&lossy).starts_with("m2.loss.p = 2"));
+    let rates = |steps: &[(u64, u64)]| {
+        let steps = steps.iter().map(|&(at, rate)| (us(at), Rate::from_bps(rate))).collect();
+        RateSteps::new(steps).map_err(|error| error.wanted)
+    };
+    assert_eq!(rates(&[]).unwrap_err(), "at least one step");
+    assert_eq!(rates(&[(1, 1)]).unwrap_err(), "the first step at 0 s");
+    assert_eq!(rates(&[(0, 1), (5, 1), (5, 2)]).unwrap_err(), "steps in order");
+    assert_eq!(rates(&[(0, 1), (5, 0)]).unwrap_err(), "more than 0 bit/s");
+    let steps = rates(&[(0, 1), (5, 2), (9, 3)]).unwrap();
+    assert_eq!([0, 4, 5, 8, 9, 99].map(|at| steps.at(us(at)).as_bps()), [1, 1, 2, 2, 3, 3]);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How long frames and the gaps between them last.
+
+use crate::error::{ParameterError, ensure};
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// MAC header and check sum in front of and behind a packet \[B\] (IEEE 802.11, data frame).
+const DATA_OVERHEAD: Bytes = Bytes::new(28);
+/// An ACK frame.
+const ACK: Bytes = Bytes::new(14);
+/// A CTS frame.
+const CTS: Bytes = Bytes::new(14);
+/// An RTS frame.
+const RTS: Bytes = Bytes::new(20);
+
+/// The parameters of the medium access. The usual ones are those of 802.11b with the long preamble.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MacConfig {
+    /// Length of a back-off slot.
+    pub slot: Duration,
+    /// Gap within an exchange.
+    pub sifs: Duration,
+    /// How long the medium has to be idle before slots are counted.
+    pub difs: Duration,
+    /// PLCP preamble and header in front of every frame.
+    pub preamble: Duration,
+    /// Rate of RTS, CTS and ACK.
+    pub control_rate: Rate,
+    /// The first contention window: the back-off is uniform over 0…CW slots.
+    pub cw_min: u32,
+    /// The largest contention window.
+    pub cw_max: u32,
+    /// Attempts of an RTS, or of data without RTS, before the packet is dropped.
+    pub short_attempts: u32,
+    /// Attempts of data after RTS and CTS before the packet is dropped.
+    pub long_attempts: u32,
+    /// Data frames, MAC header included, of more bytes than this are sent after RTS and CTS; none: never.
+    pub rts_threshold: Option<Bytes>,
+}
+
+impl Default for MacConfig {
+    fn default() -> Self {
+        Self {
+            slot: Duration::from_micros(20),
+            sifs: Duration::from_micros(10),
+            difs: Duration::from_micros(50),
+            preamble: Duration::from_micros(192),
+            control_rate: Rate::from_bps(1_000_000),
+            cw_min: 31,
+            cw_max: 1023,
+            short_attempts: 7,
+            long_attempts: 4,
+            rts_threshold: None,
+        }
+    }
+}
+
+/// The times that follow from the parameters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    pub(super) slot: Duration,
+    pub(super) difs: Duration,
+    /// Idle time after a frame that nobody understood: room for the ACK that it might have been given.
+    pub(super) eifs: Duration,
+    pub(super) rts: Duration,
+    /// From the start of an RTS to that of its data.
+    pub(super) reservation: Duration,
+    /// From the end of the data to that of its ACK.
+    pub(super) answer: Duration,
+    preamble: Duration,
+    rts_threshold: Option<Bytes>,
+}
+
+impl Timing {
+    pub(super) fn new(config: &MacConfig) -> Result<Self, ParameterError> {
+        let us = |time: Duration| format!("{time:?}");
+        ensure(!config.slot.is_zero(), "slot", us(config.slot), "more than 0 s")?;
+        ensure(config.difs >= config.sifs, "difs", us(config.difs), "at least the SIFS")?;
+        ensure(config.control_rate > Rate::from_bps(0), "control_rate", "0 bit/s", "more than 0 bit/s")?;
+        ensure(config.cw_min >= 1, "cw_min", config.cw_min, "at least 1 slot")?;
+        ensure(config.cw_max >= config.cw_min, "cw_max", config.cw_max, "at least cw_min")?;
+        ensure(config.cw_max <= 1 << 20, "cw_max", config.cw_max, "at most 1048576 slots")?;
+        ensure(config.short_attempts >= 1, "short_attempts", config.short_attempts, "at least 1")?;
+        ensure(config.long_attempts >= 1, "long_attempts", config.long_attempts, "at least 1")?;
+        let frame = |size: Bytes| config.preamble + size / config.control_rate;
+        let answer = config.sifs + frame(ACK);
+        Ok(Self {
+            slot: config.slot,
+            difs: config.difs,
+            eifs: answer + config.difs,
+            rts: frame(RTS),
+            reservation: frame(RTS) + config.sifs + frame(CTS) + config.sifs,
+            answer,
+            preamble: config.preamble,
+            rts_threshold: config.rts_threshold,
+        })
+    }
+
+    /// The time that a packet of `size` takes on the air at `rate`.
+    #[inline]
+    pub(super) fn data(&self, size: Bytes, rate: Rate) -> Duration {
+        self.preamble + (size + DATA_OVERHEAD) / rate
+    }
+
+    /// Whether a packet of `size` goes after RTS and CTS.
+    #[inline]
+    pub(super) fn reserves(&self, size: Bytes) -> bool {
+        self.rts_threshold.is_some_and(|threshold| size + DATA_OVERHEAD > threshold)
+    }
+}
+
+/// A data rate that may change while the run goes on: each step holds from its instant to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateSteps(Vec<(Instant, Rate)>);
+
+impl RateSteps {
+    /// One rate for all time.
+    pub fn constant(rate: Rate) -> Self {
+        Self(vec![(Instant::ZERO, rate)])
+    }
+
+    /// Steps in order of time, the first at the start of the run.
+    ///
+    /// # Errors
+    /// No step, a first one that is not at the start, one that is not after its predecessor, or a rate of zero.
+    pub fn new(steps: Vec<(Instant, Rate)>) -> Result<Self, ParameterError> {
+        let at = |step: &(Instant, Rate)| format!("{:?}", step.0);
+        let Some(first) = steps.first() else {
+            return Err(ParameterError::new("rate", "[]", "at least one step"));
+        };
+        ensure(first.0 == Instant::ZERO, "rate", at(first), "the first step at 0 s")?;
+        let unordered = steps.windows(2).find(|pair| pair[0].0 >= pair[1].0);
+        ensure(unordered.is_none(), "rate", unordered.map_or(String::new(), |pair| at(&pair[1])), "steps in order")?;
+        let positive = steps.iter().all(|(_, rate)| *rate > Rate::from_bps(0));
+        ensure(positive, "rate", "0 bit/s", "more than 0 bit/s")?;
+        Ok(Self(steps))
+    }
+
+    /// The rate at `now`.
+    #[inline]
+    pub fn at(&self, now: Instant) -> Rate {
+        match &self.0[..] {
+            [(_, only)] => *only,
+            steps => steps[steps.partition_point(|(from, _)| *from <= now) - 1].1,
+        }
+    }
+}
