@@ -66,6 +66,9 @@ Mac/802_11 set ShortRetryLimit_ 7
 Mac/802_11 set LongRetryLimit_ 4
 Mac/802_11 set RTSThreshold_ [expr {$opt(rts) ? 0 : 100000}]
 
+# No capture: frames that overlap are lost, however strong.
+Phy/WirelessPhy set CPThresh_ 1e12
+
 set ns [new Simulator]
 # Wireless nodes will not be made without a trace file.
 $ns trace-all [open /dev/null w]

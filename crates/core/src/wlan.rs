@@ -222,7 +222,9 @@ impl<P: Parcel> Wlan<P> {
     fn exchange(&mut self, now: Instant, sender: usize) {
         let Self { timing, interfaces, ways, span, .. } = self;
         let interface = &mut interfaces[sender];
-        let Some((port, size)) = interface.held.as_ref().map(|packet| (packet.station(), packet.size())) else { return };
+        let Some((port, size)) = interface.held.as_ref().map(|packet| (packet.station(), packet.size())) else {
+            return;
+        };
         let way = &mut ways[port];
         let reserves = timing.reserves(size);
         let lead = if reserves { timing.reservation } else { Duration::ZERO };

@@ -5,6 +5,7 @@ mod ahead;
 mod convert;
 mod rate;
 mod senders;
+mod wireless;
 
 use std::path::Path as FilePath;
 
@@ -18,6 +19,7 @@ use lasthop_core::rng::Streams;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp;
 use lasthop_core::units::{Bytes, Duration, Instant, Rate};
+use lasthop_core::wlan::{Direction, Wlan};
 
 use crate::capture::Capture;
 use crate::events::MOST_ELEMENTS;
@@ -26,6 +28,7 @@ use crate::probe::Recorder;
 use crate::scenario::{self, Scenario, ScenarioError};
 use crate::summary::{FlowLabel, Labels};
 use crate::world::{End, Hop, Lane, Network, Route, World};
+use wireless::Wireless;
 
 /// Bytes of IP and TCP headers in front of a packet's payload.
 const HEADER: u64 = 40;
@@ -48,12 +51,14 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
         span,
         network: Network::default(),
         stations: vec![],
+        wlan_stations: vec![],
         between: vec![],
         flows: vec![],
     };
     builder.name_stations()?;
     builder.links()?;
     builder.access_points()?;
+    builder.wlans()?;
     for (i, flow) in scenario.flow.iter().enumerate() {
         builder.flow(flow).map_err(|e| e.within(&format!("flow[{i}]")))?;
     }
@@ -61,7 +66,8 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
         return Err(ScenarioError::at("flow", "wanted at least one"));
     }
     let network = &builder.network;
-    let elements = network.lanes.len() + 2 * network.hosts.len() + network.links.len() + network.aps.len();
+    let shared = network.links.len() + network.aps.len() + network.wlans.len();
+    let elements = network.lanes.len() + 2 * network.hosts.len() + shared;
     if elements >= MOST_ELEMENTS {
         return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
     }
@@ -90,6 +96,7 @@ fn recording(scenario: &Scenario, network: &Network) -> Result<(Option<Recorder>
 enum Shared {
     Link(usize),
     Ap(usize),
+    Wlan(usize, Direction),
 }
 
 struct Builder<'s> {
@@ -100,6 +107,8 @@ struct Builder<'s> {
     network: Network,
     /// Names of the stations of each access point, in order of their queues.
     stations: Vec<Vec<String>>,
+    /// Names of the stations of each WLAN, in order of their interfaces.
+    wlan_stations: Vec<Vec<String>>,
     /// The lanes between shared elements made so far.
     between: Vec<(Shared, Shared, Duration, u32)>,
     flows: Vec<FlowLabel>,
@@ -108,42 +117,28 @@ struct Builder<'s> {
 impl Builder<'_> {
     /// A station exists as soon as its access point or a flow names it.
     fn name_stations(&mut self) -> Result<(), ScenarioError> {
+        let (aps, wlans) = (&self.scenario.ap, &self.scenario.wlan);
+        let wireless = aps.iter().map(|ap| &ap.name).chain(wlans.iter().map(|wlan| &wlan.name));
+        for i in 0..aps.len() + wlans.len() {
+            let key = if i < aps.len() { format!("ap[{i}]") } else { format!("wlan[{}]", i - aps.len()) };
+            unique(wireless.clone(), i, &format!("{key}.name"))?;
+        }
+        for (i, flow) in self.scenario.flow.iter().enumerate() {
+            let within = |e: ScenarioError| e.within(&format!("flow[{i}]"));
+            self.last_hop(flow).map_err(within)?;
+            self.first_hop(flow).map_err(within)?;
+        }
         for (i, ap) in self.scenario.ap.iter().enumerate() {
-            unique(self.scenario.ap.iter().map(|ap| &ap.name), i, &format!("ap[{i}].name"))?;
-            let mut names: Vec<String> = ap.station.iter().map(|station| station.name.clone()).collect();
-            for j in 0..names.len() {
-                unique(names.iter(), j, &format!("ap[{i}].station[{j}].name"))?;
-            }
-            for (j, flow) in self.scenario.flow.iter().enumerate() {
-                let Some(station) = &flow.station else { continue };
-                if self.ap_of(flow).map_err(|e| e.within(&format!("flow[{j}]")))? == i && !names.contains(station) {
-                    names.push(station.clone());
-                }
-            }
-            if names.len() > usize::from(u16::MAX) {
-                return Err(ScenarioError::at(&format!("ap[{i}]"), "wanted at most 65535 stations"));
-            }
+            let names = ap.station.iter().map(|station| &station.name);
+            let names = self.stations_of(Wireless::Ap(i), names).map_err(|e| e.within(&format!("ap[{i}]")))?;
             self.stations.push(names);
         }
-        Ok(())
-    }
-
-    /// The access point at the end of a flow's path.
-    fn ap_of(&self, flow: &scenario::Flow) -> Result<usize, ScenarioError> {
-        let aps = &self.scenario.ap;
-        match (flow.path.last(), aps.len()) {
-            (Some(name), _) => aps.iter().position(|ap| ap.name == *name).ok_or_else(|| {
-                ScenarioError::at(
-                    "path",
-                    format!("ends at {name:?}: wanted the name of an access point, as there is a station"),
-                )
-            }),
-            (None, 1) => Ok(0),
-            (None, 0) => Err(ScenarioError::at("station", "there is no [[ap]] that it could belong to")),
-            (None, _) => {
-                Err(ScenarioError::at("path", "missing: wanted [\"NAME\"] to say which [[ap]] the station is at"))
-            }
+        for (i, wlan) in self.scenario.wlan.iter().enumerate() {
+            let names = wlan.station.iter().map(|station| &station.name);
+            let names = self.stations_of(Wireless::Wlan(i), names).map_err(|e| e.within(&format!("wlan[{i}]")))?;
+            self.wlan_stations.push(names);
         }
+        Ok(())
     }
 
     /// Two links for each duplex one: there, and back.
@@ -179,14 +174,28 @@ impl Builder<'_> {
         Ok(())
     }
 
+    fn wlans(&mut self) -> Result<(), ScenarioError> {
+        for (i, wlan) in self.scenario.wlan.iter().enumerate() {
+            let place = format!("wlan[{i}]");
+            let config = convert::wlan(wlan, &self.wlan_stations[i]).map_err(|e| e.within(&place))?;
+            let wlan = Wlan::new(&wlan.name, &config, &self.streams, self.span)
+                .map_err(|e| ScenarioError::parameter(&place, e))?;
+            self.network.wlans.push(wlan);
+        }
+        Ok(())
+    }
+
     fn queue_names(&self) -> Vec<String> {
         let links = self.scenario.link.iter().flat_map(|link| {
             let back = link.duplex.then(|| back_name(&link.name));
             std::iter::once(link.name.clone()).chain(back)
         });
         let stations = self.scenario.ap.iter().zip(&self.stations);
+        let of = |owner: &str, names: &[String]| names.iter().map(|name| convert::station_name(owner, name)).collect::<Vec<_>>();
+        let wlans = self.scenario.wlan.iter().zip(&self.wlan_stations);
         links
-            .chain(stations.flat_map(|(ap, names)| names.iter().map(|name| convert::station_name(&ap.name, name))))
+            .chain(stations.flat_map(|(ap, names)| of(&ap.name, names)))
+            .chain(wlans.flat_map(|(wlan, names)| [vec![wlan.name.clone()], of(&wlan.name, names)].concat()))
             .collect()
     }
 
@@ -209,6 +218,10 @@ impl Builder<'_> {
     /// back, the delay alone remains.
     fn path(&self, flow: &scenario::Flow) -> Result<(Vec<Step>, Vec<BackHop>), ScenarioError> {
         let (mut there, mut back) = (vec![], vec![]);
+        if let Some(wlan) = self.first_hop(flow)? {
+            there.push((Shared::Wlan(wlan, Direction::Up), Duration::ZERO));
+            back.push(BackHop::wlan(wlan, Direction::Down));
+        }
         for (i, pair) in flow.path.windows(2).enumerate() {
             let key = format!("path[{}]", i + 1);
             let missing =
@@ -220,22 +233,24 @@ impl Builder<'_> {
                 Some(_) => Loss::None,
                 None => self.loss_of_acks(link.loss.as_ref(), &link.name)?,
             };
-            back.push(BackHop { link: place, delay: link.delay.0, loss });
+            back.push(BackHop { over: place.map(Shared::Link), delay: link.delay.0, loss });
         }
-        if flow.path.len() == 1 && flow.station.is_none() {
+        if flow.path.len() == 1 && flow.station.is_none() && flow.source.is_none() {
             return Err(ScenarioError::at("path", "wanted at least two nodes, or a station"));
         }
-        if flow.station.is_some() {
-            let ap = self.ap_of(flow)?;
-            let spec = &self.scenario.ap[ap];
-            let delay = spec.delay.0;
-            there.push((Shared::Ap(ap), delay));
-            let name = convert::station_name(&spec.name, flow.station.as_deref().unwrap_or_default());
-            back.push(BackHop { link: None, delay, loss: self.loss_of_acks(spec.loss.as_ref(), &name)? });
-        } else if let Some(name) = flow.path.last()
-            && self.scenario.ap.iter().any(|ap| ap.name == *name)
-        {
-            return Err(ScenarioError::at("station", format!("missing: the path ends at the access point {name:?}")));
+        match self.last_hop(flow)? {
+            Some(Wireless::Ap(ap)) => {
+                let spec = &self.scenario.ap[ap];
+                let delay = spec.delay.0;
+                there.push((Shared::Ap(ap), delay));
+                let name = convert::station_name(&spec.name, flow.station.as_deref().unwrap_or_default());
+                back.push(BackHop { over: None, delay, loss: self.loss_of_acks(spec.loss.as_ref(), &name)? });
+            }
+            Some(Wireless::Wlan(wlan)) => {
+                there.push((Shared::Wlan(wlan, Direction::Down), Duration::ZERO));
+                back.push(BackHop::wlan(wlan, Direction::Up));
+            }
+            None => {}
         }
         back.reverse();
         Ok((there, back))
@@ -317,7 +332,12 @@ impl Builder<'_> {
         let jitter =
             (!spec.jitter.0.is_zero()).then(|| Jitter::new(spec.jitter.0, self.streams.stream(&name, "jitter")));
         let half = spec.rtt.0 / 2;
-        let mut stages = vec![Stage::new(access, half, Loss::None)];
+        // The private delays, there and back: at the sender, or behind the WLAN if the sender is one of its stations.
+        let (near, far) = match spec.source {
+            None => ([half, spec.rtt.0 - half], [Duration::ZERO; 2]),
+            Some(_) => ([Duration::ZERO; 2], [half, spec.rtt.0 - half]),
+        };
+        let mut stages = vec![Stage::new(access, near[0], Loss::None)];
         let mut hops = vec![];
         let sink = self.sink(spec, &name)?;
         let mut exit = vec![];
@@ -327,7 +347,7 @@ impl Builder<'_> {
                 hops.push(self.lane_between(pair[0], pair[1].0));
             }
             if let Some(&(_, delay)) = there.last() {
-                exit.push(Stage::new(None, delay, Loss::None));
+                exit.push(Stage::new(None, delay + far[0], Loss::None));
             }
             exit.extend(sink);
             if ahead {
@@ -346,9 +366,9 @@ impl Builder<'_> {
         let first_back = hops.len() as u8;
         let mut stages: Vec<Stage> = self.sink_back(spec, &name)?.into_iter().collect();
         let mut from: Option<Shared> = None;
-        let mut delay = Duration::ZERO;
+        let mut delay = far[1];
         for hop in back {
-            let Some(link) = hop.link else {
+            let Some(over) = hop.over else {
                 if !matches!(hop.loss, Loss::None) {
                     stages.push(Stage::new(None, std::mem::take(&mut delay), Loss::None));
                     stages.push(Stage::new(None, Duration::ZERO, hop.loss));
@@ -357,23 +377,25 @@ impl Builder<'_> {
                 continue;
             };
             hops.push(match from {
-                Some(from) if stages.is_empty() => self.lane_between((from, delay), Shared::Link(link)),
+                Some(from) if stages.is_empty() => self.lane_between((from, delay), over),
                 _ => {
                     stages.push(Stage::new(None, delay, Loss::None));
-                    self.lane(Path::new(None, std::mem::take(&mut stages)), End::Link(link as u32))
+                    self.lane(Path::new(None, std::mem::take(&mut stages)), end_of(over))
                 }
             });
-            from = Some(Shared::Link(link));
+            from = Some(over);
             delay = hop.delay;
         }
         stages.push(Stage::new(None, delay, Loss::None));
-        stages.push(Stage::new(access, spec.rtt.0 - half, Loss::None));
+        stages.push(Stage::new(access, near[1], Loss::None));
         hops.push(self.lane(Path::new(None, stages), End::Host));
 
         self.network.hosts.push(Host { app, sender });
         self.network.receivers.push(receiver);
         self.network.exits.push(Path::new(None, exit));
-        self.network.routes.push(Route { hops, back: first_back, station: self.station_of(spec)? });
+        let station = self.last_hop(spec)?.map_or(0, |wireless| self.index_of(wireless, spec.station.as_ref()));
+        let source = self.first_hop(spec)?.map_or(0, |wlan| self.index_of(Wireless::Wlan(wlan), spec.source.as_ref()));
+        self.network.routes.push(Route { hops, back: first_back, station, source });
         self.flows.push(FlowLabel { name, sender: sender_kind, receiver: receiver_kind, start, header_bytes });
         Ok(())
     }
@@ -392,12 +414,6 @@ impl Builder<'_> {
             sender_kind,
             receiver_kind,
         })
-    }
-
-    fn station_of(&self, flow: &scenario::Flow) -> Result<u16, ScenarioError> {
-        let Some(station) = &flow.station else { return Ok(0) };
-        let names = &self.stations[self.ap_of(flow)?];
-        Ok(names.iter().position(|name| name == station).unwrap_or(0) as u16)
     }
 
     fn sink(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Stage>, ScenarioError> {
@@ -451,12 +467,18 @@ struct Ends {
 /// A step of the way there: a shared element and the delay behind it.
 type Step = (Shared, Duration);
 
-/// A step of the way back: a shared link, if there is one, and the delay; without a link, what is lost.
+/// A step of the way back: a shared element, if there is one, and the delay; without an element, what is lost.
 #[derive(Clone, Debug)]
 struct BackHop {
-    link: Option<usize>,
+    over: Option<Shared>,
     delay: Duration,
     loss: Loss,
+}
+
+impl BackHop {
+    fn wlan(wlan: usize, direction: Direction) -> Self {
+        Self { over: Some(Shared::Wlan(wlan, direction)), delay: Duration::ZERO, loss: Loss::None }
+    }
 }
 
 /// In a scenario a law's parameters stand beside all others: `law.beta` is `beta`.
@@ -471,6 +493,7 @@ fn end_of(shared: Shared) -> End {
     match shared {
         Shared::Link(link) => End::Link(link as u32),
         Shared::Ap(ap) => End::Ap(ap as u32),
+        Shared::Wlan(wlan, direction) => End::Wlan(wlan as u32, direction),
     }
 }
 

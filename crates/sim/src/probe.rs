@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Samples of windows, queues and radios at regular intervals.
 
+use lasthop_core::element::Element;
 use lasthop_core::marker::Marker;
 use lasthop_core::units::{Duration, Instant};
 
@@ -90,6 +91,17 @@ impl Recorder {
                 let queue = ap.stations()[station].queue();
                 let departed = queue.meter().departed.get();
                 let channel = (radio.snr.unwrap_or(f64::NAN), radio.margin.unwrap_or(f64::NAN));
+                self.push(now, index, queue.len(), queue.bytes().get(), Some(queue.marker()), departed, channel);
+                index += 1;
+            }
+        }
+        for wlan in &mut network.wlans {
+            // A MAC takes its next packet only when the element is asked again.
+            wlan.wake(now);
+            for interface in wlan.interfaces() {
+                let queue = interface.queue();
+                let departed = queue.meter().departed.get();
+                let channel = (f64::NAN, f64::NAN);
                 self.push(now, index, queue.len(), queue.bytes().get(), Some(queue.marker()), departed, channel);
                 index += 1;
             }

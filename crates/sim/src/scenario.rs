@@ -9,6 +9,7 @@ mod flow;
 mod kinds;
 mod read;
 mod sender;
+mod wlan;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,6 +23,7 @@ pub use read::{ScenarioError, effective, parse, schema};
 pub use sender::{
     AfterTimeout, Aimd, Arming, Binomial, Cubic, Recovery, Sender, SenderOptions, Tfrc, Vegas, Veno, Westwood,
 };
+pub use wlan::{RateStep, Wlan, WlanStation};
 
 use crate::quantity::{Amount, BitRate, Time};
 
@@ -49,6 +51,9 @@ pub struct Scenario {
     /// Wireless access points.
     #[serde(default)]
     pub ap: Vec<AccessPoint>,
+    /// Wireless LANs whose stations contend.
+    #[serde(default)]
+    pub wlan: Vec<Wlan>,
     /// Flows, each a connection or several alike.
     pub flow: Vec<Flow>,
 }

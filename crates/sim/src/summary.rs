@@ -3,6 +3,7 @@
 
 use lasthop_core::stats::{Meter, Span};
 use lasthop_core::units::{Duration, Instant};
+use lasthop_core::wlan::Wlan;
 use serde::Serialize;
 
 use crate::host::Sender;
@@ -89,7 +90,7 @@ pub struct QueueSummary {
     pub empty_fraction: f64,
     /// What left \[bit/s\].
     pub throughput_bps: f64,
-    /// Throughput over capacity.
+    /// Throughput over capacity; in a WLAN the share of time in which the sender's exchanges were on the air.
     pub utilisation: Option<f64>,
     /// What could have left \[bit/s\]; on a fading radio: the mean rate while it served the station.
     pub capacity_bps: Option<f64>,
@@ -111,7 +112,7 @@ pub(crate) struct Labels {
     pub(crate) seed: u64,
     pub(crate) span: Span,
     pub(crate) flows: Vec<FlowLabel>,
-    /// Names of the links, then of the stations of each access point.
+    /// Names of the links, then of the stations of each access point, then of the interfaces of each WLAN.
     pub(crate) queues: Vec<String>,
 }
 
@@ -188,15 +189,22 @@ fn flow(world: &World, label: &FlowLabel, i: usize, samples: &[f64], span: Span)
 }
 
 fn queues(world: &World, names: &[String]) -> Vec<QueueSummary> {
-    let links = world.network.links.iter().map(|link| (link.meter(), Some(link.rate().as_bps() as f64)));
-    let stations = world.network.aps.iter().flat_map(|ap| {
+    let network = &world.network;
+    let links = network.links.iter().map(|link| (link.meter(), Some(link.rate().as_bps() as f64), None));
+    let stations = network.aps.iter().flat_map(|ap| {
         let capacity = |i| ap.capacity(i).map(|rate| rate.as_bps() as f64);
-        ap.stations().iter().enumerate().map(move |(i, station)| (station.queue().meter(), capacity(i)))
+        ap.stations().iter().enumerate().map(move |(i, station)| (station.queue().meter(), capacity(i), None))
     });
-    links.chain(stations).zip(names).map(|((meter, capacity), name)| queue(name, meter, capacity)).collect()
+    let interfaces = network.wlans.iter().flat_map(Wlan::interfaces).map(|interface| {
+        let meter = interface.queue().meter();
+        let share = interface.access().airtime.as_secs_f64() / meter.span().length().as_secs_f64();
+        (meter, None, Some(share))
+    });
+    let rows = links.chain(stations).chain(interfaces).zip(names);
+    rows.map(|((meter, capacity, share), name)| queue(name, meter, capacity, share)).collect()
 }
 
-fn queue(name: &str, meter: &Meter, capacity: Option<f64>) -> QueueSummary {
+fn queue(name: &str, meter: &Meter, capacity: Option<f64>, share: Option<f64>) -> QueueSummary {
     let throughput = meter.departed.as_f64() * 8.0 / meter.span().length().as_secs_f64();
     let lost = (meter.drops + meter.losses) as f64;
     QueueSummary {
@@ -208,7 +216,7 @@ fn queue(name: &str, meter: &Meter, capacity: Option<f64>) -> QueueSummary {
         loss_rate: (meter.arrivals > 0).then(|| lost / meter.arrivals as f64),
         empty_fraction: meter.empty_fraction(),
         throughput_bps: throughput,
-        utilisation: capacity.filter(|c| *c > 0.0).map(|c| throughput / c),
+        utilisation: share.or(capacity.filter(|c| *c > 0.0).map(|c| throughput / c)),
         capacity_bps: capacity,
     }
 }

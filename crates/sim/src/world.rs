@@ -18,6 +18,7 @@ use lasthop_core::line::{Line, Path};
 use lasthop_core::link::Link;
 use lasthop_core::packet::{Kind, Packet, Parcel};
 use lasthop_core::units::{Duration, Instant};
+use lasthop_core::wlan::{Direction, Wlan};
 
 use crate::capture::{Capture, Point};
 use crate::events::EventList;
@@ -35,6 +36,8 @@ pub(crate) enum End {
     Link(u32),
     /// An access point.
     Ap(u32),
+    /// A WLAN, at its base station or at the flow's station.
+    Wlan(u32, Direction),
 }
 
 /// Where a packet goes from an element.
@@ -60,7 +63,10 @@ pub(crate) struct Lane {
 pub(crate) struct Route {
     pub(crate) hops: Vec<Hop>,
     pub(crate) back: u8,
+    /// The station to which the data goes.
     pub(crate) station: u16,
+    /// The station from which the data comes.
+    pub(crate) source: u16,
 }
 
 /// All elements of a run, before it starts.
@@ -70,6 +76,7 @@ pub(crate) struct Network {
     pub(crate) hosts: Vec<Host>,
     pub(crate) links: Vec<Link<Packet>>,
     pub(crate) aps: Vec<AccessPoint<Packet>>,
+    pub(crate) wlans: Vec<Wlan<Packet>>,
     pub(crate) receivers: Vec<Receiver>,
     /// The private links of each flow in front of a receiver that is asked ahead of time.
     pub(crate) exits: Vec<Path>,
@@ -116,6 +123,7 @@ struct Ids {
     receiver: u32,
     link: u32,
     ap: u32,
+    wlan: u32,
     recorder: u32,
 }
 
@@ -125,7 +133,8 @@ impl World {
         let receiver = host + network.hosts.len() as u32;
         let link = receiver + network.receivers.len() as u32;
         let ap = link + network.links.len() as u32;
-        let recorder_id = ap + network.aps.len() as u32;
+        let wlan = ap + network.aps.len() as u32;
+        let recorder_id = wlan + network.wlans.len() as u32;
         let (mut hops, mut ways) = (vec![], vec![]);
         for route in &network.routes {
             ways.push(Way { base: hops.len() as u32, back: route.back, station: route.station });
@@ -133,7 +142,7 @@ impl World {
         }
         let mut world = Self {
             pending: vec![Instant::MAX; recorder_id as usize + 1],
-            first: Ids { host, receiver, link, ap, recorder: recorder_id },
+            first: Ids { host, receiver, link, ap, wlan, recorder: recorder_id },
             events: EventList::default(),
             hops,
             ways,
@@ -183,6 +192,9 @@ impl World {
         for ap in &mut self.network.aps {
             ap.finish(self.end);
         }
+        for wlan in &mut self.network.wlans {
+            wlan.finish(self.end);
+        }
     }
 
     #[inline]
@@ -227,6 +239,7 @@ impl World {
                 self.network.aps[ap as usize].receive(now, packet);
                 self.pump_ap(ap);
             }
+            End::Wlan(wlan, direction) => self.enter_wlan(wlan, direction, now, packet),
             End::Receiver => {
                 let flow = packet.flow;
                 self.receive(now, packet);
@@ -239,7 +252,7 @@ impl World {
     #[cold]
     #[inline(never)]
     fn wake(&mut self, id: u32, now: Instant) {
-        let Ids { host, receiver, link, ap, recorder } = self.first;
+        let Ids { host, receiver, link, ap, wlan, recorder } = self.first;
         if id < receiver {
             self.network.hosts[(id - host) as usize].wake(now);
             self.pump_host(id - host);
@@ -251,9 +264,12 @@ impl World {
         } else if id < ap {
             self.network.links[(id - link) as usize].wake(now);
             self.pump_link(id - link);
-        } else if id < recorder {
+        } else if id < wlan {
             self.network.aps[(id - ap) as usize].wake(now);
             self.pump_ap(id - ap);
+        } else if id < recorder {
+            self.network.wlans[(id - wlan) as usize].wake(now);
+            self.pump_wlan(id - wlan);
         } else if let Some(recorder) = &mut self.recorder {
             let next = recorder.sample(now, &mut self.network);
             self.schedule(id, Some(next));
@@ -298,6 +314,27 @@ impl World {
             self.forward(departure.at, departure.packet);
         }
         self.schedule(self.first.ap + ap, self.network.aps[ap as usize].next_wake());
+    }
+
+    /// Data goes up from its source and down to its station, acknowledgements the other way round.
+    #[inline(never)]
+    fn enter_wlan(&mut self, id: u32, direction: Direction, now: Instant, mut packet: Packet) {
+        let route = &self.network.routes[packet.flow as usize];
+        let is_data = packet.hop <= route.back;
+        let station = if is_data == (direction == Direction::Down) { route.station } else { route.source };
+        let wlan = &mut self.network.wlans[id as usize];
+        packet.station = wlan.port(usize::from(station), direction) as u16;
+        wlan.receive(now, packet);
+        self.pump_wlan(id);
+    }
+
+    fn pump_wlan(&mut self, wlan: u32) {
+        while let Some(departure) = self.network.wlans[wlan as usize].poll_departure() {
+            let mut packet = departure.packet;
+            packet.station = self.ways[packet.flow as usize].station;
+            self.forward(departure.at, packet);
+        }
+        self.schedule(self.first.wlan + wlan, self.network.wlans[wlan as usize].next_wake());
     }
 
     #[inline]

@@ -61,7 +61,7 @@ fn source(network: &Network, route: &Route) -> Option<End> {
     match forward {
         [.., Hop::Lane(lane), Hop::Receiver] => match network.lanes[*lane as usize].end {
             end @ End::Link(_) => Some(end),
-            End::Host | End::Receiver | End::Ap(_) => None,
+            End::Host | End::Receiver | End::Ap(_) | End::Wlan(..) => None,
         },
         _ => None,
     }

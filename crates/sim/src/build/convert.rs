@@ -21,9 +21,10 @@ use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
 use lasthop_core::scheduler::SchedulerConfig;
 use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery};
 use lasthop_core::units::{Bytes, Instant};
+use lasthop_core::wlan::{self, RateSteps, WlanConfig};
 
 use super::senders;
-use crate::quantity::{Size, Time};
+use crate::quantity::{BitRate, Size, Time};
 use crate::scenario::{self, ScenarioError};
 
 pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
@@ -187,6 +188,50 @@ pub(super) fn access_point(
 /// A station's name in the results and among the streams.
 pub(super) fn station_name(ap: &str, station: &str) -> String {
     format!("{ap}/{station}")
+}
+
+/// A WLAN with `stations`.
+pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanConfig, ScenarioError> {
+    let shared_rate = rate_steps(wlan.rate, &wlan.rate_steps)?;
+    let station = |name: &String| {
+        let place = wlan.station.iter().position(|station| station.name == *name);
+        let own = place.map(|i| &wlan.station[i]);
+        let within = |e: ScenarioError| e.within(&format!("station[{}]", place.unwrap_or(0)));
+        let rate = match own.map(|station| (station.rate, &station.rate_steps[..])) {
+            Some((Some(rate), steps)) => rate_steps(rate, steps).map_err(within)?,
+            Some((None, [_, ..])) => {
+                return Err(within(ScenarioError::at("rate", "missing: wanted, as there are steps")));
+            }
+            Some((None, [])) | None => shared_rate.clone(),
+        };
+        let model = |own: Option<&scenario::Loss>, shared, key| match own {
+            Some(_) => loss(own, &station_name(&wlan.name, name)).map_err(|e| within(e.within(key))),
+            None => loss(shared, &station_name(&wlan.name, name)).map_err(|e| e.within(key)),
+        };
+        let price = own.and_then(|station| station.price.as_ref()).or(wlan.price.as_ref());
+        Ok(wlan::StationConfig {
+            name: name.clone(),
+            queue: queue(own.and_then(|station| station.queue.as_ref()).unwrap_or(&wlan.queue), price),
+            rate,
+            loss: model(own.and_then(|station| station.loss.as_ref()), wlan.loss.as_ref(), "loss")?,
+            frame_errors: model(
+                own.and_then(|station| station.frame_errors.as_ref()),
+                wlan.frame_errors.as_ref(),
+                "frame_errors",
+            )?,
+        })
+    };
+    Ok(WlanConfig {
+        mac: wlan.mac(),
+        queue: queue(&wlan.queue, wlan.price.as_ref()),
+        stations: stations.iter().map(station).collect::<Result<_, _>>()?,
+    })
+}
+
+fn rate_steps(first: BitRate, steps: &[scenario::RateStep]) -> Result<RateSteps, ScenarioError> {
+    let later = steps.iter().map(|step| (Instant::ZERO + step.at.0, step.rate.0));
+    let steps = std::iter::once((Instant::ZERO, first.0)).chain(later).collect();
+    RateSteps::new(steps).map_err(|e| ScenarioError::parameter("", e))
 }
 
 fn scheduler(scheduler: &scenario::Scheduler) -> SchedulerConfig {

@@ -21,13 +21,18 @@ pub struct Flow {
     /// Each further flow of `count` starts so much later.
     #[serde(default)]
     pub stagger: Time,
-    /// The nodes that the data crosses, joined by links; it may end at an access point.
+    /// The nodes that the data crosses, joined by links; it may end at an access point or a WLAN, and start at a WLAN.
     #[serde(default)]
     pub path: Vec<String>,
-    /// The station of the access point at the path's end (of the only access point, where there is no path).
+    /// The station of the access point or WLAN at the path's end (of the only one, where there is no path) to which the
+    /// data goes.
     #[serde(default)]
     pub station: Option<String>,
-    /// Two-way propagation delay of the flow's private part of the path, besides that of links and access point.
+    /// The station of the WLAN at the path's start (of the only WLAN, where there is no path) from which the data comes.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Two-way propagation delay of the flow's private part of the path, besides that of links and access point: at the
+    /// sender, or at the receiver if the sender is a WLAN's station.
     #[serde(default)]
     pub rtt: Time,
     /// Rate of the sender's private access link; unlimited by default.
