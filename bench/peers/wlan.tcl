@@ -21,7 +21,6 @@ array set opt {
     duration      60
     warmup        10
     stagger_ms    100
-    loss          0
     seed          1
 }
 # down, up         flows to and from stations
@@ -31,8 +30,7 @@ array set opt {
 # buffer           packets in the queue of each interface
 # packet           bytes of a data packet on the wire, 40 of them headers
 # duration, warmup s; goodput counts from `warmup` on
-# stagger_ms       flow i starts at i * stagger
-# loss             probability that a station loses a packet above its MAC
+# stagger_ms       flow i starts at 1 s + i * stagger: the routes to the stations are known by then
 
 if {[llength $argv] % 2} { error "arguments are pairs: key value" }
 foreach {key value} $argv {
@@ -96,18 +94,6 @@ $ns duplex-link $host $base 1000Mb [expr {$opt(rtt_ms) / 2e3}] DropTail
 $ns queue-limit $host $base 1000000
 $ns queue-limit $base $host 1000000
 
-proc lossy {} {
-    global opt
-    set draw [new RandomVariable/Uniform]
-    $draw set min_ 0
-    $draw set max_ 1
-    set errors [new ErrorModel]
-    $errors unit pkt
-    $errors set rate_ $opt(loss)
-    $errors ranvar $draw
-    return $errors
-}
-if {$opt(loss) > 0} { $ns node-config -IncomingErrProc lossy }
 $ns node-config -wiredRouting OFF
 for {set i 0} {$i < $flows} {incr i} {
     set station($i) [$ns node 1.0.[expr {$i + 1}]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from typing import ClassVar
 
 PAYLOAD_BYTES = 1460
 WIRE_BYTES = 1500
@@ -69,6 +70,7 @@ class Case:
     """Packets that each flow sends; 0: no end."""
     red: str = ""
     """RED at the bottleneck, as keys of a scenario; its mean packet is that of the flows."""
+    script: ClassVar[str] = "dumbbell.tcl"
 
     def stagger_ms(self, factor: float = 1) -> float:
         """Start of each further flow: one RTT spread over the flows, times `factor`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Runs ns-2 over all cases and writes `ns2.csv`: `python tests/peers/record_ns2.py`.
+"""Runs ns-2 over all cases and writes `ns2.csv` and `ns2_wlan.csv`.
 
 Drop-tail without randomness depends on how the flows happen to be in step, so each case is run
 with three staggers and three seeds, and the mean and the standard deviation are kept.
@@ -12,15 +12,18 @@ import json
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from peer_cases import CASES, Case
+from wlan_cases import WLAN_CASES, WlanCase
 
 HERE = Path(__file__).resolve().parent
-SCRIPT = HERE.parent.parent / "bench" / "peers" / "dumbbell.tcl"
+SCRIPTS = HERE.parent.parent / "bench" / "peers"
 TABLE = HERE / "ns2.csv"
+WLAN_TABLE = HERE / "ns2_wlan.csv"
 VARIANTS = ((1, 1.0), (2, 0.61), (3, 1.37))
 """Seed, and factor of the stagger."""
 QUANTITIES = (
@@ -35,11 +38,11 @@ QUANTITIES = (
 """What is kept of each case, as NAME and NAME_sd."""
 
 
-def run_ns2(case: Case, seed: int, stagger: float) -> dict[str, Any]:
+def run_ns2(case: Case | WlanCase, seed: int, stagger: float) -> dict[str, Any]:
     """One run of ns-2."""
-    command = ["ns", str(SCRIPT), *case.ns2_arguments(seed, stagger)]
+    command = ["ns", str(SCRIPTS / case.script), *case.ns2_arguments(seed, stagger)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    # Linux' agents talk of themselves around it.
+    # Linux' agents and the wireless channel talk of themselves around it.
     line = next(line for line in done.stdout.splitlines() if line.startswith("{"))
     found: dict[str, Any] = json.loads(line)
     return found
@@ -47,12 +50,12 @@ def run_ns2(case: Case, seed: int, stagger: float) -> dict[str, Any]:
 
 def quantities(found: dict[str, Any]) -> dict[str, float | None]:
     """What is compared, from a run of ns-2; none where a quantity does not apply."""
-    finishes = [finish for finish in found["finish_s"] if finish is not None]
+    finishes = [finish for finish in found.get("finish_s", ()) if finish is not None]
     goodputs = found["flow_goodput_bps"]
     return {
         "goodput_bps": found["goodput_bps"],
-        "mean_queue_delay_s": found["mean_queue_delay_s"],
-        "drops": found["drops"],
+        "mean_queue_delay_s": found.get("mean_queue_delay_s"),
+        "drops": found.get("drops"),
         "retransmits": found["retransmits"],
         "timeouts": found["timeouts"],
         "first_flow_share": goodputs[0] / sum(goodputs),
@@ -60,14 +63,15 @@ def quantities(found: dict[str, Any]) -> dict[str, float | None]:
     }
 
 
-def settings_of(case: Case) -> dict[str, str]:
+def settings_of(case: Case | WlanCase) -> dict[str, str]:
     """A case's settings, as the table has them."""
     settings = {key: str(value) for key, value in asdict(case).items()}
-    settings["rtts_ms"] = " ".join(f"{rtt:g}" for rtt in case.rtts_ms)
+    if isinstance(case, Case):
+        settings["rtts_ms"] = " ".join(f"{rtt:g}" for rtt in case.rtts_ms)
     return settings
 
 
-def row(case: Case) -> dict[str, str]:
+def row(case: Case | WlanCase) -> dict[str, str]:
     """A case's settings, with the mean and the standard deviation of each quantity."""
     settings = settings_of(case)
     runs = [quantities(run_ns2(case, seed, stagger)) for seed, stagger in VARIANTS]
@@ -78,16 +82,24 @@ def row(case: Case) -> dict[str, str]:
     return settings
 
 
-def main() -> int:
-    """Write the table."""
+def write(table: Path, cases: Sequence[Case | WlanCase]) -> None:
+    """Runs the cases and writes their table."""
     rows = []
-    for case in CASES:
+    for case in cases:
         print(case.name, flush=True)
         rows.append(row(case))
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
+    with table.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def main() -> int:
+    """Writes both tables, or those named."""
+    tables: dict[Path, Sequence[Case | WlanCase]] = {TABLE: CASES, WLAN_TABLE: WLAN_CASES}
+    for table, cases in tables.items():
+        if not sys.argv[1:] or table.name in sys.argv[1:]:
+            write(table, cases)
     return 0
 
 

@@ -7,17 +7,18 @@
 //! from m2     ──► queue of m2 ───────────────► MAC ─┘
 //! ```
 //!
-//! Base station and stations contend alike. A MAC holds one packet; its attempt starts when the medium has been idle for
-//! a DIFS (an EIFS after a frame that nobody understood) and for the slots that are left of its back-off. Attempts that start in
-//! one slot collide. After each success, failure and loss a new back-off is drawn, packet or not; a packet that
-//! comes to an idle medium after that back-off goes at once.
+//! Base station and stations contend alike. A MAC holds one packet; its attempt starts when the medium has been idle
+//! for a DIFS (an EIFS after a frame that nobody understood) and for the slots that are left of its back-off. Attempts
+//! that start at one instant collide. After each success and failure a new back-off is drawn, whether there is
+//! another packet or not; a packet that comes to an idle medium after that back-off goes at once.
 //!
 //! Whatever comes while a frame is on the air waits until it is over. So the outcome of an attempt is known when it
-//! starts: the element wakes once an exchange, sends the packet on with the stamp of its last bit, and computes
-//! when slots count again. What happens at one instant happens in this order: the end of an exchange, the next attempt, arrivals.
+//! starts: the element wakes once an exchange, sends the packet on with the stamp of its last bit, and computes when
+//! slots count again. What happens at one instant happens in this order: the end of an exchange, the next attempt,
+//! arrivals.
 //!
-//! What is left out: hidden stations, capture, fragments, beacons, propagation delay. After a failed attempt all wait for
-//! an EIFS: for those who sent, that is their time-out for the ACK and a DIFS.
+//! What is left out: hidden stations, capture, fragments, beacons, propagation delay. After a failed attempt all wait
+//! for an EIFS: for those who sent, that is their time-out for the ACK and a DIFS.
 
 mod interface;
 #[cfg(test)]
@@ -36,7 +37,7 @@ use crate::packet::Parcel;
 use crate::queue::QueueConfig;
 use crate::rng::Streams;
 use crate::stats::Span;
-use crate::units::{Duration, Instant, Rate};
+use crate::units::{Duration, Instant};
 use interface::Failure;
 use timing::Timing;
 
@@ -62,8 +63,8 @@ pub struct StationConfig {
     pub rate: RateSteps,
     /// Packets lost above the MAC, which has acknowledged them; drawn once a packet, each way on its own.
     pub loss: LossConfig,
-    /// Data frames received in error, which the MAC sends again; drawn once an attempt that does not collide, each way on its
-    /// own.
+    /// Data frames received in error, which the MAC sends again; drawn once an attempt that does not collide, each way
+    /// on its own.
     pub frame_errors: LossConfig,
 }
 
@@ -95,7 +96,6 @@ pub struct Wlan<P> {
     /// When the next attempt starts.
     next: Option<Instant>,
     departures: VecDeque<Departure<P>>,
-    busy: Duration,
     span: Span,
 }
 
@@ -141,7 +141,6 @@ impl<P: Parcel> Wlan<P> {
             free: Instant::ZERO,
             next: None,
             departures: VecDeque::with_capacity(4),
-            busy: Duration::ZERO,
             span,
         })
     }
@@ -162,16 +161,6 @@ impl<P: Parcel> Wlan<P> {
     /// The base station, then the stations in the order of their index.
     pub fn interfaces(&self) -> &[Interface<P>] {
         &self.interfaces
-    }
-
-    /// The share of the measured span in which a frame or its answer was on the air.
-    pub fn busy_fraction(&self) -> f64 {
-        self.busy.as_secs_f64() / self.span.length().as_secs_f64()
-    }
-
-    /// The data rate between the base station and a station at `now`.
-    pub fn rate(&self, station: usize, now: Instant) -> Rate {
-        self.ways[station].rate.at(now)
     }
 
     /// Brings the meters up to the end of the run.
@@ -214,7 +203,6 @@ impl<P: Parcel> Wlan<P> {
             self.collide(now);
         }
         self.unsettled = true;
-        self.busy += self.span.overlap(now, self.busy_until);
         self.next = self.interfaces.iter().filter_map(|interface| interface.start(self.free, slot)).min();
     }
 

@@ -6,7 +6,7 @@ use crate::law::clamp::RouterParams;
 use crate::marker::MarkerConfig;
 use crate::packet::Packet;
 use crate::queue::Limit;
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 
 mod behaviour;
 mod liveness;

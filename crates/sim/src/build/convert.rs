@@ -200,7 +200,7 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
         let rate = match own.map(|station| (station.rate, &station.rate_steps[..])) {
             Some((Some(rate), steps)) => rate_steps(rate, steps).map_err(within)?,
             Some((None, [_, ..])) => {
-                return Err(within(ScenarioError::at("rate", "missing: wanted, as there are steps")));
+                return Err(within(ScenarioError::at("rate", "missing: wanted, as there are rate steps")));
             }
             Some((None, [])) | None => shared_rate.clone(),
         };

@@ -26,8 +26,8 @@ pub struct Wlan {
     /// Rate of RTS, CTS and ACK frames.
     #[serde(default = "control_rate")]
     pub control_rate: BitRate,
-    /// Data frames of more bytes than this, 28 B of MAC header and check sum included, are sent after RTS and CTS: "0 B"
-    /// for all. By default none is.
+    /// Data frames of more bytes than this, 28 B of MAC header and check sum included, are sent after RTS and CTS:
+    /// "0 B" for all. By default none is.
     #[serde(default)]
     pub rts_threshold: Option<Size>,
     /// Length of a back-off slot.
@@ -54,14 +54,15 @@ pub struct Wlan {
     /// Attempts of data after RTS and CTS before the packet is lost.
     #[serde(default = "long_attempts")]
     pub long_attempts: u32,
-    /// The buffer of the base station, and of every station that has none of its own. The packet that the MAC sends has left
-    /// it.
+    /// The buffer of the base station, and of every station that has none of its own. The packet that the MAC sends
+    /// has left it.
     #[serde(default)]
     pub queue: Queue,
     /// What the base station, and every station that has none of its own, writes into the packets that it sends.
     #[serde(default)]
     pub price: Option<Price>,
-    /// Packets lost above the MAC, to and from every station that says nothing else: acknowledged by the MAC and not sent again.
+    /// Packets lost above the MAC, to and from every station that says nothing else: acknowledged by the MAC, and not
+    /// sent again.
     #[serde(default)]
     pub loss: Option<Loss>,
     /// Data frames received in error, to and from every station that says nothing else: the MAC sends them again.

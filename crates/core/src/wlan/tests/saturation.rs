@@ -13,8 +13,8 @@ const RTS: f64 = 352e-6;
 const CTS: f64 = 304e-6;
 const EIFS: f64 = SIFS + ACK + DIFS;
 
-/// Bianchi's chain with the retry limit of seven attempts: windows 32, 64, …, 1024, 1024. Probability that a station sends in
-/// a slot, and that its attempt collides.
+/// Bianchi's chain with the retry limit of seven attempts: windows 32, 64, …, 1024, 1024. Probability that a station
+/// sends in a slot, and that its attempt collides.
 fn bianchi(stations: i32) -> (f64, f64) {
     let windows = [32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 1024.0];
     let tau = |p: f64| {
@@ -56,8 +56,8 @@ fn measure(config: &WlanConfig, seconds: u64) -> (f64, f64, Vec<f64>) {
 
 #[test]
 fn one_station_takes_the_mean_of_its_window_between_frames() {
-    // 50 + 15.5 · 20 + 1303.3 + 10 + 304 µs: 6.069 Mbit/s. 10 s are 5000 back-offs with a standard deviation of 185 µs each:
-    // 0.13 % of the mean.
+    // 50 + 15.5 · 20 + 1303.3 + 10 + 304 µs: 6.069 Mbit/s. 10 s are 5000 back-offs with a standard deviation of 185 µs
+    // each: 0.13 % of the mean.
     let (rate, collisions, _) = measure(&config(1), 10);
     let cycle = DIFS + 15.5 * SLOT + DATA + SIFS + ACK;
     assert!((rate / (8.0 * f64::from(SIZE) / cycle) - 1.0).abs() < 0.005, "{rate}");
@@ -76,9 +76,8 @@ fn many_stations_share_as_in_bianchis_model() {
     for n in [2, 5, 10, 20, 40] {
         let (rate, collisions, _) = measure(&config(n as usize), 60);
         let (expected, p) = (throughput(n, DATA + SIFS + ACK + DIFS, DATA + EIFS), bianchi(n).1);
-        println!("{n}: {rate} of {expected}, collisions {collisions} of {p}");
         assert!((rate / expected - 1.0).abs() < 0.03, "{n} stations: {rate}, not {expected}");
-        assert!((collisions / p - 1.0).abs() < 0.12, "{n} stations: {collisions}, not {p}");
+        assert!((collisions / p - 1.0).abs() < 0.1, "{n} stations: {collisions}, not {p}");
     }
 }
 
@@ -136,6 +135,6 @@ fn a_saturated_medium_is_busy_but_for_gaps_and_back_offs() {
     saturate(&mut wlan, &[0], SIZE, us(10_000_000));
     let busy = DATA + SIFS + ACK;
     let expected = busy / (busy + DIFS + 15.5 * SLOT);
-    assert!((wlan.busy_fraction() / expected - 1.0).abs() < 0.005, "{}", wlan.busy_fraction());
-    assert!((wlan.interfaces()[0].access().airtime.as_secs_f64() / 10.0 - wlan.busy_fraction()).abs() < 1e-9);
+    let share = wlan.interfaces()[0].access().airtime.as_secs_f64() / 10.0;
+    assert!((share / expected - 1.0).abs() < 0.005, "{share}");
 }
