@@ -2,7 +2,7 @@
 """Runs ns-2 over all cases and writes `ns2.csv` and `ns2_wlan.csv`.
 
 Drop-tail without randomness depends on how the flows happen to be in step, so each case is run
-with three staggers and three seeds, and the mean and the standard deviation are kept.
+with several staggers and seeds, and the mean and the standard deviation are kept.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from peer_cases import CASES, Case
-from wlan_cases import WLAN_CASES, WlanCase
+from wlan_cases import WLAN_CASES, WLAN_VARIANTS, WlanCase
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE.parent.parent / "bench" / "peers"
 TABLE = HERE / "ns2.csv"
 WLAN_TABLE = HERE / "ns2_wlan.csv"
 VARIANTS = ((1, 1.0), (2, 0.61), (3, 1.37))
-"""Seed, and factor of the stagger."""
+"""Seed, and factor of the stagger, of the dumbbells."""
 QUANTITIES = (
     "goodput_bps",
     "mean_queue_delay_s",
@@ -74,7 +74,8 @@ def settings_of(case: Case | WlanCase) -> dict[str, str]:
 def row(case: Case | WlanCase) -> dict[str, str]:
     """A case's settings, with the mean and the standard deviation of each quantity."""
     settings = settings_of(case)
-    runs = [quantities(run_ns2(case, seed, stagger)) for seed, stagger in VARIANTS]
+    variants = VARIANTS if isinstance(case, Case) else WLAN_VARIANTS
+    runs = [quantities(run_ns2(case, seed, stagger)) for seed, stagger in variants]
     for key in QUANTITIES:
         values = [value for run in runs if (value := run[key]) is not None]
         settings[key] = f"{statistics.fmean(values):.6g}" if values else ""

@@ -15,8 +15,8 @@ from typing import Any
 
 import lasthop
 import pytest
-from record_ns2 import VARIANTS, WLAN_TABLE, quantities, run_ns2, settings_of
-from wlan_cases import WLAN_CASES, WlanCase
+from record_ns2 import WLAN_TABLE, quantities, run_ns2, settings_of
+from wlan_cases import WLAN_CASES, WLAN_VARIANTS, WlanCase
 
 TOLERANCE = 0.04
 LIVE_CASE = "down-1-rts"
@@ -30,8 +30,8 @@ def stored() -> dict[str, dict[str, str]]:
 
 @cache
 def simulated(case: WlanCase) -> list[dict[str, Any]]:
-    """lasthop's summaries over the variants that ns-2 was run with."""
-    return [lasthop.run(case.scenario(*variant)).summary for variant in VARIANTS]
+    """Summaries of lasthop over the variants that ns-2 was run with."""
+    return [lasthop.run(case.scenario(*variant)).summary for variant in WLAN_VARIANTS]
 
 
 def goodput_bps(summary: dict[str, Any]) -> float:
@@ -68,7 +68,7 @@ def test_ns2_still_says_what_is_stored() -> None:
     if shutil.which("ns") is None:
         pytest.skip("no command `ns`: install the Debian package ns2 to run ns-2 itself")
     case = next(case for case in WLAN_CASES if case.name == LIVE_CASE)
-    runs = [quantities(run_ns2(case, *variant)) for variant in VARIANTS]
+    runs = [quantities(run_ns2(case, *variant)) for variant in WLAN_VARIANTS]
     for quantity in ("goodput_bps", "retransmits", "timeouts"):
         mean = statistics.fmean(run[quantity] for run in runs if run[quantity] is not None)
         assert mean == pytest.approx(float(stored()[case.name][quantity]), rel=1e-4)

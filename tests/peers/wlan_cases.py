@@ -24,7 +24,7 @@ class WlanCase:
     rate_mbps: float = 11
     rtt_ms: float = 40
     buffer: int = 100
-    duration_s: float = 300
+    duration_s: float = 200
     warmup_s: float = 20
     script: ClassVar[str] = "wlan.tcl"
 
@@ -70,6 +70,9 @@ class WlanCase:
             )
         return text
 
+
+WLAN_VARIANTS = tuple((seed, 1 + seed / 17) for seed in range(1, 6))
+"""Seed, and factor of the stagger: which of several uploads starves hangs on both."""
 
 WLAN_CASES = (
     WlanCase("down-1", down=1),
