@@ -157,6 +157,12 @@ impl Serialize for Time {
     }
 }
 
+impl Serialize for BitRate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&text(self.0.as_bps(), RATES, "bit/s"))
+    }
+}
+
 impl Serialize for Size {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&text(self.0.get(), SIZES, "B"))

@@ -413,7 +413,8 @@ mod tests {
     #[test]
     fn the_defaults_of_the_schema_are_those_of_the_simulator() {
         let link = "[[link]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\n";
-        let text = format!("{SCENARIO}{link}");
+        let wlan = "[[wlan]]\nname = \"w\"\n";
+        let text = format!("{SCENARIO}{link}{wlan}");
         let outcome = |change: Option<(String, String)>| {
             let tables = [("probe.packets", "false"), ("ap[0].scheduler", "proportional-fair")];
             let tables = tables.map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -431,6 +432,7 @@ mod tests {
             ("ap[0].radio.", "/$defs/Radio/oneOf/0/properties"),
             ("ap[0].scheduler.", "/$defs/Scheduler/oneOf/0/properties"),
             ("ap[0].price.", "/$defs/Price/oneOf/0/properties"),
+            ("wlan[0].", "/$defs/Wlan/properties"),
             ("flow[0].", "/$defs/Flow/properties"),
             ("flow[0].sender.", "/$defs/Sender/oneOf/0/properties"),
         ] {
