@@ -119,10 +119,14 @@ impl<P: Parcel> Wlan<P> {
         let stations = &config.stations;
         ensure((1..=MOST_STATIONS).contains(&stations.len()), "stations", stations.len(), "1 to 32768 stations")?;
         let timing = Timing::new(&config.mac)?;
-        let mut interfaces = vec![Interface::new(name.to_owned(), &config.queue, &config.mac, streams, span)?];
+        // What a managed queue takes for the rate of its line; the base station's is that of its fastest station.
+        let first_rate = |station: &StationConfig| station.rate.at(Instant::ZERO);
+        let fastest = stations.iter().map(first_rate).max().unwrap_or_default();
+        let mut interfaces = vec![Interface::new(name.to_owned(), &config.queue, fastest, &config.mac, streams, span)?];
         for station in stations {
             let full_name = format!("{name}/{}", station.name);
-            let interface = Interface::new(full_name, &station.queue, &config.mac, streams, span);
+            let rate = first_rate(station);
+            let interface = Interface::new(full_name, &station.queue, rate, &config.mac, streams, span);
             interfaces.push(interface.map_err(|error| error.within(&station.name))?);
         }
         let mut ways = vec![];
@@ -176,10 +180,19 @@ impl<P: Parcel> Wlan<P> {
     fn settle(&mut self, now: Instant) {
         if self.unsettled && self.busy_until <= now {
             self.unsettled = false;
+            let mut held_back = false;
             for interface in self.interfaces.iter_mut().filter(|interface| interface.ending) {
-                interface.load(self.busy_until);
+                held_back |= interface.load(self.busy_until);
+            }
+            if held_back {
+                self.next = self.earliest();
             }
         }
+    }
+
+    /// When the next attempt starts.
+    fn earliest(&self) -> Option<Instant> {
+        self.interfaces.iter().filter_map(|interface| interface.start(self.free, self.timing.slot)).min()
     }
 
     /// One attempt starts at `now`, or several do.
@@ -203,7 +216,7 @@ impl<P: Parcel> Wlan<P> {
             self.collide(now);
         }
         self.unsettled = true;
-        self.next = self.interfaces.iter().filter_map(|interface| interface.start(self.free, slot)).min();
+        self.next = self.earliest();
     }
 
     /// One interface has the medium to itself.
@@ -217,14 +230,14 @@ impl<P: Parcel> Wlan<P> {
         let reserves = timing.reserves(size);
         let lead = if reserves { timing.reservation } else { Duration::ZERO };
         let through = now + lead + timing.data(size, way.rate.at(now));
-        let failed = way.frame_errors.strikes();
+        let failed = way.frame_errors.strikes(through);
         if failed {
             interface.fail(if reserves { Failure::Long } else { Failure::Short }, through);
             self.busy_until = through;
             self.free = through + timing.eifs;
         } else {
             let packet = interface.succeed();
-            if way.loss.strikes() {
+            if way.loss.strikes(through) {
                 interface.queue.meter_mut().lose(through);
             } else {
                 self.departures.extend(packet.map(|packet| Departure { at: through, packet }));
@@ -290,7 +303,9 @@ impl<P: Parcel> Element<P> for Wlan<P> {
     fn wake(&mut self, now: Instant) {
         while let Some(due) = self.next.filter(|&due| due <= now) {
             self.settle(due);
-            self.transmit(due);
+            if self.next == Some(due) {
+                self.transmit(due);
+            }
         }
         self.settle(now);
     }
@@ -303,13 +318,13 @@ impl<P: Parcel> Element<P> for Wlan<P> {
 
 impl Way {
     fn new(station: &StationConfig, name: &str, way: &str, streams: &Streams) -> Result<Self, ParameterError> {
-        let model = |config: LossConfig, key: &str| {
-            Loss::new(config, || streams.stream(name, &format!("{key} {way}"))).map_err(|error| error.within(key))
+        let model = |config: &LossConfig, key: &str| {
+            Loss::new(config, streams, &format!("{name} ({key} {way})")).map_err(|error| error.within(key))
         };
         Ok(Self {
             rate: station.rate.clone(),
-            loss: model(station.loss, "loss")?,
-            frame_errors: model(station.frame_errors, "frame_errors")?,
+            loss: model(&station.loss, "loss")?,
+            frame_errors: model(&station.frame_errors, "frame_errors")?,
         })
     }
 }

@@ -191,7 +191,9 @@ impl Builder<'_> {
             std::iter::once(link.name.clone()).chain(back)
         });
         let stations = self.scenario.ap.iter().zip(&self.stations);
-        let of = |owner: &str, names: &[String]| names.iter().map(|name| convert::station_name(owner, name)).collect::<Vec<_>>();
+        let of = |owner: &str, names: &[String]| {
+            names.iter().map(|name| convert::station_name(owner, name)).collect::<Vec<_>>()
+        };
         let wlans = self.scenario.wlan.iter().zip(&self.wlan_stations);
         links
             .chain(stations.flat_map(|(ap, names)| of(&ap.name, names)))

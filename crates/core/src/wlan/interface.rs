@@ -7,7 +7,7 @@ use crate::packet::Parcel;
 use crate::queue::{Queue, QueueConfig};
 use crate::rng::{Stream, Streams};
 use crate::stats::Span;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Rate};
 
 /// The base station or a station, as a contender for the medium.
 #[derive(Debug)]
@@ -69,12 +69,14 @@ impl<P: Parcel> Interface<P> {
     pub(super) fn new(
         name: String,
         queue: &QueueConfig,
+        rate: Rate,
         mac: &MacConfig,
         streams: &Streams,
         span: Span,
     ) -> Result<Self, ParameterError> {
         Ok(Self {
-            queue: Queue::new(queue, span).map_err(|error| error.within("queue"))?,
+            queue: Queue::new(queue, rate, |purpose| streams.stream(&name, purpose), span)
+                .map_err(|error| error.within("queue"))?,
             held: None,
             ending: false,
             sends: false,
@@ -137,12 +139,18 @@ impl<P: Parcel> Interface<P> {
         self.backoff = Some((self.stream.uniform() * (f64::from(self.contention.window) + 1.0)) as u64);
     }
 
-    /// The MAC takes the next packet off the queue, if there is one.
+    /// The MAC takes the next packet off the queue, if there is one. Returns whether the queue has held back what was
+    /// counted on: its management has dropped all there was.
     #[inline]
-    pub(super) fn load(&mut self, now: Instant) {
+    pub(super) fn load(&mut self, now: Instant) -> bool {
+        let waited = !self.queue.is_empty();
         self.ending = false;
         self.held = self.queue.pop(now);
         self.ready = now;
+        if self.held.is_none() {
+            self.queue.rest(now);
+        }
+        waited && self.held.is_none()
     }
 
     /// The attempt got through: the packet that it carried.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What holds whatever comes.
 use super::*;
+use crate::aqm::{AqmConfig, FqCodelParams};
+use crate::law::codel::CodelParams;
 
 fn kinds() -> Vec<WlanConfig> {
     let mut noisy = config(3);
@@ -21,7 +23,12 @@ fn kinds() -> Vec<WlanConfig> {
     let steps = (0..40).map(|i| (us(3000 * i), Rate::from_bps(rates[i as usize % 4]))).collect();
     stepped.stations[1].rate = RateSteps::new(steps).unwrap();
     stepped.mac.rts_threshold = Some(Bytes::new(500));
-    vec![config(3), with_rts(3), noisy, crowded, stepped]
+    let mut managed = config(3);
+    let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 100.0 };
+    managed.queue.aqm = AqmConfig::Codel(codel);
+    managed.stations[0].queue.aqm = AqmConfig::FqCodel(FqCodelParams { codel, ..FqCodelParams::default() });
+    managed.stations[0].queue.limit = Limit::Packets(3);
+    vec![config(3), with_rts(3), noisy, crowded, stepped, managed]
 }
 
 /// (after how many 50 µs, port, size) of an arrival, and whether and how late it is woken before that.
