@@ -44,6 +44,9 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
         let wanted = "wanted more than the warm-up and more than 0 s";
         return Err(ScenarioError::at("duration", wanted));
     }
+    if scenario.sample.0.is_zero() {
+        return Err(ScenarioError::at("sample", "0 s: wanted more than 0 s"));
+    }
     let mut builder = Builder {
         scenario,
         directory,
@@ -77,7 +80,8 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
     }
     let queues = builder.queue_names();
     let (recorder, capture) = recording(scenario, &builder.network)?;
-    let labels = Labels { title: scenario.title.clone(), seed, span, flows: builder.flows, queues };
+    let title = scenario.title.clone();
+    let labels = Labels { title, seed, span, sample: scenario.sample.0, flows: builder.flows, queues };
     Ok((World::new(builder.network, end, recorder, capture), labels))
 }
 
@@ -272,7 +276,7 @@ impl Builder<'_> {
             return Err(ScenarioError::at("count", "0: wanted at least 1"));
         }
         let payload = Bytes::new(flow.packet.0.get() - HEADER);
-        let mut start = Instant::ZERO + flow.start.0;
+        let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
             match &flow.app {
@@ -291,12 +295,13 @@ impl Builder<'_> {
                         poisson_arrivals(rate, start, until.min(self.span.until), &mut times).into_iter().enumerate()
                     {
                         let size = config.draw(&mut sizes);
-                        self.connection(flow, format!("{name}#{}", n + 1), at, AppConfig::Fixed { size })?;
+                        self.connection(flow, format!("{name}#{}", n + 1), (at, rtt), AppConfig::Fixed { size })?;
                     }
                 }
-                app => self.connection(flow, name, start, convert::app(app, payload))?,
+                app => self.connection(flow, name, (start, rtt), convert::app(app, payload))?,
             }
             start += flow.stagger.0;
+            rtt += flow.rtt_step.0;
         }
         Ok(())
     }
@@ -306,7 +311,7 @@ impl Builder<'_> {
         &mut self,
         spec: &scenario::Flow,
         name: String,
-        start: Instant,
+        (start, rtt): (Instant, Duration),
         app: AppConfig,
     ) -> Result<(), ScenarioError> {
         if self.flows.iter().any(|flow| flow.name == name) && spec.count == 1 && !name.contains('#') {
@@ -320,10 +325,14 @@ impl Builder<'_> {
         let (there, back) = self.path(spec)?;
         let payload = Bytes::new(spec.packet.0.get() - HEADER);
         let Ends { sender, receiver, sender_kind, receiver_kind, header_bytes, ahead } = match &spec.sender {
-            scenario::Sender::Tfrc(options) => rate::ends(id, options, &spec.receiver, payload, self.span)?,
+            scenario::Sender::Tfrc(options) => {
+                rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample.0))?
+            }
             _ => self.tcp_ends(id, spec, payload)?,
         };
         let stop = spec.stop.map(|stop| Instant::ZERO + stop.0);
+        let is_transfer = matches!(app, AppConfig::Fixed { .. });
+        let reader = convert::reader(spec)?;
         let app = App::new(app, start, stop, self.streams.stream(&name, "app")).map_err(|e| parameter("app", e))?;
         let access = spec.access.map(|rate| rate.0);
         if access == Some(Rate::from_bps(0)) {
@@ -333,11 +342,11 @@ impl Builder<'_> {
         // There: jitter and access link, the shared elements, the sink.
         let jitter =
             (!spec.jitter.0.is_zero()).then(|| Jitter::new(spec.jitter.0, self.streams.stream(&name, "jitter")));
-        let half = spec.rtt.0 / 2;
+        let half = rtt / 2;
         // The private delays, there and back: at the sender, or behind the WLAN if the sender is one of its stations.
         let (near, far) = match spec.source {
-            None => ([half, spec.rtt.0 - half], [Duration::ZERO; 2]),
-            Some(_) => ([Duration::ZERO; 2], [half, spec.rtt.0 - half]),
+            None => ([half, rtt - half], [Duration::ZERO; 2]),
+            Some(_) => ([Duration::ZERO; 2], [half, rtt - half]),
         };
         let mut stages = vec![Stage::new(access, near[0], Loss::None)];
         let mut hops = vec![];
@@ -398,13 +407,23 @@ impl Builder<'_> {
         let station = self.last_hop(spec)?.map_or(0, |wireless| self.index_of(wireless, spec.station.as_ref()));
         let source = self.first_hop(spec)?.map_or(0, |wlan| self.index_of(Wireless::Wlan(wlan), spec.source.as_ref()));
         self.network.routes.push(Route { hops, back: first_back, station, source });
-        self.flows.push(FlowLabel { name, sender: sender_kind, receiver: receiver_kind, start, header_bytes });
+        self.flows.push(FlowLabel {
+            name,
+            sender: sender_kind,
+            receiver: receiver_kind,
+            start,
+            stop,
+            is_transfer,
+            header_bytes,
+            reader,
+        });
         Ok(())
     }
 
     fn tcp_ends(&self, id: u32, spec: &scenario::Flow, payload: Bytes) -> Result<Ends, ScenarioError> {
         let (sender, sender_kind) = senders::sender(&spec.sender, payload);
         let (receiver, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
+        let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample.0), ..receiver };
         let parameter = ScenarioError::parameter;
         Ok(Ends {
             header_bytes: sender.header_size(),

@@ -20,4 +20,4 @@ pub mod table;
 mod world;
 
 pub use run::{Outcome, Run};
-pub use summary::{Fairness, FlowSummary, QueueSummary, Summary};
+pub use summary::{Fairness, FlowSummary, QueueSummary, Summary, System};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::build::build;
 use crate::scenario::{Scenario, ScenarioError, effective, parse};
-use crate::summary::{Labels, Summary, summarise};
+use crate::summary::{Labels, Summary, summarise, system_table};
 use crate::table::Table;
 use crate::world::World;
 
@@ -26,6 +26,7 @@ pub struct Outcome {
     /// The figures.
     pub summary: Summary,
     world: World,
+    labels: Labels,
 }
 
 impl Run {
@@ -63,14 +64,15 @@ impl Run {
             capture.sort();
         }
         let summary = summarise(&self.world, &self.labels);
-        Outcome { scenario: self.text, summary, world: self.world }
+        Outcome { scenario: self.text, summary, world: self.world, labels: self.labels }
     }
 }
 
 impl Outcome {
-    /// What was recorded over time: `flows`, `queues` and `packets`, as far as the scenario's probe asked for them.
+    /// What was recorded over time: `system`, and `flows`, `queues` and `packets` as far as the scenario's probe asked for
+    /// them.
     pub fn tables(&self) -> Vec<(&'static str, Table)> {
-        let mut tables = vec![];
+        let mut tables = vec![("system", system_table(&self.world, &self.labels))];
         if let Some(recorder) = &self.world.recorder {
             tables.push(("flows", recorder.flow_table()));
             tables.push(("queues", recorder.queue_table()));

@@ -14,7 +14,7 @@ mod wlan;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use flow::{App, Clamp, DelayedAcks, Flow, Plain, Receiver, ReceiverSlowStart, Sink, Sizes};
+pub use flow::{App, Clamp, DelayedAcks, Flow, Plain, Reader, Receiver, ReceiverSlowStart, Sink, Sizes};
 pub use kinds::{
     Aqm, Average, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Price, PriceOptions, Radio,
     Scheduler, Unit,
@@ -39,6 +39,9 @@ pub struct Scenario {
     /// What is cut off at the start before anything is measured.
     #[serde(default)]
     pub warmup: Time,
+    /// Length of the intervals in which goodput is sampled, for its variation, for fairness and for readers.
+    #[serde(default = "second")]
+    pub sample: Time,
     /// Seed of all random streams, unless the command gives one.
     #[serde(default = "one")]
     pub seed: u64,
@@ -174,6 +177,10 @@ impl Scenario {
 
 fn one() -> u64 {
     1
+}
+
+fn second() -> Time {
+    Time(lasthop_core::units::Duration::from_secs(1))
 }
 
 fn yes() -> bool {

@@ -7,7 +7,8 @@ use lasthop_core::wlan::Wlan;
 use serde::Serialize;
 
 use crate::host::Sender;
-use crate::metrics::{coefficient_of_variation, jain, short_term_fairness};
+use crate::metrics::{self, Allotted};
+use crate::table::Table;
 use crate::world::World;
 
 /// The figures of a run, over the time after the warm-up. Goodput is payload delivered in order, throughput is whole
@@ -28,12 +29,27 @@ pub struct Summary {
     pub events: u64,
     /// Data packets that reached their receivers, over the whole run.
     pub packets: u64,
+    /// All flows together.
+    pub system: System,
     /// A row a flow.
     pub flows: Vec<FlowSummary>,
     /// A row a queue.
     pub queues: Vec<QueueSummary>,
     /// How evenly the flows fared.
     pub fairness: Fairness,
+}
+
+/// The figures of all flows together (gamma §II-A).
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct System {
+    /// Sum of the goodputs \[bit/s\].
+    pub goodput_bps: f64,
+    /// Share of the bytes sent that is not payload delivered for the first time: headers and retransmissions.
+    pub overhead: Option<f64>,
+    /// Mean over the flows of the coefficient of variation.
+    pub cov: Option<f64>,
+    /// Mean over the flows of their readers' success.
+    pub success: Option<f64>,
 }
 
 /// A flow's figures.
@@ -65,10 +81,12 @@ pub struct FlowSummary {
     pub mean_awnd_bytes: Option<f64>,
     /// Share of time in which the advertised window was the smaller.
     pub awnd_limited_fraction: Option<f64>,
-    /// Coefficient of variation of the goodput in samples of 1 s.
+    /// Coefficient of variation of the goodput in samples of 1 s, or of what the scenario says.
     pub cov: Option<f64>,
-    /// Bytes sent that are not new payload (headers and retransmissions), over bytes sent.
+    /// Share of the bytes sent that is not payload delivered for the first time: headers and retransmissions.
     pub overhead: Option<f64>,
+    /// Share of the samples in which the flow's reader got what it wanted.
+    pub success: Option<f64>,
 }
 
 /// A queue's figures.
@@ -101,7 +119,7 @@ pub struct QueueSummary {
 pub struct Fairness {
     /// Jain's index of the goodputs.
     pub jain: Option<f64>,
-    /// Mean of Jain's index over intervals of 1 s.
+    /// Mean of Jain's index over the samples, each over the flows that are there.
     pub short_term: Option<f64>,
 }
 
@@ -111,6 +129,8 @@ pub(crate) struct Labels {
     pub(crate) title: String,
     pub(crate) seed: u64,
     pub(crate) span: Span,
+    /// Length of the intervals in which goodput is sampled.
+    pub(crate) sample: Duration,
     pub(crate) flows: Vec<FlowLabel>,
     /// Names of the links, then of the stations of each access point, then of the interfaces of each WLAN.
     pub(crate) queues: Vec<String>,
@@ -122,20 +142,30 @@ pub(crate) struct FlowLabel {
     pub(crate) sender: &'static str,
     pub(crate) receiver: &'static str,
     pub(crate) start: Instant,
+    /// When it breaks off.
+    pub(crate) stop: Option<Instant>,
+    /// Whether it is over when all is acknowledged.
+    pub(crate) is_transfer: bool,
     /// IP and TCP headers of a data segment, options included.
     pub(crate) header_bytes: u32,
+    pub(crate) reader: Option<Reader>,
 }
 
-/// Length of the intervals for CoV and short-term fairness.
-pub(crate) const SAMPLE: Duration = Duration::from_secs(1);
+/// Who reads at a constant rate what a flow delivers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader {
+    /// What it wants \[bit/s\].
+    pub(crate) rate_bps: f64,
+    /// The share of it that must be exceeded.
+    pub(crate) share: f64,
+}
 
 pub(crate) fn summarise(world: &World, labels: &Labels) -> Summary {
     let span = labels.span;
-    let samples = samples(world, span);
+    let allotted = allotted(world, labels);
     let flows: Vec<FlowSummary> =
-        labels.flows.iter().enumerate().map(|(i, label)| flow(world, label, i, &samples[i], span)).collect();
+        labels.flows.iter().enumerate().map(|(i, label)| flow(world, label, i, &allotted[i], span)).collect();
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
-    let by_flow: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
     Summary {
         scenario: labels.title.clone(),
         seed: labels.seed,
@@ -144,22 +174,66 @@ pub(crate) fn summarise(world: &World, labels: &Labels) -> Summary {
         warmup_s: span.from.as_secs_f64(),
         events: world.count.events,
         packets: world.count.packets,
-        fairness: Fairness { jain: jain(&goodputs), short_term: short_term_fairness(&by_flow) },
+        fairness: Fairness { jain: metrics::jain(&goodputs), short_term: metrics::short_term_fairness(&allotted) },
         queues: queues(world, &labels.queues),
+        system: system(world, labels, &flows),
         flows,
     }
 }
 
-/// Goodput of each flow in each whole second since the start of the span \[bit/s\].
-fn samples(world: &World, span: Span) -> Vec<Vec<f64>> {
-    let count = (span.length().as_nanos() / SAMPLE.as_nanos()) as usize;
-    let of = |samples: &[u64]| {
-        (0..count).map(|i| samples.get(i).copied().unwrap_or(0) as f64 * 8.0 / SAMPLE.as_secs_f64()).collect()
-    };
-    world.network.receivers.iter().map(|receiver| of(&receiver.stats().samples)).collect()
+/// The system's goodput and fairness in each interval, by the instant at which it begins.
+pub(crate) fn system_table(world: &World, labels: &Labels) -> Table {
+    let allotted = allotted(world, labels);
+    let goodputs = metrics::allotted_system_goodput(&allotted);
+    let fairness = metrics::allotted_fairness(&allotted);
+    let begins = (0..goodputs.len()).map(|i| (labels.span.from + labels.sample * i as u64).as_nanos() as i64);
+    let mut table = Table::default();
+    table.ints("time_ns", begins);
+    table.floats("goodput_bps", goodputs.iter().copied());
+    table.floats("fairness", fairness.iter().map(|value| value.unwrap_or(f64::NAN)));
+    table
 }
 
-fn flow(world: &World, label: &FlowLabel, i: usize, samples: &[f64], span: Span) -> FlowSummary {
+/// What each flow got in each whole interval of the span.
+fn allotted(world: &World, labels: &Labels) -> Vec<Allotted> {
+    let span = labels.span;
+    let seconds = labels.sample.as_secs_f64();
+    let flows = labels.flows.iter().zip(&world.network.hosts).zip(&world.network.receivers);
+    flows
+        .map(|((label, host), receiver)| {
+            let finished = host.sender.stats().finished.filter(|_| label.is_transfer);
+            let end = [label.stop, finished].into_iter().flatten().fold(span.until, Instant::min);
+            let intervals = |until: Instant| until.saturating_since(span.from).as_nanos() as u64;
+            let sample = labels.sample.as_nanos() as u64;
+            Allotted {
+                goodput_bps: receiver.stats().samples.iter().map(|&b| metrics::goodput_bps(b, seconds)).collect(),
+                active: intervals(label.start).div_ceil(sample) as usize..(intervals(end) / sample) as usize,
+            }
+        })
+        .collect()
+}
+
+fn system(world: &World, labels: &Labels, flows: &[FlowSummary]) -> System {
+    let bytes = labels.flows.iter().enumerate().map(|(i, label)| bytes(world, label, i));
+    let (sent, original) = bytes.fold((0.0, 0.0), |(sent, original), (s, o)| (sent + s, original + o));
+    System {
+        goodput_bps: flows.iter().map(|flow| flow.goodput_bps).sum(),
+        overhead: metrics::overhead(sent, original),
+        cov: metrics::mean(flows.iter().map(|flow| flow.cov)),
+        success: metrics::mean(flows.iter().map(|flow| flow.success)),
+    }
+}
+
+/// What a flow sent, headers included, and the payload of it that reached the application \[B\]. With a warm-up more may
+/// arrive in the span than was sent in it: what was sent for the first time bounds it.
+fn bytes(world: &World, label: &FlowLabel, i: usize) -> (f64, f64) {
+    let stats = world.network.hosts[i].sender.stats();
+    let headers = stats.segments as f64 * f64::from(label.header_bytes);
+    let delivered = world.network.receivers[i].stats().delivered;
+    (stats.payload.as_f64() + headers, delivered.min(stats.original()).as_f64())
+}
+
+fn flow(world: &World, label: &FlowLabel, i: usize, allotted: &Allotted, span: Span) -> FlowSummary {
     let sender = &world.network.hosts[i].sender;
     let receiver = world.network.receivers[i].stats();
     let stats = sender.stats();
@@ -167,13 +241,13 @@ fn flow(world: &World, label: &FlowLabel, i: usize, samples: &[f64], span: Span)
         Sender::Tcp(sender) => sender.mean_windows(span.until),
         Sender::Tfrc(_) => None,
     };
-    let headers = stats.segments as f64 * label.header_bytes as f64;
-    let sent = stats.payload.as_f64() + headers;
+    let (sent, original) = bytes(world, label, i);
+    let active = allotted.active();
     FlowSummary {
         name: label.name.clone(),
         sender: label.sender,
         receiver: label.receiver,
-        goodput_bps: receiver.delivered.as_f64() * 8.0 / span.length().as_secs_f64(),
+        goodput_bps: metrics::goodput_bps(receiver.delivered.get(), span.length().as_secs_f64()),
         delivered_bytes: receiver.delivered.get(),
         mean_rtt_s: stats.rtt.mean_s(),
         p95_rtt_s: stats.rtt.quantile_s(0.95),
@@ -183,8 +257,9 @@ fn flow(world: &World, label: &FlowLabel, i: usize, samples: &[f64], span: Span)
         mean_cwnd_bytes: windows.map(|w| w.cwnd),
         mean_awnd_bytes: windows.map(|w| w.awnd),
         awnd_limited_fraction: windows.map(|w| w.awnd_limited),
-        cov: coefficient_of_variation(samples),
-        overhead: (sent > 0.0).then(|| (sent - stats.original().as_f64()) / sent),
+        cov: metrics::coefficient_of_variation(active),
+        overhead: metrics::overhead(sent, original),
+        success: label.reader.and_then(|r| metrics::application_success(active, r.rate_bps, r.share)),
     }
 }
 

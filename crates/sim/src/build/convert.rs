@@ -26,6 +26,7 @@ use lasthop_core::wlan::{self, RateSteps, WlanConfig};
 use super::senders;
 use crate::quantity::{BitRate, Size, Time};
 use crate::scenario::{self, ScenarioError};
+use crate::summary::Reader;
 
 pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
     Ok(LinkConfig {
@@ -311,7 +312,6 @@ pub(super) fn receiver(
         delayed_ack: delayed.map(|delayed| DelayedAck { timeout: delayed.timeout.0 }),
         sack: senders::recovery(sender) == Recovery::Sack,
         law,
-        sample_interval: Some(crate::summary::SAMPLE),
         ..defaults
     };
     (config, kind)
@@ -346,6 +346,29 @@ pub(super) fn app(app: &scenario::App, payload: Bytes) -> AppConfig {
         // Poisson arrivals are transfers, each on a connection of its own.
         scenario::App::Bulk | scenario::App::Poisson(_) => AppConfig::Bulk,
     }
+}
+
+/// Who reads what a flow delivers: one that is asked for, or that of an application of constant bit rate.
+pub(super) fn reader(flow: &scenario::Flow) -> Result<Option<Reader>, ScenarioError> {
+    let wanted = match &flow.app {
+        scenario::App::Cbr(spec) => Some(spec.rate),
+        _ => None,
+    };
+    if flow.reader.is_none() && wanted.is_none() {
+        return Ok(None);
+    }
+    let spec = flow.reader.unwrap_or_default();
+    let Some(rate) = spec.rate.or(wanted) else {
+        return Err(ScenarioError::at("reader.rate", "missing: wanted a rate with its unit, e.g. \"1 Mbit/s\""));
+    };
+    let share = spec.share.unwrap_or(0.9);
+    if !(0.0..=1.0).contains(&share) {
+        return Err(ScenarioError::at("reader.share", format!("{share}: wanted a share from 0 to 1")));
+    }
+    if rate.0.as_bps() == 0 {
+        return Err(ScenarioError::at("reader.rate", "0 bit/s: wanted more than 0 bit/s"));
+    }
+    Ok(Some(Reader { rate_bps: rate.0.as_bps() as f64, share }))
 }
 
 pub(super) fn sizes(sizes: &scenario::Sizes, payload: Bytes) -> Result<SizeDistribution, ScenarioError> {

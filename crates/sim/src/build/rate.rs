@@ -3,7 +3,7 @@
 
 use lasthop_core::stats::Span;
 use lasthop_core::tfrc::{Discounting, Receiver, ReceiverConfig, Sender, SenderConfig};
-use lasthop_core::units::Bytes;
+use lasthop_core::units::{Bytes, Duration};
 
 use super::Ends;
 use crate::host;
@@ -15,7 +15,7 @@ pub(super) fn ends(
     options: &Tfrc,
     receiver: &scenario::Receiver,
     payload: Bytes,
-    span: Span,
+    (span, sample): (Span, Duration),
 ) -> Result<Ends, ScenarioError> {
     check_receiver(receiver)?;
     let sender = SenderConfig {
@@ -33,7 +33,7 @@ pub(super) fn ends(
         payload: sender.payload,
         rto_factor: options.rto_factor,
         discounting: if options.discounting { Discounting::Floor(options.discount_floor) } else { Discounting::Off },
-        sample_interval: Some(crate::summary::SAMPLE),
+        sample_interval: Some(sample),
         ..ReceiverConfig::default()
     };
     let refused = |e| ScenarioError::parameter("sender", e);

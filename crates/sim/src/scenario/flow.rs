@@ -35,6 +35,9 @@ pub struct Flow {
     /// sender, or at the receiver if the sender is a WLAN's station.
     #[serde(default)]
     pub rtt: Time,
+    /// Each further flow of `count` has so much more `rtt`.
+    #[serde(default)]
+    pub rtt_step: Time,
     /// Rate of the sender's private access link; unlimited by default.
     #[serde(default)]
     pub access: Option<BitRate>,
@@ -56,12 +59,27 @@ pub struct Flow {
     /// What is sent.
     #[serde(default)]
     pub app: App,
+    /// Who reads at a constant rate what arrives; where the application writes at one, a reader wants the same.
+    #[serde(default)]
+    pub reader: Option<Reader>,
     /// When the flow starts.
     #[serde(default)]
     pub start: Time,
     /// When it stops sending new data, if it has not finished before; at the end of the run by default.
     #[serde(default)]
     pub stop: Option<Time>,
+}
+
+/// A reader that wants a constant bit rate: in each sample it succeeds or fails (gamma §II-A).
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reader {
+    /// What it wants; the rate of a `cbr` application by default.
+    #[serde(default)]
+    pub rate: Option<BitRate>,
+    /// The share of it that must be exceeded for success; 0.9 by default.
+    #[serde(default)]
+    pub share: Option<f64>,
 }
 
 /// A receiver's private access link.
