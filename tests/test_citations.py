@@ -10,8 +10,8 @@ from lasthop.paper import load_paper, stems
 CRATES = Path(__file__).parent.parent / "crates"
 CITATION = re.compile(r"//= ([a-z-]+)#(\d+)(\.\d+)?")
 
-SIMULATED = {"clamp": [13, 14, 15, 16, 17, 18, 19]}
-"""Equations that a packet meets; of the fluid model only the equilibrium, 11, is tested here."""
+CITED = [("clamp", n) for n in range(13, 20)] + [("gamma", n) for n in range(1, 18)]
+"""Equations that a packet meets, and those of the analysis; of clamp's fluid model only the equilibrium, 11, is tested."""
 
 
 def citations() -> dict[tuple[str, int], list[Path]]:
@@ -28,9 +28,9 @@ def is_test(path: Path) -> bool:
     return "tests" in path.parts or path.name == "tests.rs"
 
 
-@pytest.mark.parametrize("equation", SIMULATED["clamp"])
-def test_each_equation_has_code_and_test(equation: int) -> None:
-    files = citations().get(("clamp", equation), [])
+@pytest.mark.parametrize(("stem", "equation"), CITED)
+def test_each_equation_has_code_and_test(stem: str, equation: int) -> None:
+    files = citations().get((stem, equation), [])
     assert any(not is_test(path) for path in files), "no code cites it"
     with_tests = [path for path in files if is_test(path) or "#[cfg(test)]" in path.read_text()]
     assert with_tests, "no test cites it"

@@ -11,14 +11,18 @@ import pytest
 from conftest import Command
 from lasthop.figures import make
 from lasthop.paper import load_paper, select, stems
-from lasthop.papers import clamp
+from lasthop.papers import clamp, gamma
 from lasthop.scenario import load
 
+MODULES = {"clamp": clamp, "gamma": gamma}
+EQUATIONS = {"clamp": 19, "gamma": 17}
 
-def test_each_claim_and_figure_has_its_code_and_the_other_way_round() -> None:
-    paper = load_paper("clamp")
-    assert {claim.id for claim in paper.claims} == set(clamp.MEASURES)
-    assert list(paper.figures) == list(clamp.FIGURES)
+
+@pytest.mark.parametrize("stem", MODULES)
+def test_each_claim_and_figure_has_its_code_and_the_other_way_round(stem: str) -> None:
+    paper = load_paper(stem)
+    assert {claim.id for claim in paper.claims} == set(MODULES[stem].MEASURES)
+    assert list(paper.figures) == list(MODULES[stem].FIGURES)
     assert len({claim.id for claim in paper.claims}) == len(paper.claims)
     for claim in paper.claims:
         low, high = claim.band
@@ -29,9 +33,11 @@ def test_each_claim_and_figure_has_its_code_and_the_other_way_round() -> None:
             assert low <= claim.reference <= high, claim.id
 
 
-def test_every_equation_of_the_paper_is_there() -> None:
-    document = load_paper("clamp").document
-    assert [e["id"] for e in document["equation"]] == [f"clamp#{n}" for n in range(1, 20)]
+@pytest.mark.parametrize("stem", MODULES)
+def test_every_equation_of_the_paper_is_there(stem: str) -> None:
+    document = load_paper(stem).document
+    wanted = [f"{stem}#{n}" for n in range(1, EQUATIONS[stem] + 1)]
+    assert [e["id"] for e in document["equation"]] == wanted
 
 
 def test_the_scenarios_have_the_parameters_of_the_paper() -> None:
@@ -48,16 +54,16 @@ def test_the_scenarios_have_the_parameters_of_the_paper() -> None:
 
 
 def test_what_fig_is_asked_for() -> None:
-    assert stems() == ["clamp"]
+    assert stems() == list(MODULES)
     ((paper, figures, claims),) = select(["clamp:4"])
     assert (paper.stem, figures) == ("clamp", ["4a", "4b", "4c", "4d"])
     assert {claim.figure for claim in claims} == {"clamp:4a", "clamp:4b", "clamp:4c", "clamp:4d"}
     ((_, figures, claims),) = select(["clamp:6a", "clamp:2"])
     assert figures == ["2", "6a"]
     assert {claim.figure for claim in claims} == {"clamp:2", "clamp:6a"}
-    ((_, figures, claims),) = select(["all"])
-    assert len(figures) == 16
-    assert len(claims) == len(clamp.MEASURES)
+    for (paper, figures, claims), count in zip(select(["all"]), (16, 21), strict=True):
+        assert len(figures) == count
+        assert len(claims) == len(MODULES[paper.stem].MEASURES)
 
 
 class _Page(HTMLParser):
