@@ -53,6 +53,9 @@ pub struct SenderConfig {
     /// Whether, with Reno's recovery, a further loss in a window that has had its fast retransmit waits for the timer
     /// (the fix of RFC 2582 §5, ns-2's Reno); otherwise it gets a fast retransmit of its own (RFC 5681 §3.2).
     pub one_fast_retransmit: bool,
+    /// Whether a loss leaves a share of the congestion window, as far as its limits let it be used (ns-2); otherwise of
+    /// what is in flight (RFC 5681 §3.1). An application that fills its window sees no difference.
+    pub cut_of_window: bool,
     /// Least retransmission time-out (RFC 6298 §2.4).
     pub rto_min: Duration,
     /// Time-out before the first measurement (RFC 6298 §2.1).
@@ -85,6 +88,7 @@ impl Default for SenderConfig {
             strict_duplicate_acks: false,
             cut_at_each_timeout: false,
             one_fast_retransmit: false,
+            cut_of_window: false,
             rto_min: Duration::from_secs(1),
             rto_initial: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),

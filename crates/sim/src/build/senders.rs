@@ -30,6 +30,7 @@ pub(super) fn sender(sender: &Sender, payload: Bytes) -> (SenderConfig, &'static
         strict_duplicate_acks: options.strict_duplicate_acks,
         cut_at_each_timeout: options.cut_at_each_timeout.unwrap_or(is_aimd),
         one_fast_retransmit: options.one_fast_retransmit.unwrap_or(is_aimd),
+        cut_of_window: options.cut_of_window.unwrap_or(is_aimd),
         rto_min: options.rto_min.map_or(defaults.rto_min, |time| time.0),
         rto_initial: options.rto_initial.map_or(defaults.rto_initial, |time| time.0),
         rto_max: options.rto_max.map_or(defaults.rto_max, |time| time.0),

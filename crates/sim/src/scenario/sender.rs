@@ -295,6 +295,10 @@ pub struct SenderOptions {
     /// Reno); otherwise it gets a fast retransmit of its own (RFC 5681). On for `aimd`, off for the others.
     #[serde(default)]
     pub one_fast_retransmit: Option<bool>,
+    /// A loss leaves a share of the congestion window, not of what is in flight, which is less where the application is the
+    /// slower; on for `aimd`, as ns-2 has it, off for the others (RFC 5681).
+    #[serde(default)]
+    pub cut_of_window: Option<bool>,
     /// Open with SYN and SYN-ACK, as by default; otherwise data goes at once.
     #[serde(default)]
     pub handshake: Option<bool>,

@@ -58,10 +58,20 @@ impl Sender {
         })
     }
 
+    /// The window that a loss leaves a share of, in segments: what is in flight, or what could be.
+    fn lost_window(&self, flight: f64) -> f64 {
+        if self.config.cut_of_window {
+            let limit = self.awnd.min(self.window_limit) as f64 / self.mss as f64;
+            self.window.cwnd.min(limit)
+        } else {
+            flight
+        }
+    }
+
     /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2, RFC 6675 §5 step 4.
     fn begin_recovery(&mut self) {
         let limited = if self.inflation > 0 { self.nxt.saturating_sub(self.limited_from) } else { 0 };
-        let flight = (self.nxt - self.una - limited) as f64 / self.mss as f64;
+        let flight = self.lost_window((self.nxt - self.una - limited) as f64 / self.mss as f64);
         self.stats.fast_retransmits += u64::from(self.counts());
         self.window.ssthresh = self.law.on_loss(&self.window, flight).max(LEAST_SSTHRESH);
         self.set_cwnd(self.window.ssthresh);
@@ -151,6 +161,7 @@ impl Sender {
             let unacknowledged = (self.nxt - self.una) as f64 / self.mss as f64;
             let flight =
                 if self.state == State::Recovery { unacknowledged.min(self.window.cwnd) } else { unacknowledged };
+            let flight = self.lost_window(flight);
             self.window.ssthresh = self.law.on_timeout(&self.window, flight).max(LEAST_SSTHRESH);
         }
         self.timed_out_at = Some(self.una);

@@ -73,6 +73,25 @@ fn ns2s_rules_change_what_they_say() {
 }
 
 #[test]
+fn a_loss_cuts_the_window_or_what_is_in_flight() {
+    // The application writes 8 segments into a window of 20: a loss leaves half of 8, or half of 20, or half of the 12
+    // that the limit lets be used.
+    let config = |cut_of_window, limit: Option<u64>| SenderConfig {
+        recovery: Recovery::Reno,
+        initial_window: Some(20),
+        window_limit: limit.map(|segments| Bytes::new(segments * u64::from(plain().mss))),
+        cut_of_window,
+        ..plain()
+    };
+    for (cut, limit, threshold) in [(false, None, 4), (true, None, 10), (true, Some(12), 6)] {
+        let duplicates = "0 open 8 -> 0 1 2 3 4 5 6 7\n 100 ack 0 ->\n 100 ack 0 ->\n 100 ack 0 -> 0";
+        sender(config(cut, limit), &format!("{duplicates}\n ? ssthresh {threshold}"));
+        let timeout = "0 open 8 -> 0 1 2 3 4 5 6 7\n 1000 wake -> 0";
+        sender(config(cut, limit), &format!("{timeout}\n ? ssthresh {threshold}"));
+    }
+}
+
+#[test]
 fn westwood_counts_what_arrives_in_recovery() {
     // One packet a millisecond over 50 ms: whatever is lost, the bandwidth is 1000 segments/s, so that a loss leaves 50
     // segments, and the path is full all the time; TCP, without a queue to live on, would lose a quarter of it.
