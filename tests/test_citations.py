@@ -11,7 +11,7 @@ CRATES = Path(__file__).parent.parent / "crates"
 CITATION = re.compile(r"//= ([a-z-]+)#(\d+)(\.\d+)?")
 
 CITED = [("clamp", n) for n in range(13, 20)] + [("gamma", n) for n in range(1, 18)]
-"""Equations that a packet meets, and those of the analysis; of clamp's fluid model only the equilibrium, 11, is tested."""
+"""Equations with code; of clamp's fluid model only the equilibrium, 11, is tested."""
 
 
 def citations() -> dict[tuple[str, int], list[Path]]:

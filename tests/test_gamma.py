@@ -75,7 +75,7 @@ def test_the_system_is_its_flows() -> None:
 
 def test_allotted_fairness_is_of_those_who_are_there() -> None:
     table = run("gamma-joins", set={"duration": "16 s"}).table("system")
-    # Thirteen flows join at 15 s; had they counted before, with nothing, the index were below 12/25.
+    # Thirteen flows join at 15 s; counted before, with nothing, they would hold it below 12/25.
     assert table["fairness"].iloc[5:15].min() > 0.6
 
 

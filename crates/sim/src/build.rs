@@ -279,6 +279,7 @@ impl Builder<'_> {
         let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
+            let at = start + self.spread(flow, &name);
             match &flow.app {
                 scenario::App::Poisson(poisson) => {
                     let config = convert::sizes(&poisson.size, payload).map_err(|e| e.within("app.size"))?;
@@ -291,14 +292,14 @@ impl Builder<'_> {
                     let until = poisson.until.map_or(self.span.until, |until| Instant::ZERO + until.0);
                     let mut times = self.streams.stream(&name, "arrivals");
                     let mut sizes = self.streams.stream(&name, "sizes");
-                    for (n, at) in
-                        poisson_arrivals(rate, start, until.min(self.span.until), &mut times).into_iter().enumerate()
+                    for (n, arrival) in
+                        poisson_arrivals(rate, at, until.min(self.span.until), &mut times).into_iter().enumerate()
                     {
                         let size = config.draw(&mut sizes);
-                        self.connection(flow, format!("{name}#{}", n + 1), (at, rtt), AppConfig::Fixed { size })?;
+                        self.connection(flow, format!("{name}#{}", n + 1), (arrival, rtt), AppConfig::Fixed { size })?;
                     }
                 }
-                app => self.connection(flow, name, (start, rtt), convert::app(app, payload))?,
+                app => self.connection(flow, name, (at, rtt), convert::app(app, payload))?,
             }
             start += flow.stagger.0;
             rtt += flow.rtt_step.0;
@@ -418,6 +419,15 @@ impl Builder<'_> {
             reader,
         });
         Ok(())
+    }
+
+    /// How much later than it might a flow starts.
+    fn spread(&self, flow: &scenario::Flow, name: &str) -> Duration {
+        if flow.spread.0.is_zero() {
+            return Duration::ZERO;
+        }
+        let share = self.streams.stream(name, "start").uniform();
+        Duration::from_secs_f64(flow.spread.0.as_secs_f64() * share)
     }
 
     fn tcp_ends(&self, id: u32, spec: &scenario::Flow, payload: Bytes) -> Result<Ends, ScenarioError> {

@@ -87,9 +87,7 @@ def over_time(
         for key in PROTOCOLS:
             mean = data[data["contender"] == key].groupby("time_s")[column].mean() * factor
             contender = CONTENDERS[key]
-            axes.plot(
-                mean.index + 0.5, mean, ".-", color=contender.colour, label=contender.label
-            )
+            axes.plot(mean.index + 0.5, mean, ".-", color=contender.colour, label=contender.label)
         for change in changes:
             axes.axvline(change, color="0.7", lw=0.8, ls=":")
         axes.set(xlabel="time [s]", ylabel=label)
@@ -163,8 +161,8 @@ def equation_1(lab: Lab) -> Drawing:
             for alpha, beta in pairs.values() for p in losses
         ]
     )  # fmt: skip
-    measured = newreno(lab)
-    measured = measured[np.isclose(measured["rtt_s"], 0.1)].groupby("loss")["packets_per_s"].mean()
+    alone = newreno(lab)
+    measured = alone[np.isclose(alone["rtt_s"], 0.1)].groupby("loss")["packets_per_s"].mean()
 
     def draw(figure: Figure) -> None:
         left = figure.add_subplot(1, 2, 1, projection="3d")

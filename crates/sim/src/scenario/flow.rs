@@ -21,6 +21,9 @@ pub struct Flow {
     /// Each further flow of `count` starts so much later.
     #[serde(default)]
     pub stagger: Time,
+    /// Each flow starts later by a time uniform from nothing to this, drawn from the seed.
+    #[serde(default)]
+    pub spread: Time,
     /// The nodes that the data crosses, joined by links; it may end at an access point or a WLAN, and start at a WLAN.
     #[serde(default)]
     pub path: Vec<String>,
