@@ -110,7 +110,7 @@ def handoff_trace(mean_s: float, lab: Lab) -> Drawing:
             contender = CONTENDERS[key]
             label = contender.label
             axes.plot(data["time_s"] + 0.5, data[key] / 1e6, color=contender.colour, label=label)
-            axes.set(ylabel="[Mbit/s]", ylim=(0, 10.5))
+            axes.set(ylabel="[Mbit/s]", ylim=(0, 14))
             axes.legend(loc="upper right")
         panels[0].set_title(f"goodput, handoffs of {mean_s:g} s in the mean")
         panels[-1].set_xlabel("time [s]")
