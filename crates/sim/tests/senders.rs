@@ -60,6 +60,7 @@ fn every_key_of_a_sender_moves_something() {
                 "delta = { threshold = 0.3 }",
                 "delta = { increase = 4 }",
                 "one_fast_retransmit = false",
+                "cut_of_window = false",
             ],
         ),
         ("cubic", vec!["c = 4.0", "beta = 0.5", "fast_convergence = false", "reno_friendly = false", "sack = false"]),
@@ -87,7 +88,7 @@ fn a_segment_that_times_out_twice_brings_the_threshold_down() {
 
 #[test]
 fn aimd_with_tcps_numbers_is_tcp() {
-    let rfc = "cut_at_each_timeout = false, one_fast_retransmit = false";
+    let rfc = "cut_at_each_timeout = false, one_fast_retransmit = false, cut_of_window = false";
     for (kind, recovery) in [("\"reno\"", "reno"), ("\"newreno\"", "newreno"), ("{ sack = true }", "sack")] {
         let aimd = format!("{{ kind = \"aimd\", alpha = 1, beta = 0.5, recovery = {recovery:?}, {rfc} }}");
         assert_eq!(outcome(kind), outcome(&aimd), "{kind}");
