@@ -76,13 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def entry() -> NoReturn:
-    """What the installed command calls. Leaves at once: threads may still be simulating."""
-    status = main()
-    if status == INTERRUPTED:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-    sys.exit(status)
+    """What the installed command calls. Leaves at once: threads of libraries, or of runs, may still be at work."""
+    status = DONE
+    try:
+        status = main()
+    except SystemExit as leave:
+        status = leave.code if isinstance(leave.code, int) else FAILED
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _complain(message: str) -> int:

@@ -203,8 +203,8 @@ fn allotted(world: &World, labels: &Labels) -> Vec<Allotted> {
         .map(|((label, host), receiver)| {
             let finished = host.sender.stats().finished.filter(|_| label.is_transfer);
             let end = [label.stop, finished].into_iter().flatten().fold(span.until, Instant::min);
-            let intervals = |until: Instant| until.saturating_since(span.from).as_nanos() as u64;
-            let sample = labels.sample.as_nanos() as u64;
+            let intervals = |until: Instant| until.saturating_since(span.from).as_nanos();
+            let sample = labels.sample.as_nanos();
             Allotted {
                 goodput_bps: receiver.stats().samples.iter().map(|&b| metrics::goodput_bps(b, seconds)).collect(),
                 active: intervals(label.start).div_ceil(sample) as usize..(intervals(end) / sample) as usize,

@@ -242,7 +242,8 @@ impl World {
             End::Wlan(wlan, direction) => self.enter_wlan(wlan, direction, now, packet),
             End::Receiver => {
                 let flow = packet.flow;
-                self.receive(now, packet);
+                self.arrive(now, &packet);
+                self.network.receivers[flow as usize].receive(now, packet);
                 self.pump_receiver(flow);
                 self.schedule(self.first.receiver + flow, self.network.receivers[flow as usize].next_wake());
             }
@@ -339,17 +340,17 @@ impl World {
 
     #[inline]
     fn pump_receiver(&mut self, flow: u32) {
-        while let Some(departure) = self.next_ack(flow) {
+        while let Some(mut departure) = self.network.receivers[flow as usize].poll_departure() {
+            self.answer(flow, &mut departure);
             self.forward(departure.at, departure.packet);
         }
     }
 
+    /// A packet leaves a receiver.
     #[inline]
-    fn next_ack(&mut self, flow: u32) -> Option<Departure<Packet>> {
-        let mut departure = self.network.receivers[flow as usize].poll_departure()?;
+    fn answer(&mut self, flow: u32, departure: &mut Departure<Packet>) {
         departure.packet.hop = self.ways[flow as usize].back;
         self.capture(departure.at, Point::Receiver, &departure.packet);
-        Some(departure)
     }
 
     /// The packet leaves an element at `at` and goes where its route says, as far as it need not wait for others: onto a
@@ -369,8 +370,13 @@ impl World {
                     let flow = packet.flow;
                     let exit = &mut self.network.exits[flow as usize];
                     let Some(out) = exit.transit(at, packet.size()) else { return };
-                    self.receive(out, packet);
-                    let Some(ack) = self.next_ack(flow) else { return };
+                    self.arrive(out, &packet);
+                    let Receiver::Tcp(receiver) = &mut self.network.receivers[flow as usize] else {
+                        unreachable!("only TCP's receivers are without a timer")
+                    };
+                    receiver.receive(out, packet);
+                    let Some(mut ack) = receiver.poll_departure() else { return };
+                    self.answer(flow, &mut ack);
                     (at, packet) = (ack.at, ack.packet);
                 }
             }
@@ -388,11 +394,11 @@ impl World {
         }
     }
 
+    /// A packet comes to its receiver.
     #[inline]
-    fn receive(&mut self, at: Instant, packet: Packet) {
+    fn arrive(&mut self, at: Instant, packet: &Packet) {
         self.count.packets += u64::from(packet.kind() == Kind::Data && at < self.end);
-        self.capture(at, Point::Receiver, &packet);
-        self.network.receivers[packet.flow as usize].receive(at, packet);
+        self.capture(at, Point::Receiver, packet);
     }
 
     #[inline]

@@ -65,8 +65,9 @@ fn it_is_measured_like_tcp_where_that_means_something() {
     // The round trip is 100 ms and up to 84 packets of 1.2 ms.
     let rtt = flow.mean_rtt_s.unwrap();
     assert!((0.1..0.202).contains(&rtt), "{rtt}");
-    // 40 of 1500 bytes are headers, and nothing is sent twice.
-    assert!((flow.overhead.unwrap() - 40.0 / 1500.0).abs() < 1e-9);
+    // 40 of 1500 bytes are headers; nothing is sent twice, but what is lost was sent in vain: less than one in a hundred.
+    let overhead = flow.overhead.unwrap();
+    assert!((0.0..0.01).contains(&(overhead - 40.0 / 1500.0)), "{overhead}");
     assert!((flow.delivered_bytes as f64 * 8.0 / 180.0 / flow.goodput_bps - 1.0).abs() < 1e-12);
 }
 
