@@ -64,7 +64,7 @@ def test_the_file_describes_itself(tmp_path: Path) -> None:
     assert schema.field("goodput_bps").metadata == {b"unit": b"bit/s"}
     assert schema.field("cwnd_bytes").metadata == {b"unit": b"byte"}
     frame = pd.read_parquet(path)
-    assert set(frame["table"]) == {"flow", "queue", "flows", "queues"}
+    assert set(frame["table"]) == {"flow", "queue", "flows", "queues", "system"}
     assert list(frame[frame["table"] == "flow"]["name"]) == ["near", "far"]
 
 

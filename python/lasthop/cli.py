@@ -76,14 +76,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def entry() -> NoReturn:
-    """What the installed command calls. Leaves at once: threads of libraries, or of runs, may still be at work."""
+    """What the installed command calls. Leaves at once: threads may still be at work."""
     status = DONE
     try:
         status = main()
     except SystemExit as leave:
         status = leave.code if isinstance(leave.code, int) else FAILED
-    sys.stdout.flush()
-    sys.stderr.flush()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        pass  # The reader has seen enough.
     os._exit(status)
 
 
