@@ -5,7 +5,7 @@ use lasthop_core::element::Element;
 use lasthop_core::marker::Marker;
 use lasthop_core::units::{Duration, Instant};
 
-use crate::host::Sender;
+use crate::host::{Receiver, Sender};
 use crate::table::Table;
 use crate::world::Network;
 
@@ -54,7 +54,7 @@ impl Recorder {
 
     /// Samples; the next sample is due at the instant given back.
     pub(crate) fn sample(&mut self, now: Instant, network: &mut Network) -> Instant {
-        for (flow, host) in network.hosts.iter().enumerate() {
+        for (flow, (host, receiver)) in network.hosts.iter().zip(&network.receivers).enumerate() {
             let flow = flow as u32;
             self.flows.push(match &host.sender {
                 Sender::Tcp(sender) => FlowSample {
@@ -66,7 +66,8 @@ impl Recorder {
                     flight: sender.flight().get(),
                     acknowledged: sender.acknowledged().get(),
                 },
-                // A rate has no window but its product with the round trip; nobody bounds it, nothing is acknowledged.
+                // A rate has no window but its product with the round trip, and nobody bounds it. Nothing is acknowledged:
+                // what has come stands for it.
                 Sender::Tfrc(sender) => FlowSample {
                     at: now,
                     flow,
@@ -74,7 +75,10 @@ impl Recorder {
                     awnd: u64::MAX,
                     ssthresh: u64::MAX,
                     flight: 0,
-                    acknowledged: 0,
+                    acknowledged: match receiver {
+                        Receiver::Tfrc(receiver) => receiver.delivered().get(),
+                        Receiver::Tcp(_) => 0,
+                    },
                 },
             });
         }

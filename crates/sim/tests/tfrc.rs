@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use lasthop_sim::table::Column;
 use lasthop_sim::{FlowSummary, Outcome, Run};
 
 /// A dumbbell of 10 Mbit/s and 100 ms, its buffer one bandwidth-delay product, and two flows.
@@ -150,6 +151,24 @@ fn samples_start_with_the_measured_span() {
         let cov = flows(&more)[1].cov.unwrap();
         assert!(cov < 0.02, "{warmup}, {sender}: {cov}");
     }
+}
+
+#[test]
+fn a_probe_shows_what_has_come() {
+    // Both shared 10 Mbit/s for 22 s: neither has stood still, and what came after the warm-up is part of it.
+    let outcome = run(&[("duration", "22 s"), ("warmup", "2 s"), ("probe.every", "1 s")]).unwrap();
+    let (_, table) = outcome.tables().into_iter().find(|(name, _)| *name == "flows").unwrap();
+    let ints = |name: &str| match table.columns().find(|(column, _)| *column == name).unwrap().1 {
+        Column::Ints(values) => values.clone(),
+        Column::Floats(_) => panic!("{name} is not of whole numbers"),
+    };
+    let (flow, bytes) = (ints("flow"), ints("acknowledged_bytes"));
+    let of_tfrc: Vec<i64> = flow.iter().zip(&bytes).filter(|(flow, _)| **flow == 1).map(|(_, bytes)| *bytes).collect();
+    assert!(of_tfrc.windows(2).skip(1).all(|pair| pair[0] < pair[1]), "{of_tfrc:?}");
+    let delivered = outcome.summary.flows[1].delivered_bytes as i64;
+    // Samples at 2 s and at 21 s leave out the last of the 20 s.
+    let sampled = of_tfrc[of_tfrc.len() - 1] - of_tfrc[2];
+    assert!(sampled <= delivered && sampled > delivered * 8 / 10, "{sampled} of {delivered}");
 }
 
 #[test]
