@@ -181,6 +181,9 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--seconds", type=_positive, default=30, metavar="S", help="length (30)")
     make.add_argument("--rate", type=_positive, default=8_000_000, metavar="BPS",
                       help="mean rate in bit/s (8000000)")  # fmt: skip
+    make.add_argument("--manner", choices=("driving", "walking"), default="driving",
+                      help="driving (as by default): quick fading, short handovers; "
+                           "walking: slow fading, outages of seconds")  # fmt: skip
     make.add_argument("--seed", type=_seed, default=1, metavar="N", help="seed (1)")
 
     listing = command("list", "list", "List papers, figures, scenarios and laws.")

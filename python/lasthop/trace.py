@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _lasthop
@@ -125,29 +126,66 @@ def _read_csv(path: str | os.PathLike[str]) -> tuple[list[float], list[float]]:
     return times, rates
 
 
+@dataclass(frozen=True)
+class Manner:
+    """How the rate of a synthetic trace wanders: the logarithm of it has two Gaussian parts."""
+
+    fast: float
+    """What is left of the fast part, fading, after 20 ms."""
+    fast_noise: float
+    """What is added to it, so that its deviation stays 1."""
+    slow: float
+    """What is left of the slow part, the way through the cell, after 20 ms."""
+    slow_noise: float
+    weights: tuple[float, float]
+    """Deviations that the two parts give to the logarithm of the rate."""
+    silences_every_ms: int
+    """Mean time between silences."""
+    silence_ms: tuple[int, int]
+    """Shortest and longest silence."""
+
+
+MANNERS = {
+    # Correlation times of 0.2 s and 8 s; handovers of a fraction of a second.
+    "driving": Manner(0.905, 0.425, 0.9975, 0.0706, (0.6, 0.7), 25_000, (150, 700)),
+    # Of 1 s and 20 s; behind a corner the link is gone for seconds.
+    "walking": Manner(0.9802, 0.198, 0.999, 0.0447, (0.8, 0.7), 20_000, (500, 3000)),
+}
+"""The kinds of synthetic traces."""
+
+
 def lte_like(
-    *, seconds: int, seed: int, mean_bps: float = 8e6, fastest_bps: float = 30e6
+    *,
+    seconds: int,
+    seed: int,
+    mean_bps: float = 8e6,
+    fastest_bps: float = 30e6,
+    manner: str = "driving",
 ) -> list[int]:
     """A synthetic trace with the manners of a phone on the move, in ms.
 
-    The logarithm of the rate wanders with two correlation times (0.2 s for fading, 8 s for
-    the way through the cell) and now and then the link falls silent for a handover.
+    The logarithm of the rate wanders with two correlation times, one of fading and one of the
+    way through the cell, and now and then the link falls silent.
     """
+    import math
     import random
 
+    moves = MANNERS[manner]
     draw = random.Random(seed)
     fast = slow = 0.0
     silent_until = 0
     credit = 0.0
     stamps = []
+    # exp(x) has the mean exp(s²/2), s² the sum of the variances of the two parts.
+    fast_weight, slow_weight = moves.weights
+    bias = (fast_weight * fast_weight + slow_weight * slow_weight) / 2
     for ms in range(seconds * 1000):
         if ms % 20 == 0:
-            fast = 0.905 * fast + 0.425 * draw.gauss(0, 1)
-            slow = 0.9975 * slow + 0.0706 * draw.gauss(0, 1)
-            if draw.random() < 20 / 25_000:
-                silent_until = ms + draw.randrange(150, 700)
-        # exp(x) has the mean exp(s²/2); 0.36 and 0.49 are the variances of the two parts.
-        level = 2.718281828459045 ** (0.6 * fast + 0.7 * slow - (0.36 + 0.49) / 2)
+            fast = moves.fast * fast + moves.fast_noise * draw.gauss(0, 1)
+            slow = moves.slow * slow + moves.slow_noise * draw.gauss(0, 1)
+            if draw.random() < 20 / moves.silences_every_ms:
+                silent_until = ms + draw.randrange(*moves.silence_ms)
+        level = math.e ** (fast_weight * fast + slow_weight * slow - bias)
         rate = 0.0 if ms < silent_until else min(mean_bps * level, fastest_bps)
         credit += rate / 1000 / MTU_BITS
         while credit >= 1:

@@ -50,7 +50,9 @@ def _convert(options: Namespace) -> int:
 
 def _make(options: Namespace) -> int:
     check_writable(options.out)
-    stamps = lte_like(seconds=options.seconds, seed=options.seed, mean_bps=options.rate)
+    stamps = lte_like(
+        seconds=options.seconds, seed=options.seed, mean_bps=options.rate, manner=options.manner
+    )
     write_text(options.out, "".join(f"{stamp}\n" for stamp in stamps))
     print(f"{options.out}: {len(stamps)} opportunities in {options.seconds} s")
     return 0
