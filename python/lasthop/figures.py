@@ -92,7 +92,7 @@ def _draw(paper: Paper, figure: str, lab: Lab, folder: str) -> Picture:
             "seeds": list(lab.seeds),
         },
     )
-    return Picture(figure, title, png)
+    return Picture(figure, title, png, drawing.table)
 
 
 def _picture(drawing: Drawing, path: str) -> bytes:

@@ -38,6 +38,8 @@ class Drawing:
     draw: Callable[[Figure], None]
     size: tuple[float, float] = (5.2, 3.6)
     """Width and height in inches."""
+    table: Sequence[Sequence[str]] = ()
+    """The figure's numbers for the report: a row of headings, then the rows; none by default."""
 
 
 @dataclass
@@ -70,8 +72,10 @@ class Paper:
 
     @property
     def title(self) -> str:
-        """Title, authors, place and year in one line."""
+        """Title, authors, place and year in one line; a comparison of our own has a title alone."""
         about = self.document["paper"]
+        if "authors" not in about:
+            return str(about["title"])
         return f"{about['authors']}: {about['title']}, {about['venue']} {about['year']}"
 
     @cached_property

@@ -21,6 +21,8 @@ class Picture:
     id: str
     title: str
     png: bytes
+    table: Sequence[Sequence[str]] = ()
+    """Its numbers: a row of headings, then the rows."""
 
     @property
     def source(self) -> str:
