@@ -39,6 +39,8 @@ QUEUE_NAMES = {
 PAINT = dict(zip(SENDERS, (*COLOURS, "#8a8a8a"), strict=True))
 MARKERS = dict(zip(QUEUES, ("o", "s", "^", "*"), strict=True))
 SIZES = dict(zip(QUEUES, (6, 5.5, 6.5, 10), strict=True))
+ABREAST = 3
+"""Panels beside each other."""
 EVEN_MOBILES = 0.9
 """Jain's index where three mobiles get as much and two flows share one of them."""
 
@@ -48,11 +50,15 @@ def overview(lab: Lab) -> Drawing:
     data = matrix(lab)
     titles = _titles()
 
+    lines = -(-len(titles) // ABREAST)
+
     def draw(figure: Figure) -> None:
         from matplotlib.ticker import LogLocator, NullFormatter
 
-        panels = figure.subplots(1, len(titles), squeeze=False)[0]
-        for axes, (place, title) in zip(panels, titles.items(), strict=True):
+        grid = figure.subplots(lines, ABREAST, squeeze=False)
+        for axes in grid.flat[len(titles) :]:
+            axes.remove()
+        for axes, (place, title) in zip(grid.flat, titles.items(), strict=False):
             here = data[data["place"] == place]
             for (sender, queue), rows in here.groupby(["sender", "queue"], sort=False):
                 axes.plot(
@@ -68,42 +74,43 @@ def overview(lab: Lab) -> Drawing:
                 "better", (0.5, 0.66), (0.62, 0.48), xycoords="axes fraction", fontsize="small",
                 color="0.4", arrowprops={"arrowstyle": "->", "color": "0.4"},
             )  # fmt: skip
-        panels[0].set_ylabel("throughput, TCP payload [Mbit/s]")
+        for line in grid:
+            line[0].set_ylabel("throughput, TCP payload [Mbit/s]")
         if not recorded():
             figure.suptitle(SKIPPED, fontsize="small", color="0.4")
         _legends(figure)
 
-    return Drawing(data, draw, (3.5 * len(titles), 4.8), _places_table(data, titles))
+    size = (3.5 * ABREAST, 1.0 + 3.8 * lines)
+    return Drawing(data, draw, size, _places_table(data, titles))
 
 
 def fairness(lab: Lab) -> Drawing:
     """Fairness and smoothness of every sender with every queue."""
     data = matrix(lab)
     titles = _titles()
-    rows = {
-        "fairness": "Jain's index, whole run [1]",
-        "short_term_fairness": "Jain's index, mean over 1 s [1]",
-        "cov": "coefficient of variation [1]",
+    measures = {
+        "fairness": ("Jain's index [1]", "whole run"),
+        "short_term_fairness": ("Jain's index [1]", "mean over 1 s"),
+        "cov": ("coefficient of variation [1]", "goodput in 1 s"),
     }
 
     def draw(figure: Figure) -> None:
-        grid = figure.subplots(len(rows), len(titles), squeeze=False, sharex=True)
-        for line, (column, label) in zip(grid, rows.items(), strict=True):
-            for axes, (place, title) in zip(line, titles.items(), strict=True):
+        grid = figure.subplots(len(titles), len(measures), squeeze=False, sharex=True)
+        for line, (place, title) in zip(grid, titles.items(), strict=True):
+            for axes, (column, (label, kind)) in zip(line, measures.items(), strict=True):
                 _by_sender(axes, data[data["place"] == place], column)
-                axes.set_ylim(0, 1 if column != "cov" else None)
+                axes.set(ylim=(0, 1 if column != "cov" else None), ylabel=label)
+                axes.set_title(f"{title}: {kind}")
                 if place == "fading" and column != "cov":
                     axes.axhline(EVEN_MOBILES, color="0.4", ls="--", lw=0.9, zorder=1)
                     axes.text(0, 0.03, "dashed: three mobiles served alike", fontsize="small",
                               color="0.4")  # fmt: skip
-                if column == "fairness":
-                    axes.set_title(title)
-            line[0].set_ylabel(label)
         _legends(figure, senders=False)
 
     columns = {"fairness": 1.0, "short_term_fairness": 1.0, "cov": 1.0}
     head = ("Jain", "Jain, 1 s", "CoV")
-    return Drawing(data, draw, (3.3 * len(titles), 7.0), _table(data, titles, columns, head))
+    size = (10.5, 0.9 + 2.3 * len(titles))
+    return Drawing(data, draw, size, _table(data, titles, columns, head))
 
 
 def recovery(lab: Lab) -> Drawing:
@@ -145,8 +152,8 @@ def _mark(sender: str, queue: str) -> dict[str, Any]:
 
 def _nested(sender: str, queue: str) -> dict[str, Any]:
     """Smaller from sender to sender, so that points at the same place lie within each other."""
-    shrink = 1.35 - 0.09 * list(SENDERS).index(sender)
-    return {**_mark(sender, queue), "ms": shrink * SIZES[queue]}
+    shrink = 1.8 - 0.16 * list(SENDERS).index(sender)
+    return {**_mark(sender, queue), "ms": shrink * SIZES[queue], "mew": 0.15}
 
 
 def _by_sender(axes: Axes, data: pd.DataFrame, column: str) -> None:

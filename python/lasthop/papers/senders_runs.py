@@ -179,6 +179,7 @@ HANDOFFS = {"full": 10, "quick": 3}
 BEFORE_S = 10.0
 """Goodput before a handoff is averaged over so much."""
 WINDOW_S = 1.0
+SAMPLE_S = 0.1
 SHARE = 0.9
 
 
@@ -192,7 +193,7 @@ def handoffs(lab: Lab) -> pd.DataFrame:
                 "ap[0].loss",
                 f'{{ kind = "handoff", at = [{instants}], length = "{HANDOFF_S:g} s" }}',
             ),
-            ("probe.every", "100 ms"),
+            ("sample", f"{SAMPLE_S * 1e3:g} ms"),
         )
         length = (f"{starts[-1] + SPACING_S:g} s", "20 s")
         points = [(*FADING.point(sender, queue, length), *more) for sender, queue in PAIRS]
@@ -204,7 +205,7 @@ def handoffs(lab: Lab) -> pd.DataFrame:
                     "queue": q,
                     "seed": seed,
                     "recovery_s": np.mean(
-                        recoveries(delivered(tables_of(record)["flows"]), starts)
+                        recoveries(delivered(tables_of(record)["system"]), starts)
                     ),
                 }
                 for (s, q), group in zip(PAIRS, groups, strict=True)
@@ -215,9 +216,10 @@ def handoffs(lab: Lab) -> pd.DataFrame:
     return frame
 
 
-def delivered(flows: pd.DataFrame) -> pd.Series:
-    """Payload that all flows together have got through, in bytes, by the instant in s."""
-    return flows.groupby("time_s")["acknowledged_bytes"].sum().astype(float)
+def delivered(system: pd.DataFrame) -> pd.Series:
+    """Payload that all flows together have delivered, in bytes, by the instant in s."""
+    total = system["goodput_bps"].cumsum() * SAMPLE_S / 8
+    return pd.Series(total.to_numpy(), index=system["time_s"].to_numpy() + SAMPLE_S)
 
 
 def recoveries(so_far: pd.Series, starts: Sequence[float]) -> list[float]:
