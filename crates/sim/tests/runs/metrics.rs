@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The metrics of whole runs, and the keys that they and the spread of flows hang on.
-#![allow(missing_docs)]
 
-use std::path::Path;
-
+use lasthop_sim::Outcome;
 use lasthop_sim::table::Column;
-use lasthop_sim::{Outcome, Run};
 
 const DUMBBELL: &str = r#"
     duration = "20 s"
@@ -28,8 +25,7 @@ const DUMBBELL: &str = r#"
 "#;
 
 fn run(more: &[(&str, &str)]) -> Outcome {
-    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Run::new(DUMBBELL, Path::new("."), &overrides, None).unwrap().finish()
+    crate::outcome(DUMBBELL, more).unwrap()
 }
 
 fn floats(outcome: &Outcome, column: &str) -> Vec<f64> {
@@ -75,8 +71,8 @@ fn a_reader_gets_its_share_or_not() {
     let cbr = ("flow[0].app", r#"{ kind = "cbr", rate = "1 Mbit/s" }"#);
     assert_eq!(success(&[cbr, ("flow[0].reader", "{ share = 0.9 }")]), Some(1.0));
     let without = |text: &str| {
-        let refused = Run::new(&DUMBBELL.replace(r#"reader = { rate = "2 Mbit/s" }"#, text), Path::new("."), &[], None);
-        refused.map(|run| run.finish().summary.system.success).map_err(|e| e.to_string())
+        let refused = crate::outcome(&DUMBBELL.replace(r#"reader = { rate = "2 Mbit/s" }"#, text), &[]);
+        refused.map(|outcome| outcome.summary.system.success)
     };
     assert_eq!(without(""), Ok(None));
     assert_eq!(without("app = { kind = \"cbr\", rate = \"1 Mbit/s\" }"), Ok(Some(1.0)));
@@ -116,6 +112,6 @@ fn who_has_left_is_not_counted() {
     let fairness = floats(&outcome, "fairness");
     assert_eq!(fairness.iter().filter(|f| f.is_nan()).count(), 10);
     assert!(outcome.summary.flows[0].cov.unwrap() < 0.3);
-    let refused = Run::new(DUMBBELL, Path::new("."), &[("sample".into(), "0 s".into())], None);
+    let refused = crate::outcome(DUMBBELL, &[("sample", "0 s")]);
     assert_eq!(refused.map(|_| ()).unwrap_err().to_string(), "sample: 0 s: wanted more than 0 s");
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rate-based flows among others: fair, smoother, measured like TCP.
-#![allow(missing_docs)]
-
-use std::path::Path;
 
 use lasthop_sim::table::Column;
-use lasthop_sim::{FlowSummary, Outcome, Run};
+use lasthop_sim::{FlowSummary, Outcome};
 
 /// A dumbbell of 10 Mbit/s and 100 ms, its buffer one bandwidth-delay product, and two flows.
 const DUMBBELL: &str = r#"
@@ -36,8 +33,7 @@ const DUMBBELL: &str = r#"
 "#;
 
 fn run(more: &[(&str, &str)]) -> Result<Outcome, String> {
-    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Run::new(DUMBBELL, Path::new("."), &overrides, None).map(Run::finish).map_err(|e| e.to_string())
+    crate::outcome(DUMBBELL, more)
 }
 
 fn flows(more: &[(&str, &str)]) -> Vec<FlowSummary> {

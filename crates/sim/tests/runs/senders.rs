@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The senders of a scenario: each key moves something, and what is said to be alike is alike.
-#![allow(missing_docs)]
-
-use std::path::Path;
-
-use lasthop_sim::Run;
 
 /// Two flows over 5 Mbit/s with a queue of twice bandwidth times delay and losses of their own, so that there are fast
 /// retransmits and time-outs; SENDER is what is tested.
@@ -34,9 +29,7 @@ fn outcome(sender: &str) -> Result<String, String> {
 
 fn outcome_with(sender: &str, more: &[(&str, &str)]) -> Result<String, String> {
     let text = DUMBBELL.replace("SENDER", sender);
-    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let run = Run::new(&text, Path::new("."), &overrides, None).map_err(|e| e.to_string())?;
-    let mut flows = run.finish().summary.flows;
+    let mut flows = crate::outcome(&text, more)?.summary.flows;
     flows.iter_mut().for_each(|flow| flow.sender = "");
     Ok(format!("{flows:?}"))
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flows over a contention WLAN.
-#![allow(missing_docs)]
 
-use std::path::Path;
-
-use lasthop_sim::{QueueSummary, Run, Summary};
+use crate::figures;
+use lasthop_sim::{QueueSummary, Summary};
 
 const DOWN: &str = r#"
     duration = "20 s"
@@ -20,9 +18,7 @@ const DOWN: &str = r#"
 "#;
 
 fn run_of(text: &str, more: &[(&str, &str)]) -> Result<Summary, String> {
-    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let run = Run::new(text, Path::new("."), &overrides, None).map_err(|error| error.to_string())?;
-    Ok(run.finish().summary)
+    Ok(crate::outcome(text, more)?.summary)
 }
 
 fn run(text: &str, more: &[(&str, &str)]) -> Summary {
@@ -31,11 +27,6 @@ fn run(text: &str, more: &[(&str, &str)]) -> Summary {
 
 fn refuse(text: &str, more: &[(&str, &str)]) -> String {
     run_of(text, more).unwrap_err()
-}
-
-/// All figures but the number of events.
-fn figures(summary: &Summary) -> String {
-    serde_json::to_string(&Summary { events: 0, ..summary.clone() }).unwrap()
 }
 
 fn queue<'s>(summary: &'s Summary, name: &str) -> &'s QueueSummary {

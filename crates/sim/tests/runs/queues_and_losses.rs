@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues' management and error models from the scenario on: each key moves something, and what they are for comes true.
-#![allow(missing_docs)]
 
-use std::path::Path;
-
-use lasthop_sim::{Run, Summary};
+use crate::figures;
+use lasthop_sim::Summary;
 
 const DUMBBELL: &str = r#"
     duration = "30 s"
@@ -49,18 +47,11 @@ const RADIO: &str = r#"
 "#;
 
 fn run(text: &str, set: &[(&str, &str)]) -> Summary {
-    let overrides: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Run::new(text, Path::new("."), &overrides, None).unwrap().finish().summary
+    crate::outcome(text, set).unwrap().summary
 }
 
 fn refuse(text: &str, set: &[(&str, &str)]) -> String {
-    let overrides: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Run::new(text, Path::new("."), &overrides, None).unwrap_err().to_string()
-}
-
-/// All figures but the number of events.
-fn figures(summary: &Summary) -> String {
-    serde_json::to_string(&Summary { events: 0, ..summary.clone() }).unwrap()
+    crate::outcome(text, set).unwrap_err()
 }
 
 /// Each of `changes` to `usual` moves some figure.

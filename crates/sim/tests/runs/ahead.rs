@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is asked ahead of time gives the same answers: a probe keeps every lane, and changes nothing but the events.
-#![allow(missing_docs)]
 
-use std::path::Path;
-
-use lasthop_sim::{Run, Summary};
+use crate::figures;
+use lasthop_sim::Summary;
 
 const DUMBBELL: &str = r#"
     duration = "20 s"
@@ -32,13 +30,7 @@ const DUMBBELL: &str = r#"
 "#;
 
 fn run(more: &[(&str, &str)]) -> Summary {
-    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Run::new(DUMBBELL, Path::new("."), &overrides, None).unwrap().finish().summary
-}
-
-/// All figures but the number of events.
-fn figures(summary: &Summary) -> String {
-    serde_json::to_string(&Summary { events: 0, ..summary.clone() }).unwrap()
+    crate::outcome(DUMBBELL, more).unwrap().summary
 }
 
 #[test]
