@@ -21,7 +21,8 @@ pub use kinds::{
 };
 pub use read::{ScenarioError, effective, parse, schema};
 pub use sender::{
-    AfterTimeout, Aimd, Arming, Binomial, Cubic, Recovery, Sender, SenderOptions, Tfrc, Vegas, Veno, Westwood,
+    AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Recovery, Sender, SenderOptions, Tfrc, Vegas, Veno,
+    Westwood,
 };
 pub use wlan::{RateStep, Wlan, WlanStation};
 

@@ -4,6 +4,12 @@
 //! The queueing delay, as a share of the greatest seen, tells where between the knee and the cliff the path stands.
 //! Above an upper threshold γ takes the window back to the knee before packets are lost; below a lower one δ fills the
 //! path faster. Both need a round-trip time from each acknowledgement.
+//!
+//! γ as the paper has it is unfair when flows do not start at one instant, and for three reasons. A flow that never loses
+//! is never armed: it stays in slow start and keeps all that its limits let it have, for the others give way before
+//! anything is lost. A flow that came late takes the queue that it found for propagation. And neither is ever put
+//! right: γ acts a round trip late, when each flow has added a segment or two, so that the window falls short of the knee
+//! and the queue never empties. [`Variant::Drain`] is the answer.
 
 use crate::error::{ParameterError, ensure};
 use crate::law::{AckSample, Aimd, AimdParams, Window};
@@ -27,11 +33,25 @@ pub struct GammaParams {
 pub struct Cut {
     /// Th_upper, in (0, 1].
     pub threshold: f64,
+    /// How deep the cut is, and what the greatest round-trip time is.
+    pub variant: Variant,
+}
+
+/// How deep γ cuts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Variant {
+    /// To the knee, as the paper has it.
+    #[default]
+    Knee,
+    /// Below it, so that the queue empties although not all flows cut: by the cube of the queue that stood in the round
+    /// trip of waiting. What stands is the least round-trip time, which no burst raises; the greatest such time is that of
+    /// a full queue, from the start, whatever the arming.
+    Drain,
 }
 
 impl Default for Cut {
     fn default() -> Self {
-        Self { threshold: 0.5 }
+        Self { threshold: 0.5, variant: Variant::Knee }
     }
 }
 
@@ -66,6 +86,15 @@ pub fn gamma(threshold: f64, min_rtt: f64, max_rtt: f64) -> f64 {
     min_rtt / (threshold * max_rtt + (1.0 - threshold) * min_rtt)
 }
 
+/// What [`Variant::Drain`] leaves of the window: (minRTT/RTT)³, RTT being the least of a round trip.
+///
+/// One factor takes a path that all flows share to the knee. With a queue short against the path the two others take
+/// twice as much again, so that a third of the windows empties the queue, and every flow learns the true minRTT.
+pub fn drain(min_rtt: f64, standing_rtt: f64) -> f64 {
+    let knee = min_rtt / standing_rtt;
+    knee * knee * knee
+}
+
 /// TCP(α, β, γ, δ), times in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Gamma {
@@ -75,6 +104,32 @@ pub struct Gamma {
     max_rtt: f64,
     is_armed: bool,
     phase: Phase,
+    round: Round,
+}
+
+/// The round trip that passes.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// It ends when what was sent from then on is acknowledged.
+    since: Instant,
+    /// Its least round-trip time so far.
+    least: f64,
+}
+
+impl Round {
+    fn new(since: Instant) -> Self {
+        Self { since, least: f64::INFINITY }
+    }
+
+    /// The least round-trip time, if the acknowledgement ends the round trip; the next one begins.
+    fn pass(&mut self, ack: &AckSample, rtt: f64) -> Option<f64> {
+        self.least = self.least.min(rtt);
+        let least = self.least;
+        (ack.sent() >= self.since).then(|| {
+            *self = Self::new(ack.now);
+            least
+        })
+    }
 }
 
 /// Where γ stands.
@@ -97,7 +152,7 @@ impl Gamma {
     /// A parameter outside its domain.
     pub fn new(params: GammaParams) -> Result<Self, ParameterError> {
         let aimd = Aimd::new(params.aimd)?;
-        if let Some(Cut { threshold }) = params.gamma {
+        if let Some(Cut { threshold, .. }) = params.gamma {
             let is_share = threshold > 0.0 && threshold <= 1.0;
             ensure(is_share, "gamma.threshold", threshold, "a number above 0 and at most 1")?;
         }
@@ -106,20 +161,23 @@ impl Gamma {
             ensure(is_share, "delta.threshold", threshold, "a number of at least 0 and below 1")?;
             ensure(increase > 0.0 && increase.is_finite(), "delta.increase", increase, "a number above 0")?;
         }
-        let is_armed = params.arming == Arming::RunningMaximum;
-        Ok(Self { params, aimd, min_rtt: f64::INFINITY, max_rtt: 0.0, is_armed, phase: Phase::Watching })
+        let is_armed = params.arming == Arming::RunningMaximum || drains(&params);
+        let round = Round::new(Instant::ZERO);
+        Ok(Self { params, aimd, min_rtt: f64::INFINITY, max_rtt: 0.0, is_armed, phase: Phase::Watching, round })
     }
 
     /// New data was acknowledged.
     pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let rtt = ack.rtt.as_nanos() as f64;
         self.min_rtt = self.min_rtt.min(rtt);
-        self.max_rtt = self.max_rtt.max(rtt);
+        let standing = self.round.pass(ack, rtt);
+        let high = if drains(&self.params) { standing } else { Some(rtt) };
+        self.max_rtt = high.map_or(self.max_rtt, |high| self.max_rtt.max(high));
         let load = self.load(rtt);
         if self.is_armed
             && let Some(cut) = self.params.gamma
         {
-            self.watch(cut, load, window, ack);
+            self.watch(cut, load, standing, window, ack);
         }
         match self.params.delta {
             //= gamma#17
@@ -137,18 +195,27 @@ impl Gamma {
         if span > 0.0 { (rtt - self.min_rtt) / span } else { 0.0 }
     }
 
-    fn watch(&mut self, cut: Cut, load: f64, window: &mut Window, ack: &AckSample) {
+    fn watch(&mut self, cut: Cut, load: f64, standing: Option<f64>, window: &mut Window, ack: &AckSample) {
         match self.phase {
-            Phase::Watching if load >= cut.threshold => self.phase = Phase::Due(ack.now + ack.rtt),
-            Phase::Due(at) if ack.now >= at => {
-                window.cwnd = (window.cwnd * gamma(cut.threshold, self.min_rtt, self.max_rtt)).max(1.0);
-                // Slow start would take it back at once.
-                window.ssthresh = window.ssthresh.min(window.cwnd);
-                self.phase = Phase::Resting(ack.now);
+            Phase::Watching if load >= cut.threshold => {
+                self.phase = Phase::Due(ack.now + ack.rtt);
+                self.round = Round::new(ack.now);
+            }
+            Phase::Due(at) => {
+                let share = match cut.variant {
+                    Variant::Knee => (ack.now >= at).then(|| gamma(cut.threshold, self.min_rtt, self.max_rtt)),
+                    Variant::Drain => standing.map(|standing| drain(self.min_rtt, standing)),
+                };
+                if let Some(share) = share {
+                    window.cwnd = (window.cwnd * share).max(1.0);
+                    // Slow start would take it back at once.
+                    window.ssthresh = window.ssthresh.min(window.cwnd);
+                    self.phase = Phase::Resting(ack.now);
+                }
             }
             Phase::Resting(since) if ack.sent() >= since => self.phase = Phase::Watching,
             Phase::Recovering => self.phase = Phase::Resting(ack.now),
-            Phase::Watching | Phase::Due(_) | Phase::Resting(_) => {}
+            Phase::Watching | Phase::Resting(_) => {}
         }
     }
 
@@ -168,6 +235,10 @@ impl Gamma {
         self.is_armed = true;
         self.phase = Phase::Recovering;
     }
+}
+
+fn drains(params: &GammaParams) -> bool {
+    params.gamma.is_some_and(|cut| cut.variant == Variant::Drain)
 }
 
 #[cfg(test)]
@@ -202,7 +273,7 @@ mod tests {
 
     const WITH_GAMMA: GammaParams = GammaParams {
         aimd: AimdParams { alpha: 1.0, beta: 0.5, after_timeout: crate::law::AfterTimeout::Half },
-        gamma: Some(Cut { threshold: 0.5 }),
+        gamma: Some(Cut { threshold: 0.5, variant: Variant::Knee }),
         delta: None,
         arming: Arming::AfterLoss,
     };
@@ -266,6 +337,44 @@ mod tests {
         assert_eq!(window, Window { cwnd: 20.05, ssthresh: 20.0 });
     }
 
+    const WITH_DRAIN: GammaParams =
+        GammaParams { gamma: Some(Cut { threshold: 0.5, variant: Variant::Drain }), ..WITH_GAMMA };
+
+    #[test]
+    fn draining_cuts_by_the_cube_of_what_stood_while_it_waited() {
+        assert_eq!(drain(100.0, 200.0), 0.125);
+        // Round trips that end with 100 and 200 ms in them: 150 ms is half of it. No loss came before.
+        let mut law = Gamma::new(WITH_DRAIN).unwrap();
+        let mut window = avoiding(16.0);
+        for (at, rtt) in [(1000, 100), (1200, 200), (1400, 200), (1500, 100)] {
+            law.on_ack(&mut window, &ack(at, rtt));
+        }
+        let mut step = |at, rtt| {
+            window.cwnd = 64.0;
+            law.on_ack(&mut window, &ack(at, rtt));
+            window.cwnd
+        };
+        let reno = 64.0 + 1.0 / 64.0;
+        assert_eq!(step(2000, 149), reno);
+        // From here on it waits; 200 ms is the least until a segment comes back that left at 2010 or later.
+        assert_eq!(step(2010, 220), reno);
+        assert_eq!(step(2100, 200), reno);
+        assert_eq!(step(2220, 211), reno);
+        // (100/200)³ of 64 is 8, and the ACK adds 1/8.
+        assert_eq!(step(2240, 210), 8.125);
+    }
+
+    #[test]
+    fn bursts_are_not_taken_for_queues() {
+        // Every other segment waits behind its burst: the least time of every round trip is 100 ms, as is their greatest.
+        let mut law = Gamma::new(WITH_DRAIN).unwrap();
+        let mut window = Window { cwnd: 4.0, ssthresh: 60.0 };
+        for at in (1000..2000).step_by(50) {
+            law.on_ack(&mut window, &ack(at, if at % 100 == 0 { 100 } else { 140 }));
+        }
+        assert_eq!(window, Window { cwnd: 24.0, ssthresh: 60.0 });
+    }
+
     #[test]
     fn delta_grows_the_window_while_the_queue_is_short() {
         //= gamma#17
@@ -285,7 +394,7 @@ mod tests {
 
     #[test]
     fn thresholds_outside_their_domain_are_refused() {
-        let cut = |threshold| GammaParams { gamma: Some(Cut { threshold }), ..WITH_GAMMA };
+        let cut = |threshold| GammaParams { gamma: Some(Cut { threshold, variant: Variant::Knee }), ..WITH_GAMMA };
         let boost = |threshold, increase| GammaParams { delta: Some(Boost { threshold, increase }), ..WITH_GAMMA };
         for (params, key) in [
             (cut(0.0), "gamma.threshold"),

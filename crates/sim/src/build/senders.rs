@@ -104,7 +104,13 @@ fn aimd(own: &scenario::Aimd) -> SenderLaw {
     }
     SenderLaw::Gamma(GammaParams {
         aimd,
-        gamma: own.gamma.map(|gamma| Cut { threshold: gamma.threshold }),
+        gamma: own.gamma.map(|cut| Cut {
+            threshold: cut.threshold,
+            variant: match cut.variant {
+                scenario::GammaVariant::Knee => gamma::Variant::Knee,
+                scenario::GammaVariant::Drain => gamma::Variant::Drain,
+            },
+        }),
         delta: own.delta.map(|delta| Boost { threshold: delta.threshold, increase: delta.increase }),
         arming: match own.arming {
             scenario::Arming::AfterLoss => gamma::Arming::AfterLoss,

@@ -116,6 +116,21 @@ pub struct Gamma {
     /// Th_upper: queueing delay over the greatest at which the window is cut.
     #[serde(default = "half")]
     pub threshold: f64,
+    /// How deep the cut is, and what the greatest round-trip time is.
+    #[serde(default)]
+    pub variant: GammaVariant,
+}
+
+/// How deep γ cuts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GammaVariant {
+    /// To the knee, as the paper has it (gamma eq. 16).
+    #[default]
+    Knee,
+    /// Below it, by (minRTT/RTT)³ with the least RTT of the round trip of waiting, so that the queue empties and late-comers
+    /// learn the true minRTT. The greatest round-trip time is that of the least ones of round trips; `arming` has no say.
+    Drain,
 }
 
 /// δ: the window grows faster while the queue is so empty.

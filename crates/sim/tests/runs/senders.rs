@@ -48,6 +48,7 @@ fn every_key_of_a_sender_moves_something() {
                 "recovery = \"sack\"",
                 "gamma = {}",
                 "gamma = { threshold = 0.25 }",
+                "gamma = { variant = \"drain\" }",
                 "gamma = {}, arming = \"running-maximum\"",
                 "delta = {}",
                 "delta = { threshold = 0.3 }",

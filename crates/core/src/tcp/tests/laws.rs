@@ -3,7 +3,7 @@
 
 use super::network::Network;
 use super::script::{plain, sender};
-use crate::law::gamma::{Arming, Boost, Cut};
+use crate::law::gamma::{Arming, Boost, Cut, Variant};
 use crate::law::{AfterTimeout, AimdParams, GammaParams, SenderLaw, VegasParams, VenoParams, WestwoodParams};
 use crate::packet::{Kind, Packet};
 use crate::rng::{Stream, Streams};
@@ -180,11 +180,15 @@ fn after_a_blackout_the_responsive_are_back_first() {
     let tcp = AimdParams::default();
     let gamma = GammaParams { gamma: Some(Cut::default()), ..GammaParams::default() };
     let delta = GammaParams { delta: Some(Boost::default()), ..gamma };
+    let drain = Cut { variant: Variant::Drain, ..Cut::default() };
+    let drain = GammaParams { gamma: Some(drain), ..gamma };
     for (law, seconds) in [
         (SenderLaw::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..tcp }), 57.25),
         (SenderLaw::Aimd(tcp), 19.0),
         (SenderLaw::Gamma(gamma), 18.75),
         (SenderLaw::Gamma(delta), 10.25),
+        // None has measured it; it grows as TCP does.
+        (SenderLaw::Gamma(drain), 18.75),
     ] {
         let measured = recovery_time(law);
         assert!((measured - seconds).abs() <= 1.5, "{law:?}: {measured} s against {seconds} s");
@@ -196,6 +200,7 @@ fn every_parameter_of_the_other_laws_matters() {
     let tcp = AimdParams::default();
     let smooth = AimdParams { alpha: 0.31, beta: 0.875, ..tcp };
     let cut = Some(Cut::default());
+    let drain = Cut { variant: Variant::Drain, ..Cut::default() };
     let boost = Boost::default();
     let gamma = GammaParams { gamma: cut, ..GammaParams::default() };
     let delta = GammaParams { delta: Some(boost), ..GammaParams::default() };
@@ -205,7 +210,11 @@ fn every_parameter_of_the_other_laws_matters() {
         ("after_timeout", SenderLaw::Aimd(AimdParams { after_timeout: AfterTimeout::Beta, ..smooth })),
         ("gamma", SenderLaw::Gamma(gamma)),
         ("gamma.aimd", SenderLaw::Gamma(GammaParams { aimd: smooth, ..gamma })),
-        ("gamma.threshold", SenderLaw::Gamma(GammaParams { gamma: Some(Cut { threshold: 0.3 }), ..gamma })),
+        (
+            "gamma.threshold",
+            SenderLaw::Gamma(GammaParams { gamma: Some(Cut { threshold: 0.3, ..Cut::default() }), ..gamma }),
+        ),
+        ("gamma.variant", SenderLaw::Gamma(GammaParams { gamma: Some(drain), ..gamma })),
         ("arming", SenderLaw::Gamma(GammaParams { arming: Arming::RunningMaximum, ..gamma })),
         ("delta", SenderLaw::Gamma(delta)),
         ("delta.threshold", {
