@@ -27,6 +27,7 @@ from .gamma_runs import (
     sweep,
     within,
 )
+from .gamma_variant import MEASURES as OF_THE_VARIANT
 
 if TYPE_CHECKING:
     from ..paper import Lab
@@ -264,4 +265,5 @@ MEASURES: dict[str, Measure] = {
     "gamma:knee-fills": fills,
     "gamma:knee-stays": stays,
     "gamma:knee-queues": queues,
+    **OF_THE_VARIANT,
 }  # fmt: skip

@@ -13,6 +13,7 @@ import pandas as pd
 from .. import _lasthop
 from ..paper import Drawing
 from ..plot import COLOURS
+from . import gamma_variant
 from .gamma_runs import (
     CONTENDERS,
     FAMILIES,
@@ -271,4 +272,5 @@ FIGURES: dict[str, Callable[[Lab], Drawing]] = {
     ),
     "19": partial(curves, "proposals", ("cov", "coefficient of variation [1]", 1.0), 0.0),
     "20": figure_20,
+    "variant": gamma_variant.figure,
 }  # fmt: skip

@@ -50,6 +50,10 @@ GAMMA: Overrides = (
     ("flow[*].sender.gamma", "{ threshold = 0.5 }"),
     ("flow[*].sender.timestamps", "true"),
 )
+DRAIN: Overrides = (
+    ("flow[*].sender.gamma", '{ threshold = 0.5, variant = "drain" }'),
+    ("flow[*].sender.timestamps", "true"),
+)
 DELTA: Overrides = (("flow[*].sender.delta", "{ threshold = 0.1, increase = 2 }"),)
 
 CONTENDERS = {
@@ -60,6 +64,7 @@ CONTENDERS = {
     "red": Contender("TCP(1, 0.5), RED", COLOURS[5], aimd(1, 0.5) + RED),
     "gamma": Contender("TCP(1, 0.5), γ", COLOURS[2], aimd(1, 0.5) + GAMMA),
     "delta": Contender("TCP(1, 0.5), γ and δ", COLOURS[3], aimd(1, 0.5) + GAMMA + DELTA),
+    "drain": Contender("TCP(1, 0.5), γ drains", COLOURS[4], aimd(1, 0.5) + DRAIN),
     "tfrc": Contender("TFRC", COLOURS[3], (("flow[*].sender", "tfrc"),)),
 }
 
@@ -160,6 +165,12 @@ FAMILIES = {
     "proposals": Family(
         "flows", lambda n: dumbbell(int(n), n) + SETTLED, FLOWS, FEW,
         (RENO, "red", "gamma", SMOOTH, "tfrc"),
+    ),
+    "variant": Family(
+        "flows", lambda n: dumbbell(int(n), n) + SETTLED, FLOWS, FEW, ("gamma", "drain")
+    ),
+    "variant-10": Family(
+        "flows", lambda n: dumbbell(int(n), 10) + SETTLED, FLOWS, FEW, ("gamma", "drain")
     ),
     "windows": Family(
         "window_packets", fixed_windows,
