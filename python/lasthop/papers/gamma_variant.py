@@ -69,7 +69,7 @@ def extreme(name: str, column: str, pick: Callable[[list[float]], float], lab: L
 
 
 def lead(lab: Lab) -> list[float]:
-    """Short-term fairness less that of γ as the paper has it, its mean over the numbers of flows."""
+    """Short-term fairness less that of γ to the knee, mean over the numbers of flows."""
     frame = sweep(lab, "variant")
     table = frame.pivot_table(
         index=["seed", "flows"], columns="contender", values="short_term_fairness"
@@ -78,7 +78,7 @@ def lead(lab: Lab) -> list[float]:
     return [float(np.mean(of_seed)) for _, of_seed in gap.groupby("seed")]
 
 
-MEASURES: dict[str, Callable[["Lab"], list[float]]] = {
+MEASURES: dict[str, Callable[[Lab], list[float]]] = {
     "gamma:variant-fairness": partial(extreme, "variant", "short_term_fairness", min),
     "gamma:variant-cov": partial(extreme, "variant", "cov", max),
     "gamma:variant-recovery": partial(recoveries, contender="drain"),
