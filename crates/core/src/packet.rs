@@ -13,27 +13,72 @@ pub trait Parcel {
     /// What tells its flow from others where flows are queued apart: the number of the connection, or a hash of its
     /// addresses and ports.
     fn flow(&self) -> u64;
+    /// What senders ask and routers answer.
+    fn signal(&self) -> &Signal;
     /// The feedback that routers write and receivers read.
     fn signal_mut(&mut self) -> &mut Signal;
 }
 
-/// Feedback from routers, stamped into passing packets.
+/// Feedback from routers: stamped into passing data, and sent back in acknowledgements.
+///
+/// CLAMP's price, XCP and QFCP share the one path: the sender asks, each router may only ask for more restraint than
+/// those before it (the highest price, the least rate, the least change stands), and what came through goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Signal {
-    /// No router on the path has said anything.
+    /// No router on the path has said anything, and the sender asks for nothing.
     #[default]
     None,
     /// CLAMP's price \[s\] (clamp eq. 13). Over several routers the highest price stands.
     Price(f64),
+    /// XCP's congestion header.
+    Xcp(XcpHeader),
+    /// QFCP's congestion header.
+    Qfcp(QfcpHeader),
+    /// In an acknowledgement: by how many bytes the window is to change (XCP).
+    Change(f32),
+    /// In an acknowledgement: the rate that the flow may have (QFCP).
+    Rate(RateFeedback),
+}
+
+/// XCP's congestion header, in bytes on the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct XcpHeader {
+    /// The sender's window \[B\].
+    pub cwnd_bytes: f32,
+    /// The sender's round-trip time \[s\]; 0: not known yet.
+    pub rtt_s: f32,
+    /// The change of the window that is asked for, and then granted \[B\].
+    pub change_bytes: f32,
+}
+
+/// QFCP's congestion header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QfcpHeader {
+    /// The sender's round-trip time \[s\]; 0: not known yet.
+    pub rtt_s: f32,
+    /// The rate that is asked for, and then granted \[B/s on the wire\].
+    pub rate: f32,
+    /// Queues of the path that have not spoken.
+    pub silent: u8,
+}
+
+/// What QFCP's receivers send back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateFeedback {
+    /// The least of the routers' rates \[B/s on the wire\].
+    pub rate: f32,
+    /// Queues of the path that have not spoken.
+    pub silent: u8,
 }
 
 impl Signal {
-    /// Stamps a price; an earlier, higher one stands.
+    /// Stamps a price; an earlier, higher one stands. Headers of other protocols stay as they are.
     #[inline]
     pub fn raise_price(&mut self, price: f64) {
         match self {
             Signal::Price(p) if *p >= price => {}
-            _ => *self = Signal::Price(price),
+            Signal::None | Signal::Price(_) => *self = Signal::Price(price),
+            Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => {}
         }
     }
 
@@ -42,7 +87,51 @@ impl Signal {
     pub fn price(&self) -> Option<f64> {
         match *self {
             Signal::Price(p) => Some(p),
-            Signal::None => None,
+            _ => None,
+        }
+    }
+
+    /// Stamps XCP's change of the window; an earlier, lower one stands.
+    #[inline]
+    pub fn lower_change(&mut self, change_bytes: f64) {
+        if let Signal::Xcp(header) = self {
+            header.change_bytes = header.change_bytes.min(change_bytes as f32);
+        }
+    }
+
+    /// Stamps QFCP's rate \[B/s\]; an earlier, lower one stands.
+    #[inline]
+    pub fn lower_rate(&mut self, rate: f64) {
+        if let Signal::Qfcp(header) = self {
+            header.rate = header.rate.min(rate as f32);
+        }
+    }
+
+    /// The queue that the packet leaves has spoken.
+    #[inline]
+    pub fn break_silence(&mut self) {
+        if let Signal::Qfcp(header) = self {
+            header.silent = header.silent.saturating_sub(1);
+        }
+    }
+
+    /// What a receiver sends back.
+    #[inline]
+    pub fn echo(&self) -> Signal {
+        match *self {
+            Signal::Xcp(header) => Signal::Change(header.change_bytes),
+            Signal::Qfcp(header) => Signal::Rate(RateFeedback { rate: header.rate, silent: header.silent }),
+            Signal::None | Signal::Price(_) | Signal::Change(_) | Signal::Rate(_) => Signal::None,
+        }
+    }
+
+    /// What one acknowledgement of two packets sends back, `later` being that of the second: changes add up, of rates the
+    /// later one holds.
+    #[must_use]
+    pub fn joined(self, later: Signal) -> Signal {
+        match (self, later) {
+            (Signal::Change(one), Signal::Change(other)) => Signal::Change(one + other),
+            _ => later,
         }
     }
 }
@@ -236,6 +325,11 @@ impl Parcel for Packet {
     }
 
     #[inline]
+    fn signal(&self) -> &Signal {
+        &self.signal
+    }
+
+    #[inline]
     fn signal_mut(&mut self) -> &mut Signal {
         &mut self.signal
     }
@@ -263,6 +357,44 @@ mod tests {
         let long = Report { hold: Duration::from_secs(100), receive_rate: 1e12, ..report };
         let told = Packet::feedback(0, long, 64, Instant::ZERO).report();
         assert_eq!((told.hold, told.receive_rate), (Duration::from_nanos(42_949_672_950), 4_294_967_295.0));
+    }
+
+    #[test]
+    fn the_lowest_rate_and_change_on_the_path_stand() {
+        let mut rate = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: f32::INFINITY, silent: 3 });
+        for told in [4e5, 1e5, 2e5] {
+            rate.lower_rate(told);
+            rate.break_silence();
+        }
+        assert_eq!(rate.echo(), Signal::Rate(RateFeedback { rate: 1e5, silent: 0 }));
+        let mut change = Signal::Xcp(XcpHeader { cwnd_bytes: 3000.0, rtt_s: 0.1, change_bytes: f32::INFINITY });
+        change.lower_change(500.0);
+        change.lower_change(-250.0);
+        change.lower_change(100.0);
+        assert_eq!(change.echo(), Signal::Change(-250.0));
+    }
+
+    #[test]
+    fn routers_of_one_protocol_leave_the_others_alone() {
+        let header = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: 1e6, silent: 1 });
+        let mut signal = header;
+        signal.raise_price(0.5);
+        signal.lower_change(-100.0);
+        assert_eq!(signal, header);
+        // And acknowledgements are nobody's.
+        let mut ack = header.echo();
+        ack.raise_price(0.5);
+        ack.lower_rate(1.0);
+        ack.break_silence();
+        assert_eq!(ack, header.echo());
+        assert_eq!(Signal::Price(0.5).echo(), Signal::None);
+    }
+
+    #[test]
+    fn an_acknowledgement_of_two_packets_brings_both_changes() {
+        assert_eq!(Signal::Change(100.0).joined(Signal::Change(-30.0)), Signal::Change(70.0));
+        let rate = |rate| Signal::Rate(RateFeedback { rate, silent: 0 });
+        assert_eq!(rate(2.0).joined(rate(3.0)), rate(3.0));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use crate::aqm::{Aqm, AqmConfig, Dropped};
 use crate::error::{ParameterError, ensure};
-use crate::marker::{Marker, MarkerConfig};
-use crate::packet::Parcel;
+use crate::marker::{Held, Marker, MarkerConfig};
+use crate::packet::{Parcel, Signal};
 use crate::rng::Stream;
 use crate::stats::{Meter, Span};
 use crate::units::{Bytes, Instant, Rate};
@@ -116,11 +116,16 @@ impl<P: Parcel> Queue<P> {
         if accepted {
             self.account(now);
             self.bytes += size;
+            if !matches!(self.marker, Marker::None) {
+                let held = Held { packets: self.len() + 1, bytes: self.bytes };
+                self.marker.on_arrival(now, size, held, packet.signal());
+            }
             match &mut self.aqm {
                 Aqm::Codel(backlog) => backlog.enqueue(now, packet),
                 _ => self.packets.push_back((now, packet)),
             }
-            self.marker.on_arrival(now, self.bytes);
+        } else {
+            self.marker.on_overflow(size);
         }
         accepted
     }
@@ -128,8 +133,9 @@ impl<P: Parcel> Queue<P> {
     /// Takes a packet in whatever there is, and then drops from the flow that has the most until all find room.
     fn push_fair(&mut self, now: Instant, packet: P) -> bool {
         self.account(now);
+        let (size, signal) = (packet.size(), *packet.signal());
         let Aqm::FqCodel(fair) = &mut self.aqm else { return false };
-        self.bytes += packet.size();
+        self.bytes += size;
         let place = fair.enqueue(now, packet);
         let mut dropped = 0;
         while fair.len() > 0 && self.limit.is_passed(self.packets.len() + fair.len(), self.bytes) {
@@ -142,7 +148,7 @@ impl<P: Parcel> Queue<P> {
         self.meter.arrive(now, true);
         self.meter.drop_held(now, dropped);
         if accepted {
-            self.marker.on_arrival(now, self.bytes);
+            self.marker.on_arrival(now, size, self.held(), &signal);
         } else {
             self.marker.on_drop(now, self.bytes);
         }
@@ -199,8 +205,21 @@ impl<P: Parcel> Queue<P> {
         let (arrived, mut packet) = self.remove(now)?;
         let size = packet.size();
         self.meter.depart(arrived, now, size);
-        self.marker.on_departure(now, size, self.bytes, packet.signal_mut());
+        if !matches!(self.marker, Marker::None) {
+            let held = self.held();
+            self.marker.on_departure(now, size, held, packet.signal_mut());
+        }
         Some(packet)
+    }
+
+    /// A packet of `size` has crossed the medium the other way.
+    pub fn pass(&mut self, now: Instant, size: Bytes, signal: &mut Signal) {
+        let held = self.held();
+        self.marker.on_crossing(now, size, held, signal);
+    }
+
+    fn held(&self) -> Held {
+        Held { packets: self.len(), bytes: self.bytes }
     }
 
     /// The head is lost on its way out: taken from the queue and counted as lost.

@@ -34,6 +34,17 @@ pub enum RadioConfig {
     Trace(Arc<Trace>),
 }
 
+impl RadioConfig {
+    /// The rate that a queue's management and its router reckon with: of a fading channel the highest, of a trace the mean.
+    pub fn line_rate(&self) -> Rate {
+        match self {
+            Self::Fading(fading) => fading.max_rate,
+            Self::Constant { rate } => *rate,
+            Self::Trace(trace) => trace.mean_rate(),
+        }
+    }
+}
+
 /// How a fading channel is used (clamp §5.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FadingRadio {

@@ -236,9 +236,13 @@ impl<P: Parcel> Wlan<P> {
             self.busy_until = through;
             self.free = through + timing.eifs;
         } else {
-            let packet = interface.succeed();
+            let mut packet = interface.succeed();
+            if let (1.., Some(packet)) = (sender, &mut packet) {
+                // What stations send comes in over the medium that the base station's queue waits for.
+                interfaces[0].queue.pass(now, size, packet.signal_mut());
+            }
             if way.loss.strikes(through) {
-                interface.queue.meter_mut().lose(through);
+                interfaces[sender].queue.meter_mut().lose(through);
             } else {
                 self.departures.extend(packet.map(|packet| Departure { at: through, packet }));
             }
@@ -246,9 +250,10 @@ impl<P: Parcel> Wlan<P> {
             self.free = self.busy_until + timing.difs;
         }
         let counted = u64::from(span.contains(now));
-        interface.access.attempts += counted;
-        interface.access.errors += counted * u64::from(failed);
-        interface.access.airtime += span.overlap(now, self.busy_until);
+        let access = &mut interfaces[sender].access;
+        access.attempts += counted;
+        access.errors += counted * u64::from(failed);
+        access.airtime += span.overlap(now, self.busy_until);
     }
 
     /// Several start at `now`, and nobody understands anything.

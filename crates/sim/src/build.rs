@@ -329,7 +329,7 @@ impl Builder<'_> {
             scenario::Sender::Tfrc(options) => {
                 rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample.0))?
             }
-            _ => self.tcp_ends(id, spec, payload)?,
+            _ => self.tcp_ends(id, spec, payload, there.len())?,
         };
         let stop = spec.stop.map(|stop| Instant::ZERO + stop.0);
         let is_transfer = matches!(app, AppConfig::Fixed { .. });
@@ -430,8 +430,8 @@ impl Builder<'_> {
         Duration::from_secs_f64(flow.spread.0.as_secs_f64() * share)
     }
 
-    fn tcp_ends(&self, id: u32, spec: &scenario::Flow, payload: Bytes) -> Result<Ends, ScenarioError> {
-        let (sender, sender_kind) = senders::sender(&spec.sender, payload);
+    fn tcp_ends(&self, id: u32, spec: &scenario::Flow, payload: Bytes, queues: usize) -> Result<Ends, ScenarioError> {
+        let (sender, sender_kind) = senders::sender(&spec.sender, payload, queues);
         let (receiver, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
         let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample.0), ..receiver };
         let parameter = ScenarioError::parameter;

@@ -37,6 +37,8 @@ struct QueueSample {
     bytes: u64,
     average: f64,
     price: f64,
+    fair_rate: f64,
+    capacity: f64,
     departed: u64,
     snr: f64,
     margin: f64,
@@ -124,6 +126,7 @@ impl Recorder {
         departed: u64,
         (snr, margin): (f64, f64),
     ) {
+        let (fair_rate, capacity) = marker.and_then(Marker::fair_rate).unwrap_or((f64::NAN, f64::NAN));
         self.queues.push(QueueSample {
             at,
             queue: queue as u32,
@@ -131,6 +134,8 @@ impl Recorder {
             bytes,
             average: marker.and_then(Marker::average_bytes).unwrap_or(f64::NAN),
             price: marker.and_then(Marker::price).unwrap_or(f64::NAN),
+            fair_rate: fair_rate * 8.0,
+            capacity: capacity * 8.0,
             departed,
             snr,
             margin,
@@ -159,6 +164,8 @@ impl Recorder {
         table.ints("bytes", self.queues.iter().map(|s| s.bytes as i64));
         table.floats("average_bytes", self.queues.iter().map(|s| s.average));
         table.floats("price_s", self.queues.iter().map(|s| s.price));
+        table.floats("fair_rate_bps", self.queues.iter().map(|s| s.fair_rate));
+        table.floats("capacity_bps", self.queues.iter().map(|s| s.capacity));
         table.ints("departed_bytes", self.queues.iter().map(|s| s.departed as i64));
         table.floats("snr", self.queues.iter().map(|s| s.snr));
         table.floats("margin", self.queues.iter().map(|s| s.margin));

@@ -5,6 +5,7 @@
 //! takes is refused. Values carry their units. Where a key takes one of several kinds, it is a table with the key
 //! `kind`; the bare name of a kind stands for that table with nothing else in it.
 
+mod feedback;
 mod flow;
 mod kinds;
 mod read;
@@ -14,6 +15,7 @@ mod wlan;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use feedback::Feedback;
 pub use flow::{App, Clamp, DelayedAcks, Flow, Plain, Reader, Receiver, ReceiverSlowStart, Sink, Sizes};
 pub use kinds::{
     Aqm, Average, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Price, PriceOptions, Radio,
@@ -21,8 +23,8 @@ pub use kinds::{
 };
 pub use read::{ScenarioError, effective, parse, schema};
 pub use sender::{
-    AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Recovery, Sender, SenderOptions, Tfrc, Vegas, Veno,
-    Westwood,
+    AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Qfcp, Recovery, Sender, SenderOptions, Tfrc, Vegas,
+    Veno, Westwood,
 };
 pub use wlan::{RateStep, Wlan, WlanStation};
 
@@ -95,9 +97,12 @@ pub struct Link {
     /// The buffer in front of the transmitter.
     #[serde(default)]
     pub queue: Queue,
-    /// What the router writes into passing packets.
+    /// CLAMP's price, written into passing packets.
     #[serde(default)]
     pub price: Option<Price>,
+    /// What the router tells senders that ask; not together with a price.
+    #[serde(default)]
+    pub feedback: Option<Feedback>,
     /// What is lost behind the transmitter. Each direction has losses of its own, but handoffs are the same for both, and
     /// hold for acknowledgements without a link too.
     #[serde(default)]
@@ -137,9 +142,12 @@ pub struct AccessPoint {
     /// The buffer of every station that has none of its own.
     #[serde(default)]
     pub queue: Queue,
-    /// What the access point writes into passing packets.
+    /// CLAMP's price, written into passing packets.
     #[serde(default)]
     pub price: Option<Price>,
+    /// What every station's queue that has none of its own tells senders that ask; not together with a price.
+    #[serde(default)]
+    pub feedback: Option<Feedback>,
     /// Packets lost on the radio whatever its state; each station has losses and handoffs of its own, and handoffs take its
     /// acknowledgements too.
     #[serde(default)]
@@ -164,6 +172,9 @@ pub struct Station {
     /// Its price, in place of the access point's.
     #[serde(default)]
     pub price: Option<Price>,
+    /// What its queue tells senders that ask, in place of the access point's.
+    #[serde(default)]
+    pub feedback: Option<Feedback>,
 }
 
 impl Scenario {

@@ -111,7 +111,7 @@ impl<P: Parcel> Station<P> {
             RadioConfig::Trace(_) => Channel::Trace,
         };
         Ok(Self {
-            queue: Queue::new(&config.queue, line_rate(&config.radio), |purpose| streams.stream(&name, purpose), span)
+            queue: Queue::new(&config.queue, config.radio.line_rate(), |purpose| streams.stream(&name, purpose), span)
                 .map_err(|error| error.within("queue"))?,
             channel,
             loss: Loss::new(&config.loss, streams, &name).map_err(|error| error.within("loss"))?,
@@ -248,15 +248,6 @@ impl<P: Parcel> Station<P> {
         let marker = self.queue.marker();
         let (average_bytes, price_s) = (marker.average_bytes(), marker.price());
         Probe { queue: self.queue.bytes(), average_bytes, price_s, snr, rate, margin: self.margin() }
-    }
-}
-
-/// The rate that a queue's management reckons with: of a fading channel the highest, of a trace the mean.
-fn line_rate(radio: &RadioConfig) -> Rate {
-    match radio {
-        RadioConfig::Fading(fading) => fading.max_rate,
-        RadioConfig::Constant { rate } => *rate,
-        RadioConfig::Trace(trace) => trace.mean_rate(),
     }
 }
 

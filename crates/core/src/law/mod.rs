@@ -12,22 +12,27 @@ pub mod codel;
 pub mod cubic;
 pub mod dumbbell;
 pub mod gamma;
+pub mod qfcp;
 pub mod red;
 pub mod tfrc;
 pub mod throughput;
 pub mod vegas;
 pub mod veno;
 pub mod westwood;
+pub mod xcp;
 
 use crate::error::ParameterError;
+use crate::packet::{QfcpHeader, RateFeedback, Signal, XcpHeader};
 use crate::units::{Bytes, Duration, Instant};
 pub use aimd::{AfterTimeout, Aimd, AimdParams};
 pub use binomial::{Binomial, BinomialParams};
 pub use cubic::{Cubic, CubicParams};
 pub use gamma::{Gamma, GammaParams};
+pub use qfcp::{Qfcp, QfcpParams};
 pub use vegas::{Vegas, VegasParams};
 pub use veno::{Veno, VenoParams};
 pub use westwood::{Westwood, WestwoodParams};
+pub use xcp::{Xcp, XcpParams};
 
 /// Which law a sender follows. [`Default`] is TCP's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +51,10 @@ pub enum SenderLaw {
     Veno(VenoParams),
     /// Westwood+.
     Westwood(WestwoodParams),
+    /// XCP.
+    Xcp(XcpParams),
+    /// QFCP.
+    Qfcp(QfcpParams),
 }
 
 impl Default for SenderLaw {
@@ -92,6 +101,19 @@ pub struct AckSample {
     pub srtt_s: f64,
 }
 
+/// What an acknowledgement brings from the routers of the path.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback {
+    /// What they said.
+    pub signal: Signal,
+    /// Whether it acknowledges nothing new.
+    pub is_duplicate: bool,
+    /// Whether it comes in fast recovery.
+    pub in_recovery: bool,
+    /// Round-trip time of the segment that caused it \[s\].
+    pub rtt_s: f64,
+}
+
 impl AckSample {
     /// When the segment that caused the acknowledgement left.
     #[inline]
@@ -117,6 +139,10 @@ pub enum Sender {
     Veno(Box<Veno>),
     /// Westwood+.
     Westwood(Box<Westwood>),
+    /// XCP.
+    Xcp(Box<Xcp>),
+    /// QFCP.
+    Qfcp(Box<Qfcp>),
 }
 
 impl Sender {
@@ -133,6 +159,8 @@ impl Sender {
             SenderLaw::Vegas(params) => Self::Vegas(Box::new(Vegas::new(params)?)),
             SenderLaw::Veno(params) => Self::Veno(Box::new(Veno::new(params)?)),
             SenderLaw::Westwood(params) => Self::Westwood(Box::new(Westwood::new(params)?)),
+            SenderLaw::Xcp(params) => Self::Xcp(Box::new(Xcp::new(params)?)),
+            SenderLaw::Qfcp(params) => Self::Qfcp(Box::new(Qfcp::new(params)?)),
         })
     }
 
@@ -148,6 +176,38 @@ impl Sender {
             Self::Vegas(law) => law.on_ack(window, ack),
             Self::Veno(law) => law.on_ack(window, ack),
             Self::Westwood(law) => law.on_ack(window, ack),
+            Self::Xcp(law) => law.on_ack(window, ack),
+            Self::Qfcp(law) => law.on_ack(window, ack),
+        }
+    }
+
+    /// An acknowledgement brings what the routers of the path say to segments of `wire_bytes` on the wire. Other laws have
+    /// no ear for it.
+    pub fn on_feedback(&mut self, window: &mut Window, told: &Feedback, wire_bytes: f64) {
+        match (self, told.signal) {
+            (Self::Xcp(law), Signal::Change(bytes)) => {
+                law.on_feedback(window, f64::from(bytes) / wire_bytes, told.is_duplicate);
+            }
+            (Self::Qfcp(law), Signal::Rate(RateFeedback { rate, silent })) => {
+                law.on_feedback(window, f64::from(rate) / wire_bytes, silent == 0, told);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the next segments ask the routers of the path, of which `queues` could speak.
+    pub fn request(&self, window: &Window, wire_bytes: f64, queues: u8, srtt_s: f64) -> Signal {
+        match self {
+            Self::Xcp(_) => Signal::Xcp(XcpHeader {
+                cwnd_bytes: (window.cwnd * wire_bytes) as f32,
+                rtt_s: srtt_s as f32,
+                change_bytes: f32::INFINITY,
+            }),
+            Self::Qfcp(law) => {
+                let rtt_s = if law.rtt_s() > 0.0 { law.rtt_s() } else { srtt_s };
+                Signal::Qfcp(QfcpHeader { rtt_s: rtt_s as f32, rate: f32::INFINITY, silent: queues })
+            }
+            _ => Signal::None,
         }
     }
 
@@ -178,6 +238,8 @@ impl Sender {
             Self::Vegas(law) => law.on_loss(flight),
             Self::Veno(law) => law.on_loss(flight),
             Self::Westwood(law) => law.on_loss(window),
+            Self::Xcp(law) => law.on_loss(window, flight),
+            Self::Qfcp(law) => law.on_loss(window, flight),
         }
     }
 
@@ -191,6 +253,8 @@ impl Sender {
             Self::Vegas(law) => law.on_timeout(flight),
             Self::Veno(law) => law.on_timeout(flight),
             Self::Westwood(law) => law.on_timeout(window),
+            Self::Xcp(law) => law.on_timeout(window, flight),
+            Self::Qfcp(law) => law.on_timeout(window, flight),
         }
     }
 }

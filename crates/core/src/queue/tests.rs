@@ -117,6 +117,9 @@ impl Parcel for Tracked {
     fn flow(&self) -> u64 {
         self.packet.flow()
     }
+    fn signal(&self) -> &Signal {
+        self.packet.signal()
+    }
     fn signal_mut(&mut self) -> &mut Signal {
         self.packet.signal_mut()
     }

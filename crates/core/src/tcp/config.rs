@@ -56,6 +56,12 @@ pub struct SenderConfig {
     /// Whether a loss leaves a share of the congestion window, as far as its limits let it be used (ns-2); otherwise of
     /// what is in flight (RFC 5681 §3.1). An application that fills its window sees no difference.
     pub cut_of_window: bool,
+    /// Whether a retransmission is found lost when something sent later has arrived (RFC 8985 §6.2), with
+    /// [`Recovery::Sack`]; otherwise it waits for the timer.
+    pub find_lost_retransmissions: bool,
+    /// Queues of the path that could speak QFCP: what the difference of two hop counts tells, one that every router
+    /// lowers and one that only QFCP's do (as in RFC 4782 §3).
+    pub queues: u8,
     /// Least retransmission time-out (RFC 6298 §2.4).
     pub rto_min: Duration,
     /// Time-out before the first measurement (RFC 6298 §2.1).
@@ -87,6 +93,8 @@ impl Default for SenderConfig {
             restart_after_idle: true,
             strict_duplicate_acks: false,
             cut_at_each_timeout: false,
+            find_lost_retransmissions: false,
+            queues: 0,
             one_fast_retransmit: false,
             cut_of_window: false,
             rto_min: Duration::from_secs(1),

@@ -12,7 +12,7 @@ use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
 use crate::law::{self, DataSample};
-use crate::packet::{Kind, Packet, Parcel};
+use crate::packet::{Kind, Packet, Parcel, Signal};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -40,6 +40,8 @@ pub struct Receiver {
     /// When the delayed acknowledgement is due; [`Instant::MAX`]: none is.
     deadline: Instant,
     duplicate_acks: u32,
+    /// What the next acknowledgement tells of the routers' feedback.
+    feedback: Signal,
     syn_ack_sent: Option<Instant>,
     has_started: bool,
 
@@ -80,6 +82,7 @@ impl Receiver {
             delayed_echo: Instant::ZERO,
             deadline: Instant::MAX,
             duplicate_acks: 0,
+            feedback: Signal::None,
             syn_ack_sent: None,
             has_started: false,
             law,
@@ -162,7 +165,16 @@ impl Receiver {
                 self.law.on_three_duplicate_acks();
             }
         }
+        if matches!(packet.signal, Signal::Xcp(_) | Signal::Qfcp(_)) {
+            self.take_feedback(&packet.signal);
+        }
         self.acknowledge(now, packet.sent, is_plain);
+    }
+
+    /// What the routers have told is sent back.
+    fn take_feedback(&mut self, signal: &Signal) {
+        let echo = signal.echo();
+        self.feedback = if self.delayed > 0 { self.feedback.joined(echo) } else { echo };
     }
 
     /// What is not simply the next segment: a repetition, one that comes too early, one that fills a gap, one beyond
@@ -277,6 +289,7 @@ impl Receiver {
             Packet::ack(self.flow, self.next, window, size, due.at)
         };
         packet.echo = due.echo;
+        packet.signal = self.feedback;
         packet
     }
 

@@ -79,6 +79,11 @@ impl Scoreboard {
         una < self.lost_below()
     }
 
+    /// Whether bytes `start..end` are neither acknowledged up to `una` nor wholly SACKed.
+    pub(super) fn is_missing(&self, una: u64, start: u64, end: u64) -> bool {
+        end > una && !self.sacked.iter().any(|&(low, high)| low <= start.max(una) && end <= high)
+    }
+
     /// SetPipe(): an estimate of the bytes in the network, of `una..max`.
     pub(super) fn pipe(&self, una: u64, max: u64) -> u64 {
         let lost_below = self.lost_below();

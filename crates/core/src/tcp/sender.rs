@@ -6,6 +6,7 @@
 
 mod output;
 mod recovery;
+mod repairs;
 
 use std::collections::VecDeque;
 
@@ -15,10 +16,12 @@ use super::scoreboard::Scoreboard;
 use super::stats::{SenderStats, WindowAverages, WindowMeans};
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::law::{self, AckSample, Window};
-use crate::packet::{Kind, Packet};
+use crate::law::{self, AckSample, Feedback, Window};
+use crate::packet::{Kind, Packet, Signal};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
+
+use repairs::Repairs;
 
 /// The window before any is advertised, in a connection without handshake: the most a packet can tell.
 const UNKNOWN_WINDOW: u64 = u32::MAX as u64;
@@ -115,6 +118,9 @@ pub struct Sender {
     closed: bool,
 
     law: law::Sender,
+    /// What the next segments ask the routers of the path.
+    request: Signal,
+    repairs: Repairs,
     config: Box<SenderConfig>,
     header: u32,
     flow: u32,
@@ -172,6 +178,8 @@ impl Sender {
             probes: 0,
             closed: false,
             law,
+            request: Signal::None,
+            repairs: Repairs::default(),
             header: config.header_size(),
             config: Box::new(config),
             flow,
@@ -334,6 +342,7 @@ impl Sender {
 
     fn establish(&mut self) {
         self.state = State::Open;
+        self.make_request();
         self.averages.begin(self.now);
         self.deadline = Instant::MAX;
         self.end_event();
@@ -370,12 +379,34 @@ impl Sender {
         let window = packet.window().get();
         let is_update = window != self.awnd;
         self.set_awnd(window);
+        if matches!(packet.signal, Signal::Change(_) | Signal::Rate(_)) {
+            self.on_feedback(Feedback {
+                signal: packet.signal,
+                is_duplicate: ack == self.una,
+                in_recovery: self.state == State::Recovery,
+                rtt_s: rtt.as_secs_f64(),
+            });
+        }
         if ack > self.una {
             self.on_new_ack(ack, rtt, packet);
         } else {
             self.on_repeated_ack(packet, is_update);
         }
         self.end_event();
+    }
+
+    /// The routers of the path have spoken, whatever the acknowledgement says of data.
+    #[cold]
+    fn on_feedback(&mut self, told: Feedback) {
+        let wire_bytes = self.mss_f64 + f64::from(self.header);
+        self.law.on_feedback(&mut self.window, &told, wire_bytes);
+        self.set_cwnd(self.window.cwnd);
+        self.make_request();
+    }
+
+    fn make_request(&mut self) {
+        let wire_bytes = self.mss_f64 + f64::from(self.header);
+        self.request = self.law.request(&self.window, wire_bytes, self.config.queues, self.rto.srtt_s());
     }
 
     #[inline]

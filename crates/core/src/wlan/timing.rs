@@ -136,6 +136,11 @@ impl RateSteps {
         Ok(Self(steps))
     }
 
+    /// The highest of its rates.
+    pub fn highest(&self) -> Rate {
+        self.0.iter().map(|(_, rate)| *rate).max().unwrap_or_default()
+    }
+
     /// The rate at `now`.
     #[inline]
     pub fn at(&self, now: Instant) -> Rate {

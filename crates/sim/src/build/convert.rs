@@ -20,7 +20,7 @@ use lasthop_core::queue::{Limit, QueueConfig};
 use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
 use lasthop_core::scheduler::SchedulerConfig;
 use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery};
-use lasthop_core::units::{Bytes, Instant};
+use lasthop_core::units::{Bytes, Instant, Rate};
 use lasthop_core::wlan::{self, RateSteps, WlanConfig};
 
 use super::senders;
@@ -31,21 +31,54 @@ use crate::summary::Reader;
 pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
     Ok(LinkConfig {
         rate: link.rate.0,
-        queue: queue(&link.queue, link.price.as_ref()),
+        queue: queue(&link.queue, Router::of(&link.price, &link.feedback)?, link.rate.0)?,
         loss: loss(link.loss.as_ref(), &link.name).map_err(|e| e.within("loss"))?,
     })
 }
 
-fn queue(queue: &scenario::Queue, price: Option<&scenario::Price>) -> QueueConfig {
+/// What is asked of the router that a queue belongs to: a price or feedback.
+#[derive(Clone, Copy)]
+enum Router<'s> {
+    None,
+    Price(&'s scenario::Price),
+    Feedback(&'s scenario::Feedback),
+}
+
+impl<'s> Router<'s> {
+    fn of(price: &'s Option<scenario::Price>, feedback: &'s Option<scenario::Feedback>) -> Result<Self, ScenarioError> {
+        match (price, feedback) {
+            (None, None) => Ok(Self::None),
+            (Some(price), None) => Ok(Self::Price(price)),
+            (None, Some(feedback)) => Ok(Self::Feedback(feedback)),
+            (Some(_), Some(_)) => Err(ScenarioError::at("feedback", "wanted no price beside it")),
+        }
+    }
+
+    /// A station's own, or what its access point or WLAN has.
+    fn or(self, shared: Self) -> Self {
+        if matches!(self, Self::None) { shared } else { self }
+    }
+}
+
+/// A queue in front of a line of `rate`.
+fn queue(queue: &scenario::Queue, router: Router, rate: Rate) -> Result<QueueConfig, ScenarioError> {
     let endless = match queue.aqm {
         scenario::Aqm::FqCodel(_) => FQ_CODEL_LIMIT,
         scenario::Aqm::DropTail | scenario::Aqm::Red(_) | scenario::Aqm::Codel(_) => Limit::None,
     };
-    QueueConfig {
+    Ok(QueueConfig {
         limit: queue.limit.map_or(endless, |limit| limit.limit()),
         aqm: aqm(&queue.aqm),
-        marker: price.map_or(MarkerConfig::None, |price| MarkerConfig::Clamp(router(price))),
-    }
+        marker: match router {
+            Router::None => MarkerConfig::None,
+            Router::Price(price) => MarkerConfig::Clamp(clamp_router(price)),
+            Router::Feedback(scenario::Feedback::Xcp(xcp)) => MarkerConfig::Xcp(xcp.router(rate)),
+            Router::Feedback(scenario::Feedback::XcpB(xcp)) => {
+                MarkerConfig::Xcp(xcp.router(queue).map_err(|e| e.within("feedback"))?)
+            }
+            Router::Feedback(scenario::Feedback::Qfcp(qfcp)) => MarkerConfig::Qfcp(qfcp.router(rate)),
+        },
+    })
 }
 
 /// RFC 8290 §5.2.3.
@@ -82,7 +115,7 @@ fn codel(target: Time, interval: Time, mtu: Size) -> CodelParams {
     CodelParams { target_s: target.0.as_secs_f64(), interval_s: interval.0.as_secs_f64(), mtu_bytes: mtu.0.as_f64() }
 }
 
-fn router(price: &scenario::Price) -> RouterParams {
+fn clamp_router(price: &scenario::Price) -> RouterParams {
     use scenario::Price::{Linear, Mice, Smooth};
     let (kind, options) = match price {
         Linear(options) => (clamp::PriceKind::Linear, options),
@@ -163,6 +196,7 @@ pub(super) fn access_point(
     directory: &Path,
 ) -> Result<ApConfig, ScenarioError> {
     let shared = radio(&ap.radio, directory).map_err(|e| e.within("radio"))?;
+    let shared_router = Router::of(&ap.price, &ap.feedback)?;
     let station = |name: &String| {
         let place = ap.station.iter().position(|station| station.name == *name);
         let own = place.map(|i| &ap.station[i]);
@@ -172,10 +206,12 @@ pub(super) fn access_point(
             }
             None => shared.clone(),
         };
-        let price = own.and_then(|station| station.price.as_ref()).or(ap.price.as_ref());
+        let within = |e: ScenarioError| e.within(&format!("station[{}]", place.unwrap_or(0)));
+        let own_router = own.map_or(Ok(Router::None), |own| Router::of(&own.price, &own.feedback)).map_err(within)?;
+        let own_queue = own.and_then(|station| station.queue.as_ref()).unwrap_or(&ap.queue);
         Ok(StationConfig {
             name: name.clone(),
-            queue: queue(own.and_then(|station| station.queue.as_ref()).unwrap_or(&ap.queue), price),
+            queue: queue(own_queue, own_router.or(shared_router), radio.line_rate())?,
             radio,
             loss: loss(ap.loss.as_ref(), &station_name(&ap.name, name)).map_err(|e| e.within("loss"))?,
         })
@@ -194,6 +230,7 @@ pub(super) fn station_name(ap: &str, station: &str) -> String {
 /// A WLAN with `stations`.
 pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanConfig, ScenarioError> {
     let shared_rate = rate_steps(wlan.rate, &wlan.rate_steps)?;
+    let shared_router = Router::of(&wlan.price, &wlan.feedback)?;
     let station = |name: &String| {
         let place = wlan.station.iter().position(|station| station.name == *name);
         let own = place.map(|i| &wlan.station[i]);
@@ -209,10 +246,11 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
             Some(_) => loss(own, &station_name(&wlan.name, name)).map_err(|e| within(e.within(key))),
             None => loss(shared, &station_name(&wlan.name, name)).map_err(|e| e.within(key)),
         };
-        let price = own.and_then(|station| station.price.as_ref()).or(wlan.price.as_ref());
+        let own_router = own.map_or(Ok(Router::None), |own| Router::of(&own.price, &own.feedback)).map_err(within)?;
+        let own_queue = own.and_then(|station| station.queue.as_ref()).unwrap_or(&wlan.queue);
         Ok(wlan::StationConfig {
             name: name.clone(),
-            queue: queue(own.and_then(|station| station.queue.as_ref()).unwrap_or(&wlan.queue), price),
+            queue: queue(own_queue, own_router.or(shared_router), rate.highest())?,
             rate,
             loss: model(own.and_then(|station| station.loss.as_ref()), wlan.loss.as_ref(), "loss")?,
             frame_errors: model(
@@ -222,11 +260,9 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
             )?,
         })
     };
-    Ok(WlanConfig {
-        mac: wlan.mac(),
-        queue: queue(&wlan.queue, wlan.price.as_ref()),
-        stations: stations.iter().map(station).collect::<Result<_, _>>()?,
-    })
+    let stations: Vec<_> = stations.iter().map(station).collect::<Result<_, _>>()?;
+    let fastest = stations.iter().map(|station| station.rate.highest()).max().unwrap_or_default();
+    Ok(WlanConfig { mac: wlan.mac(), queue: queue(&wlan.queue, shared_router, fastest)?, stations })
 }
 
 fn rate_steps(first: BitRate, steps: &[scenario::RateStep]) -> Result<RateSteps, ScenarioError> {

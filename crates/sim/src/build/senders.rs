@@ -4,15 +4,16 @@
 use lasthop_core::law::aimd::friendly_alpha;
 use lasthop_core::law::gamma::{self, Boost, Cut};
 use lasthop_core::law::{
-    self, AimdParams, BinomialParams, CubicParams, GammaParams, SenderLaw, VegasParams, VenoParams, WestwoodParams,
+    self, AimdParams, BinomialParams, CubicParams, GammaParams, QfcpParams, SenderLaw, VegasParams, VenoParams,
+    WestwoodParams, XcpParams,
 };
 use lasthop_core::tcp::{Recovery, SenderConfig};
 use lasthop_core::units::Bytes;
 
 use crate::scenario::{self, Sender, SenderOptions};
 
-/// A sender with segments of `payload` bytes, and its kind's name.
-pub(super) fn sender(sender: &Sender, payload: Bytes) -> (SenderConfig, &'static str) {
+/// A sender with segments of `payload` bytes on a path of `queues` queues, and its kind's name.
+pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> (SenderConfig, &'static str) {
     let (law, kind) = law(sender);
     let none = SenderOptions::default();
     let options = sender.options().unwrap_or(&none);
@@ -31,6 +32,8 @@ pub(super) fn sender(sender: &Sender, payload: Bytes) -> (SenderConfig, &'static
         cut_at_each_timeout: options.cut_at_each_timeout.unwrap_or(is_aimd),
         one_fast_retransmit: options.one_fast_retransmit.unwrap_or(is_aimd),
         cut_of_window: options.cut_of_window.unwrap_or(is_aimd),
+        find_lost_retransmissions: options.find_lost_retransmissions.unwrap_or(matches!(sender, Sender::Qfcp(_))),
+        queues: queues.min(usize::from(u8::MAX)) as u8,
         rto_min: options.rto_min.map_or(defaults.rto_min, |time| time.0),
         rto_initial: options.rto_initial.map_or(defaults.rto_initial, |time| time.0),
         rto_max: options.rto_max.map_or(defaults.rto_max, |time| time.0),
@@ -40,16 +43,16 @@ pub(super) fn sender(sender: &Sender, payload: Bytes) -> (SenderConfig, &'static
     (config, kind)
 }
 
-/// CUBIC comes with selective acknowledgements unless told otherwise, as in every system that has it.
+/// CUBIC and QFCP come with selective acknowledgements unless told otherwise, as in every system that has it.
 pub(super) fn recovery(sender: &Sender) -> Recovery {
     let (has_sack, without) = match sender {
-        Sender::Reno(_) => (false, Recovery::Reno),
+        Sender::Reno(_) | Sender::Xcp(_) => (false, Recovery::Reno),
         Sender::Aimd(with) => match with.law.recovery {
             scenario::Recovery::Reno => (false, Recovery::Reno),
             scenario::Recovery::Newreno => (false, Recovery::NewReno),
             scenario::Recovery::Sack => (true, Recovery::NewReno),
         },
-        Sender::Cubic(_) => (true, Recovery::NewReno),
+        Sender::Cubic(_) | Sender::Qfcp(_) => (true, Recovery::NewReno),
         Sender::Newreno(_)
         | Sender::Vegas(_)
         | Sender::Veno(_)
@@ -84,6 +87,11 @@ fn law(sender: &Sender) -> (SenderLaw, &'static str) {
         Sender::Binomial(with) => {
             let scenario::Binomial { k, l, alpha, beta } = with.law;
             (SenderLaw::Binomial(BinomialParams { k, l, alpha, beta }), "binomial")
+        }
+        Sender::Xcp(_) => (SenderLaw::Xcp(XcpParams::default()), "xcp"),
+        Sender::Qfcp(with) => {
+            let scenario::Qfcp { heed_loss } = with.law;
+            (SenderLaw::Qfcp(QfcpParams { heed_loss, ..QfcpParams::default() }), "qfcp")
         }
         // A rate-based sender is none of TCP's: `rate` builds it.
         Sender::Tfrc(_) => (SenderLaw::default(), "tfrc"),

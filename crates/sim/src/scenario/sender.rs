@@ -29,6 +29,12 @@ pub enum Sender {
     Westwood(With<Westwood>),
     /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
     Binomial(With<Binomial>),
+    /// XCP, with the recovery of RFC 5681: routers say by how much the window changes, and a loss halves it. Where no router
+    /// speaks it is TCP.
+    Xcp(SenderOptions),
+    /// QFCP (qfcp), with the recovery of RFC 6675 and lost retransmissions found: routers tell the rate, and a loss says
+    /// nothing. Where a queue of the path does not speak, a TCP runs beside and the lesser window holds.
+    Qfcp(With<Qfcp>),
     /// TCP-friendly rate control (RFC 5348): packets leave at a rate, and what is lost is not sent again. It comes with a
     /// receiver of its own (`receiver = "plain"`).
     Tfrc(Tfrc),
@@ -237,6 +243,15 @@ pub struct Binomial {
     pub beta: f64,
 }
 
+/// QFCP's sender.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Qfcp {
+    /// Halve the window after a loss until it is repaired, as without the paper's enhancement.
+    #[serde(default)]
+    pub heed_loss: bool,
+}
+
 /// TCP-friendly rate control (RFC 5348).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -271,7 +286,7 @@ pub struct Tfrc {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SenderOptions {
-    /// Selective acknowledgements (RFC 2018, 6675); on for CUBIC, off for the others.
+    /// Selective acknowledgements (RFC 2018, 6675); on for CUBIC and QFCP, off for the others.
     #[serde(default)]
     pub sack: Option<bool>,
     /// Timestamps (RFC 7323): an RTT sample from every ACK.
@@ -314,6 +329,10 @@ pub struct SenderOptions {
     /// slower; on for `aimd`, as ns-2 has it, off for the others (RFC 5681).
     #[serde(default)]
     pub cut_of_window: Option<bool>,
+    /// With selective acknowledgements, find a retransmission lost when something sent later has arrived (RFC 8985);
+    /// otherwise it waits for the time-out. On for QFCP, off for the others.
+    #[serde(default)]
+    pub find_lost_retransmissions: Option<bool>,
     /// Open with SYN and SYN-ACK, as by default; otherwise data goes at once.
     #[serde(default)]
     pub handshake: Option<bool>,
@@ -323,7 +342,7 @@ kinds!(
     Sender or "newreno":
     "newreno" => Newreno(_), "reno" => Reno(_), "aimd" => Aimd(_), "cubic" => Cubic(_),
     "vegas" => Vegas(_), "veno" => Veno(_), "westwood" => Westwood(_), "binomial" => Binomial(_),
-    "tfrc" => Tfrc(_)
+    "xcp" => Xcp(_), "qfcp" => Qfcp(_), "tfrc" => Tfrc(_)
 );
 
 impl Default for Sender {
@@ -336,13 +355,14 @@ impl Sender {
     /// What every sender of TCP has; none where it is another's.
     pub fn options(&self) -> Option<&SenderOptions> {
         match self {
-            Self::Newreno(options) | Self::Reno(options) => Some(options),
+            Self::Newreno(options) | Self::Reno(options) | Self::Xcp(options) => Some(options),
             Self::Aimd(with) => Some(&with.options),
             Self::Cubic(with) => Some(&with.options),
             Self::Vegas(with) => Some(&with.options),
             Self::Veno(with) => Some(&with.options),
             Self::Westwood(with) => Some(&with.options),
             Self::Binomial(with) => Some(&with.options),
+            Self::Qfcp(with) => Some(&with.options),
             Self::Tfrc(_) => None,
         }
     }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Queue;
+use super::feedback::Feedback;
 use super::kinds::{Loss, Price};
 use crate::quantity::{BitRate, Size, Time};
 
@@ -61,6 +62,10 @@ pub struct Wlan {
     /// What the base station, and every station that has none of its own, writes into the packets that it sends.
     #[serde(default)]
     pub price: Option<Price>,
+    /// What the base station's queue, and every station's that has none of its own, tells senders that ask; not together with
+    /// a price.
+    #[serde(default)]
+    pub feedback: Option<Feedback>,
     /// Packets lost above the MAC, to and from every station that says nothing else: acknowledged by the MAC, and not
     /// sent again.
     #[serde(default)]
@@ -101,6 +106,9 @@ pub struct WlanStation {
     /// Its price, in place of the WLAN's.
     #[serde(default)]
     pub price: Option<Price>,
+    /// What its queue tells senders that ask, in place of the WLAN's.
+    #[serde(default)]
+    pub feedback: Option<Feedback>,
     /// What is lost above the MAC to and from it, in place of the WLAN's.
     #[serde(default)]
     pub loss: Option<Loss>,

@@ -128,6 +128,7 @@ impl Sender {
         }
         let mut packet = Packet::data(self.flow, seq, len as u32, self.header, self.now);
         packet.echo = self.release;
+        packet.signal = self.request;
         Departure { at: self.now, packet }
     }
 

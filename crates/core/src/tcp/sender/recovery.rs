@@ -6,11 +6,14 @@ use super::{Sender, State, Urgent};
 use crate::element::Departure;
 use crate::packet::Packet;
 use crate::tcp::config::Recovery;
+use crate::units::Duration;
 
 /// Duplicate acknowledgements that make a loss (RFC 5681 §3.2).
 const DUP_THRESH: u32 = 3;
 /// What RFC 5681 lets no slow-start threshold fall below, in segments (eq. 4).
 const LEAST_SSTHRESH: f64 = 2.0;
+/// How far apart, in round-trip times, packets may overtake each other (RFC 8985 §6.2: a quarter).
+const REORDERING_SHARE: f64 = 0.25;
 
 impl Sender {
     /// An acknowledgement that acknowledges nothing new; `is_update` if it changes the window.
@@ -30,9 +33,11 @@ impl Sender {
         self.law.on_duplicate(self.now);
         if self.state == State::Recovery {
             if is_sack {
-                self.pipe = self.board.pipe(self.una, self.max);
+                self.survey(packet);
             } else {
-                self.inflation += self.mss as i64; // RFC 5681 §3.2 step 4
+                // RFC 5681 §3.2 step 4
+                //= qfcp#10
+                self.inflation += self.mss as i64;
             }
             return;
         }
@@ -85,6 +90,10 @@ impl Sender {
             self.board.high_rxt = (self.una + self.mss).min(self.max);
             self.board.rescued = false;
             self.pipe = self.board.pipe(self.una, self.max);
+            if self.config.find_lost_retransmissions {
+                self.repairs.clear();
+                self.repairs.sent(self.una, self.board.high_rxt, self.now);
+            }
         } else {
             self.inflation = i64::from(DUP_THRESH) * self.mss as i64;
         }
@@ -119,13 +128,40 @@ impl Sender {
             Recovery::Sack => {
                 self.restart_timer();
                 self.board.update(packet.sack.as_deref(), self.una, self.max);
-                if is_full {
+                self.board.high_rxt = self.board.high_rxt.max(self.una);
+                let goes_on = is_full && self.config.find_lost_retransmissions && self.board.is_lost(self.una);
+                if goes_on {
+                    self.prolong_recovery();
+                }
+                if is_full && !goes_on {
                     self.end_recovery(self.window.ssthresh);
                 } else {
-                    self.board.high_rxt = self.board.high_rxt.max(self.una);
-                    self.pipe = self.board.pipe(self.una, self.max);
+                    self.survey(packet);
                 }
             }
+        }
+    }
+
+    /// All is acknowledged that was outstanding at the start of recovery, but what was sent since has holes that are
+    /// lost: a new recovery, which does not repeat what the last has sent again.
+    fn prolong_recovery(&mut self) {
+        let flight = (self.nxt - self.una) as f64 / self.mss as f64;
+        self.window.ssthresh = self.law.on_loss(&self.window, flight.min(self.window.cwnd)).max(LEAST_SSTHRESH);
+        self.set_cwnd(self.window.ssthresh);
+        self.recover = Some(self.max);
+        self.board.rescued = false;
+        self.stats.fast_retransmits += u64::from(self.counts());
+    }
+
+    /// What is lost and what is in the network, after an acknowledgement in SACK recovery.
+    fn survey(&mut self, packet: &Packet) {
+        self.pipe = self.board.pipe(self.una, self.max);
+        if self.config.find_lost_retransmissions {
+            let Self { repairs, board, una, .. } = self;
+            let reordering = Duration::from_nanos((self.rto.srtt_s() * 1e9 * REORDERING_SHARE) as u64);
+            repairs.arrived(packet.echo, reordering, |start, end| board.is_missing(*una, start, end));
+            // The pipe takes them for under way.
+            self.pipe = self.pipe.saturating_sub(repairs.lost_bytes());
         }
     }
 
@@ -133,6 +169,7 @@ impl Sender {
         self.state = State::Open;
         self.duplicate_acks = 0;
         self.inflation = 0;
+        self.repairs.clear();
         self.set_cwnd(cwnd);
         self.restart_timer();
         self.set_urgent(Urgent::Nothing);
@@ -171,6 +208,7 @@ impl Sender {
         self.inflation = 0;
         self.duplicate_acks = 0;
         self.board.clear();
+        self.repairs.clear();
         self.stop_timing();
         self.rto.back_off();
         self.set_cwnd(1.0);
@@ -181,6 +219,12 @@ impl Sender {
     pub(super) fn next_in_sack_recovery(&mut self) -> Option<Departure<Packet>> {
         if self.cwnd_bytes < self.pipe + self.mss {
             return None;
+        }
+        if let Some((start, end)) = self.repairs.take_lost() {
+            if start <= self.una {
+                self.restart_timer(); // as for the first retransmission
+            }
+            return Some(self.repair_again(start, end));
         }
         let hole = self.board.next_hole(self.una);
         let segment = match hole {
@@ -194,8 +238,7 @@ impl Sender {
                 (None, None) if !self.board.rescued => {
                     let (start, end) = self.board.last_segment(self.una, self.max)?;
                     self.board.rescued = true;
-                    self.pipe += end - start;
-                    self.retransmit(start, end - start)
+                    self.repair_again(start, end)
                 }
                 (None, None) => return None,
             },
@@ -205,7 +248,15 @@ impl Sender {
 
     fn repair(&mut self, start: u64, end: u64) -> Departure<Packet> {
         self.board.high_rxt = end;
+        self.repair_again(start, end)
+    }
+
+    /// Repeats what may have been repeated before.
+    fn repair_again(&mut self, start: u64, end: u64) -> Departure<Packet> {
         self.pipe += end - start;
+        if self.config.find_lost_retransmissions {
+            self.repairs.sent(start, end, self.now);
+        }
         self.retransmit(start, end - start)
     }
 }

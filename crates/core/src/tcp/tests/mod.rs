@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests of TCP: packet scripts for each rule, properties, statistics.
 
+mod feedback;
 mod laws;
 mod network;
 mod properties;
@@ -9,6 +10,7 @@ mod rfc5681;
 mod rfc6298;
 mod rfc6582;
 mod rfc6675;
+mod rfc8985;
 mod script;
 mod statistics;
 mod windows;

@@ -10,6 +10,7 @@
 //!           syn-ack              the answer to the SYN; `win 4`: it offers four segments
 //!           ack 3                acknowledges all before segment 3; again: a duplicate
 //!             win 4  sack 5-7 9-10  echo 30    window [segments], blocks, time that is echoed [ms]
+//!             rate 50, change 2                routers' feedback [segments/s, segments]
 //!           write 2, close, stop what the application does
 //!           wake                 the timer goes off
 //! Receiver: syn
@@ -19,7 +20,7 @@
 //! ```
 
 use crate::element::{Departure, Element};
-use crate::packet::{Kind, Packet, SackBlocks};
+use crate::packet::{Kind, Packet, RateFeedback, SackBlocks, Signal};
 use crate::stats::Span;
 use crate::tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use crate::units::{Bytes, Duration, Instant};
@@ -143,6 +144,13 @@ pub(super) fn sender(config: SenderConfig, text: &str) -> Sender {
                 let mut packet = Packet::ack(0, bytes(first.unwrap()), window, 40, now);
                 packet.echo = options.value("echo").map_or(now, instant);
                 packet.sack = options.blocks();
+                if let Some(rate) = options.value("rate") {
+                    let rate = (number(rate) * (MSS + u64::from(HEADER)) as f64) as f32;
+                    packet.signal = Signal::Rate(RateFeedback { rate, silent: 0 });
+                }
+                if let Some(change) = options.value("change") {
+                    packet.signal = Signal::Change((number(change) * (MSS + u64::from(HEADER)) as f64) as f32);
+                }
                 sender.receive(now, packet);
             }
             _ => panic!("no such event: {event}"),

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! QFCP with its wireless enhancements (Pu, Hamdi 2008): routers tell all flows one fair rate, and probe for their capacity.
+
+mod router;
+mod sender;
+mod steady;
+
+pub use router::{Measured, Router, RouterParams, fair_rate, probed_capacity};
+pub use sender::{Qfcp, QfcpParams};
+pub use steady::settling_time;

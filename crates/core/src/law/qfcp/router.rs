@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The router's side of QFCP: how many flows there are, what the link carries, and so each flow's rate.
+
+use crate::error::{ParameterError, ensure};
+
+/// Bounds of the control interval \[s\]: those of XCP.
+const LEAST_INTERVAL_S: f64 = 1e-3;
+const LONGEST_INTERVAL_S: f64 = 1.0;
+/// The control interval before any packet has told a round-trip time \[s\].
+const FIRST_INTERVAL_S: f64 = 0.05;
+
+/// What a QFCP router is told. Each enhancement of the paper can be turned off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RouterParams {
+    /// C at the start \[B/s\], above 0.
+    pub capacity: f64,
+    /// The most that C is probed up to \[B/s\], at least `capacity`: the highest rate of the medium.
+    pub max_capacity: f64,
+    /// α, above 0: share by which C grows in an interval while the link is idle now and then.
+    pub alpha: f64,
+    /// β, above 0: gain on the queue; the fluid model is stable up to 1 (the paper says 2).
+    pub beta: f64,
+    /// w, in (0, 1]: weight of a new interval in the averages of output and queue.
+    pub weight: f64,
+    /// MSS \[B on the wire\], above 0: the queue aimed at, and the least that a flow has in the network.
+    pub packet_bytes: f64,
+    /// Whether C is probed (qfcp eq. 6); otherwise it stays.
+    pub probing: bool,
+    /// Whether the queue aimed at is one packet (qfcp eq. 9); otherwise it is none (qfcp eq. 4).
+    pub resident: bool,
+    /// Whether packets dropped by overflow count as queue (qfcp eq. 11).
+    pub virtual_queue: bool,
+    /// Whether traffic of both directions counts, and gets the rate, on a medium that both share (qfcp §III-A).
+    pub simplex: bool,
+    /// Whether the queue is counted in packets, each as one of `packet_bytes`; otherwise in bytes.
+    pub in_packets: bool,
+    /// Whether the number of flows is bounded by what the least windows allow.
+    pub bounded: bool,
+}
+
+impl RouterParams {
+    /// The paper's router with all enhancements, for packets of 1500 B.
+    pub fn new(capacity: f64, max_capacity: f64) -> Self {
+        Self {
+            capacity,
+            max_capacity,
+            alpha: 0.1,
+            beta: 0.5,
+            weight: 0.2,
+            packet_bytes: 1500.0,
+            probing: true,
+            resident: true,
+            virtual_queue: true,
+            simplex: true,
+            in_packets: false,
+            bounded: true,
+        }
+    }
+}
+
+/// What was measured in a control interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// y \[B/s\].
+    pub input: f64,
+    /// What left \[B/s\].
+    pub output: f64,
+    /// The least queue, dropped packets included where they count \[B\].
+    pub queue_bytes: f64,
+    /// The least queue in packets.
+    pub queue_packets: f64,
+    /// T of the next interval \[s\].
+    pub interval_s: f64,
+}
+
+/// C after an interval: what left, if at least a packet always waited, and α more than before otherwise.
+pub fn probed_capacity(capacity: f64, output: f64, queue_packets: f64, alpha: f64) -> f64 {
+    //= qfcp#6
+    if queue_packets >= 1.0 { output } else { (1.0 + alpha) * capacity }
+}
+
+/// R of each of `flows` flows, where the queue should come to `aim_bytes` within 1/β intervals of `interval_s`.
+pub fn fair_rate(capacity: f64, queue_bytes: f64, aim_bytes: f64, beta: f64, interval_s: f64, flows: f64) -> f64 {
+    //= qfcp#4
+    //= qfcp#9
+    (capacity - beta * (queue_bytes - aim_bytes) / interval_s) / flows
+}
+
+/// One queue's controller.
+#[derive(Clone, Debug)]
+pub struct Router {
+    params: RouterParams,
+    capacity: f64,
+    rate: f64,
+    flows: f64,
+    /// output_avg \[B/s\], q_avg \[B\] and \[packets\].
+    averages: Option<(f64, f64, f64)>,
+    interval_s: f64,
+    began_s: f64,
+    // Sums over the running interval.
+    input_bytes: f64,
+    output_bytes: f64,
+    dropped: f64,
+    least: Queue,
+    rtt_sum_s: f64,
+    rtts: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Queue {
+    packets: f64,
+    bytes: f64,
+}
+
+impl Router {
+    /// A router whose queue is empty.
+    ///
+    /// # Errors
+    /// If a parameter lies outside the domain its field states.
+    pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
+        let positive = |key, value: f64, wanted| ensure(value.is_finite() && value > 0.0, key, value, wanted);
+        positive("capacity", params.capacity, "more than 0 B/s")?;
+        let bound = params.max_capacity;
+        ensure(bound.is_finite() && bound >= params.capacity, "max_capacity", bound, "at least `capacity`")?;
+        positive("alpha", params.alpha, "a number above 0")?;
+        positive("beta", params.beta, "a number above 0")?;
+        ensure(params.weight > 0.0 && params.weight <= 1.0, "weight", params.weight, "a number above 0, up to 1")?;
+        positive("packet", params.packet_bytes, "more than 0 B")?;
+        Ok(Self {
+            params,
+            capacity: params.capacity,
+            rate: params.capacity,
+            flows: 1.0,
+            averages: None,
+            interval_s: FIRST_INTERVAL_S,
+            began_s: 0.0,
+            input_bytes: 0.0,
+            output_bytes: 0.0,
+            dropped: 0.0,
+            least: Queue { packets: 0.0, bytes: 0.0 },
+            rtt_sum_s: 0.0,
+            rtts: 0.0,
+        })
+    }
+
+    /// A packet of `size_bytes` comes at `t_s`, and waits behind `packets` of `bytes` in all; `rtt_s` is what its header
+    /// tells, if it has one.
+    pub fn on_arrival(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64), rtt_s: Option<f64>) {
+        self.turn(t_s, Queue { packets: packets as f64, bytes });
+        self.input_bytes += size_bytes;
+        if let Some(rtt_s) = rtt_s.filter(|rtt_s| *rtt_s > 0.0) {
+            self.rtt_sum_s += rtt_s;
+            self.rtts += 1.0;
+        }
+    }
+
+    /// A packet of `size_bytes` found no room at `t_s`.
+    pub fn on_overflow(&mut self, size_bytes: f64) {
+        self.input_bytes += size_bytes;
+        self.dropped += if self.params.in_packets { self.params.packet_bytes } else { size_bytes };
+    }
+
+    /// A packet of `size_bytes` leaves at `t_s`, with `packets` of `bytes` behind it.
+    pub fn on_departure(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64)) {
+        let queue = Queue { packets: packets as f64, bytes };
+        self.turn(t_s, queue);
+        self.output_bytes += size_bytes;
+        if queue.packets < self.least.packets {
+            self.least = queue;
+        }
+    }
+
+    /// A packet of `size_bytes` crosses the medium the other way at `t_s`, while `packets` of `bytes` wait here.
+    pub fn on_crossing(&mut self, t_s: f64, size_bytes: f64, queue: (usize, f64), rtt_s: Option<f64>) {
+        self.on_arrival(t_s, size_bytes, queue, rtt_s);
+        self.output_bytes += size_bytes;
+    }
+
+    /// Whether both directions count.
+    pub fn is_simplex(&self) -> bool {
+        self.params.simplex
+    }
+
+    /// R \[B/s\].
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// C \[B/s\].
+    pub fn capacity(&self) -> f64 {
+        self.capacity
+    }
+
+    /// N.
+    pub fn flows(&self) -> f64 {
+        self.flows
+    }
+
+    /// q_avg \[B\]; 0 before the first interval has ended.
+    pub fn average_bytes(&self) -> f64 {
+        self.averages.map_or(0.0, |(_, bytes, _)| bytes)
+    }
+
+    /// Ends the control interval, if it is over.
+    fn turn(&mut self, t_s: f64, queue: Queue) {
+        let elapsed_s = t_s - self.began_s;
+        if elapsed_s < self.interval_s {
+            return;
+        }
+        let params = &self.params;
+        if self.rtts > 0.0 {
+            self.interval_s = (self.rtt_sum_s / self.rtts).clamp(LEAST_INTERVAL_S, LONGEST_INTERVAL_S);
+        }
+        let least = self.least;
+        let held = if params.in_packets { least.packets * params.packet_bytes } else { least.bytes };
+        //= qfcp#11
+        let dropped = if params.virtual_queue { self.dropped } else { 0.0 };
+        let measured = Measured {
+            input: self.input_bytes / elapsed_s,
+            output: self.output_bytes / elapsed_s,
+            queue_bytes: held + dropped,
+            queue_packets: least.packets + dropped / params.packet_bytes,
+            interval_s: self.interval_s,
+        };
+        self.control(&measured);
+        self.began_s = t_s;
+        self.input_bytes = 0.0;
+        self.output_bytes = 0.0;
+        self.dropped = 0.0;
+        self.least = queue;
+        self.rtt_sum_s = 0.0;
+        self.rtts = 0.0;
+    }
+
+    /// The rate for the next interval, from what was measured in this one.
+    pub fn control(&mut self, measured: &Measured) {
+        let RouterParams { alpha, beta, weight, packet_bytes, max_capacity, .. } = self.params;
+        let Measured { input, output, queue_bytes, queue_packets, interval_s } = *measured;
+        let (old_output, old_bytes, old_packets) = self.averages.unwrap_or((output, queue_bytes, queue_packets));
+        //= qfcp#7
+        let output = weight * output + (1.0 - weight) * old_output;
+        //= qfcp#8
+        let bytes = weight * queue_bytes + (1.0 - weight) * old_bytes;
+        let packets = weight * queue_packets + (1.0 - weight) * old_packets;
+        self.averages = Some((output, bytes, packets));
+        if self.params.probing {
+            self.capacity = probed_capacity(self.capacity, output, packets, alpha).min(max_capacity);
+        }
+        // A flow has at least one packet in the network, and all flows together have no more than the link: without
+        // these bounds a rate that nobody can obey falls for ever, as N = y/R then grows in proportion.
+        let least_rate = if self.params.bounded { packet_bytes / interval_s } else { f64::MIN_POSITIVE };
+        //= qfcp#3
+        let flows = input / self.rate.max(least_rate);
+        self.flows = if self.params.bounded { flows.max(1.0) } else { flows.max(f64::MIN_POSITIVE) };
+        let aim_bytes = if self.params.resident { packet_bytes } else { 0.0 };
+        let rate = fair_rate(self.capacity, bytes, aim_bytes, beta, interval_s, self.flows);
+        self.rate = rate.max(least_rate).min(self.capacity + beta * packet_bytes / interval_s);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No averaging; α = 0.5, packets of 1000 B, 100 kB/s told, up to 1 MB/s.
+    fn params() -> RouterParams {
+        RouterParams { alpha: 0.5, weight: 1.0, packet_bytes: 1000.0, ..RouterParams::new(1e5, 1e6) }
+    }
+
+    fn router(params: RouterParams) -> Router {
+        Router::new(params).unwrap()
+    }
+
+    fn measured(input: f64, output: f64, queue_packets: f64) -> Measured {
+        Measured { input, output, queue_bytes: queue_packets * 1000.0, queue_packets, interval_s: 0.1 }
+    }
+
+    #[test]
+    fn a_busy_link_tells_its_capacity_and_an_idle_one_is_probed() {
+        //= qfcp#6
+        let mut router = router(params());
+        router.control(&measured(1e5, 1e5, 0.0));
+        assert_eq!(router.capacity(), 1.5e5);
+        router.control(&measured(1e5, 4e5, 1.0));
+        assert_eq!(router.capacity(), 4e5);
+        for _ in 0..5 {
+            router.control(&measured(1e5, 1e5, 0.0));
+        }
+        assert_eq!(router.capacity(), 1e6, "no more than the medium carries");
+        let mut told = Router::new(RouterParams { probing: false, ..params() }).unwrap();
+        told.control(&measured(1e5, 4e5, 1.0));
+        assert_eq!(told.capacity(), 1e5);
+    }
+
+    #[test]
+    fn flows_share_what_the_queue_leaves() {
+        // Four flows at the old rate of 100 kB/s; 6 packets wait, 5 too many, of which β = 0.5 are to go in 0.1 s:
+        // (400 − 25) kB/s over 4.
+        //= qfcp#3
+        //= qfcp#4
+        //= qfcp#9
+        let mut router = router(params());
+        router.control(&measured(4e5, 4e5, 6.0));
+        assert_eq!((router.flows(), router.rate()), (4.0, 93_750.0));
+        // Aiming at none, 30 kB/s less.
+        let mut empty = Router::new(RouterParams { resident: false, ..params() }).unwrap();
+        empty.control(&measured(4e5, 4e5, 6.0));
+        assert_eq!(empty.rate(), 92_500.0);
+    }
+
+    #[test]
+    fn output_and_queue_are_averaged() {
+        //= qfcp#7
+        //= qfcp#8
+        let mut router = Router::new(RouterParams { weight: 0.25, ..params() }).unwrap();
+        router.control(&measured(1e5, 1e5, 4.0));
+        router.control(&measured(1e5, 2e5, 8.0));
+        assert_eq!((router.capacity(), router.average_bytes()), (1.25e5, 5000.0));
+    }
+
+    #[test]
+    fn dropped_packets_count_as_queue() {
+        //= qfcp#11
+        let queue = |virtual_queue, in_packets| {
+            let mut router = Router::new(RouterParams { virtual_queue, in_packets, ..params() }).unwrap();
+            router.on_arrival(0.01, 1000.0, (0, 0.0), Some(0.1));
+            router.on_departure(0.03, 1000.0, (2, 600.0));
+            router.turn(1.0, Queue { packets: 2.0, bytes: 600.0 });
+            router.on_overflow(500.0);
+            router.on_departure(1.05, 500.0, (3, 700.0));
+            router.turn(1.2, Queue { packets: 3.0, bytes: 700.0 });
+            router.average_bytes()
+        };
+        // 2 packets or 600 B were there at least, and one of 500 B was dropped.
+        assert_eq!([queue(false, true), queue(true, true)], [2000.0, 3000.0]);
+        assert_eq!([queue(false, false), queue(true, false)], [600.0, 1100.0]);
+    }
+
+    #[test]
+    fn the_interval_is_the_mean_round_trip_time() {
+        let mut router = router(params());
+        router.on_arrival(0.01, 1000.0, (0, 0.0), Some(0.1));
+        router.on_arrival(0.02, 1000.0, (1, 1000.0), Some(0.3));
+        router.on_arrival(0.03, 1000.0, (2, 2000.0), None);
+        router.on_departure(0.06, 1000.0, (2, 2000.0));
+        assert_eq!(router.interval_s, 0.2);
+    }
+
+    #[test]
+    fn what_crosses_the_other_way_is_traffic() {
+        // An interval of an eighth of a second that begins at 1 s: 3 kB cross, 1 kB goes the queue's way, which has never
+        // less than 2 packets.
+        let mut router = router(params());
+        (router.interval_s, router.began_s) = (0.125, 1.0);
+        router.least = Queue { packets: 2.0, bytes: 2000.0 };
+        for i in 0..3 {
+            router.on_crossing(1.0 + f64::from(i) / 64.0, 1000.0, (2, 2000.0), Some(0.125));
+        }
+        router.on_arrival(1.0625, 1000.0, (2, 2000.0), Some(0.125));
+        router.on_departure(1.09375, 1000.0, (2, 2000.0));
+        router.on_departure(1.125, 1000.0, (2, 2000.0));
+        // 4 kB in and out in an eighth of a second: 32 kB/s. That is less than R, so one flow.
+        assert_eq!((router.capacity(), router.flows()), (32_000.0, 1.0));
+    }
+
+    #[test]
+    fn rates_that_nobody_can_obey_stop_falling() {
+        // Flows at the least window send 1 MB/s whatever they are told, and the queue stands at 50 packets.
+        let settled = |bounded| {
+            let mut router = Router::new(RouterParams { bounded, ..params() }).unwrap();
+            for _ in 0..200 {
+                router.control(&measured(1e6, 1e6, 50.0));
+            }
+            (router.rate(), router.flows())
+        };
+        // A packet in 0.1 s, and 100 flows that send so much.
+        assert_eq!(settled(true), (10_000.0, 100.0));
+        assert!(settled(false).0 < 1e-6);
+    }
+
+    #[test]
+    fn an_idle_link_offers_no_more_than_it_has() {
+        let mut router = router(params());
+        for _ in 0..100 {
+            router.control(&measured(100.0, 100.0, 0.0));
+        }
+        assert_eq!(router.flows(), 1.0);
+        assert_eq!(router.rate(), 1e6 + 0.5 * 1000.0 / 0.1);
+    }
+
+    #[test]
+    fn errors_name_the_key() {
+        let refused = |params| Router::new(params).unwrap_err().key;
+        assert_eq!(refused(RouterParams::new(0.0, 1.0)), "capacity");
+        assert_eq!(refused(RouterParams::new(2.0, 1.0)), "max_capacity");
+        assert_eq!(refused(RouterParams { alpha: 0.0, ..params() }), "alpha");
+        assert_eq!(refused(RouterParams { beta: f64::NAN, ..params() }), "beta");
+        assert_eq!(refused(RouterParams { weight: 0.0, ..params() }), "weight");
+        assert_eq!(refused(RouterParams { packet_bytes: 0.0, ..params() }), "packet");
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sender's side of QFCP.
+
+use crate::error::ParameterError;
+use crate::law::{AckSample, Aimd, AimdParams, Feedback, Window};
+
+/// Weight of a new sample in the round-trip time (RFC 6298's α).
+const RTT_WEIGHT: f64 = 0.125;
+
+/// What a QFCP sender is told.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct QfcpParams {
+    /// Whether a loss halves the window until recovery is over, as without the paper's enhancement.
+    pub heed_loss: bool,
+    /// The law of a path on which not all queues speak QFCP.
+    pub without: AimdParams,
+}
+
+/// A QFCP sender: its window is the routers' rate times the round-trip time, and a loss tells it nothing.
+///
+/// Where a queue of the path does not speak QFCP, a loss may be that queue's, and all it says. Then a TCP runs beside, and the
+/// lesser window holds: the flow takes no more than its fair rate where routers speak, and no more than a TCP where they do
+/// not.
+#[derive(Clone, Debug)]
+pub struct Qfcp {
+    heed_loss: bool,
+    tcp: Aimd,
+    beside: Window,
+    /// The rate that the routers allow \[segments/s\]; infinite: none has spoken.
+    rate: f64,
+    is_complete: bool,
+    rtt_s: f64,
+}
+
+impl Qfcp {
+    /// Sets the law up.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    pub fn new(params: QfcpParams) -> Result<Self, ParameterError> {
+        Ok(Self {
+            heed_loss: params.heed_loss,
+            tcp: Aimd::new(params.without)?,
+            beside: Window { cwnd: f64::INFINITY, ssthresh: f64::INFINITY },
+            rate: f64::INFINITY,
+            is_complete: false,
+            rtt_s: 0.0,
+        })
+    }
+
+    /// The round-trip time that the next packets tell \[s\].
+    pub fn rtt_s(&self) -> f64 {
+        self.rtt_s
+    }
+
+    /// An acknowledgement brings the routers' rate in segments/s; `is_complete` if every queue has spoken.
+    pub fn on_feedback(&mut self, window: &mut Window, rate: f64, is_complete: bool, told: &Feedback) {
+        let sample_s = told.rtt_s;
+        self.rtt_s = if self.rtt_s > 0.0 { self.rtt_s + RTT_WEIGHT * (sample_s - self.rtt_s) } else { sample_s };
+        if !is_complete && self.beside.cwnd.is_infinite() {
+            self.beside = *window;
+        }
+        self.rate = rate;
+        self.is_complete = is_complete && rate.is_finite();
+        if self.heed_loss && (told.is_duplicate || told.in_recovery) {
+            return;
+        }
+        if self.is_complete {
+            window.cwnd = self.window();
+            // TCP would go on from here, and loss recovery comes back to here.
+            window.ssthresh = window.cwnd;
+            self.beside = *window;
+        } else {
+            window.cwnd = self.window().min(self.beside.cwnd);
+        }
+    }
+
+    /// What the routers' rate makes of the window.
+    fn window(&self) -> f64 {
+        //= qfcp#5
+        (self.rate * self.rtt_s).max(1.0)
+    }
+
+    /// New data was acknowledged.
+    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        if !self.is_complete && self.beside.cwnd.is_finite() {
+            self.tcp.on_ack(&mut self.beside, ack);
+            window.cwnd = self.window().min(self.beside.cwnd);
+        }
+    }
+
+    /// The slow-start threshold after a loss.
+    pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+        if self.is_complete && !self.heed_loss {
+            return window.cwnd;
+        }
+        let threshold = self.tcp.on_loss(window, flight);
+        self.fall_back(threshold, threshold);
+        threshold
+    }
+
+    /// The slow-start threshold after a time-out, which leaves one packet until any acknowledgement restores the window.
+    pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+        if self.is_complete && !self.heed_loss {
+            return window.cwnd;
+        }
+        let threshold = self.tcp.on_timeout(window, flight);
+        self.fall_back(1.0, threshold);
+        threshold
+    }
+
+    fn fall_back(&mut self, cwnd: f64, threshold: f64) {
+        let ssthresh = threshold.max(2.0);
+        self.beside = Window { cwnd: cwnd.clamp(1.0, ssthresh), ssthresh };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Signal;
+    use crate::units::{Duration, Instant};
+
+    fn law(heed_loss: bool) -> Qfcp {
+        Qfcp::new(QfcpParams { heed_loss, ..QfcpParams::default() }).unwrap()
+    }
+
+    fn start() -> Window {
+        Window { cwnd: 3.0, ssthresh: f64::INFINITY }
+    }
+
+    /// What an acknowledgement brings after so long.
+    fn after(rtt_s: f64) -> Feedback {
+        Feedback { signal: Signal::None, is_duplicate: false, in_recovery: false, rtt_s }
+    }
+
+    fn ack() -> AckSample {
+        AckSample { now: Instant::ZERO, acked: 1.0, flight: 3.0, rtt: Duration::ZERO, srtt_s: 0.1 }
+    }
+
+    #[test]
+    fn the_window_is_rate_times_round_trip() {
+        //= qfcp#5
+        let (mut law, mut window) = (law(false), start());
+        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        assert_eq!(window.cwnd, 40.0);
+        // A longer round trip counts with an eighth: 0.1 + 0.08/8.
+        law.on_feedback(&mut window, 400.0, true, &after(0.18));
+        assert!((window.cwnd - 44.0).abs() < 1e-9);
+        law.on_feedback(&mut window, 1.0, true, &after(0.1));
+        assert_eq!(window.cwnd, 1.0);
+        law.on_ack(&mut window, &ack());
+        assert_eq!(window.cwnd, 1.0, "acknowledgements alone say nothing");
+    }
+
+    #[test]
+    fn a_loss_says_nothing() {
+        let (mut law, mut window) = (law(false), start());
+        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        assert_eq!([law.on_loss(&window, 40.0), law.on_timeout(&window, 40.0)], [40.0, 40.0]);
+        // A time-out leaves one packet, and any acknowledgement restores the window.
+        window.cwnd = 1.0;
+        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        assert_eq!(window.cwnd, 40.0);
+    }
+
+    #[test]
+    fn it_can_be_made_to_heed_losses() {
+        let (mut law, mut window) = (law(true), start());
+        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        assert_eq!([law.on_loss(&window, 40.0), law.on_timeout(&window, 40.0)], [20.0, 20.0]);
+        // And to stay so until recovery is over.
+        window.cwnd = 20.0;
+        law.on_feedback(&mut window, 400.0, true, &Feedback { in_recovery: true, ..after(0.1) });
+        assert_eq!(window.cwnd, 20.0);
+        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        assert_eq!(window.cwnd, 40.0);
+    }
+
+    #[test]
+    fn beside_a_silent_queue_the_lesser_window_holds() {
+        let (mut law, mut window) = (law(false), start());
+        law.on_feedback(&mut window, 400.0, false, &after(0.1));
+        assert_eq!(window.cwnd, 3.0);
+        // Slow start: one more each.
+        for _ in 0..10 {
+            law.on_feedback(&mut window, 400.0, false, &after(0.1));
+            law.on_ack(&mut window, &ack());
+        }
+        assert_eq!(window.cwnd, 13.0);
+        let threshold = law.on_loss(&window, 13.0);
+        assert_eq!(threshold, 6.5);
+        law.on_feedback(&mut window, 400.0, false, &after(0.1));
+        assert_eq!(window.cwnd, 6.5);
+        // Where a router speaks, and allows less, that holds.
+        law.on_feedback(&mut window, 20.0, false, &after(0.1));
+        assert_eq!(window.cwnd, 2.0);
+        // As soon as all speak, their rate alone does.
+        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        assert_eq!(window.cwnd, 40.0);
+    }
+
+    #[test]
+    fn without_any_router_it_is_tcp() {
+        let (mut law, mut window) = (law(false), start());
+        law.on_feedback(&mut window, f64::INFINITY, false, &after(0.1));
+        law.on_ack(&mut window, &ack());
+        assert_eq!(window.cwnd, 4.0);
+        assert_eq!(law.on_timeout(&window, 4.0), 2.0);
+    }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! XCP (Katabi, Handley, Rohrs 2002) and XCP-b (Abrantes, Ricardo 2006): routers tell each packet by how much its
+//! sender's window is to change.
+
+mod router;
+mod sender;
+
+pub use router::{Efficiency, Header, Router, RouterParams};
+pub use sender::{Xcp, XcpParams};

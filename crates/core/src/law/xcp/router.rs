@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The router's side of XCP: an efficiency controller, which says by how much the traffic is to change, and a fairness
+//! controller, which deals that out to the packets.
+
+use crate::error::{ParameterError, ensure};
+
+/// Bounds of the control interval \[s\] (ns-2's `XCP_MIN_INTERVAL` and `XCP_MAX_INTERVAL`).
+const LEAST_INTERVAL_S: f64 = 1e-3;
+const LONGEST_INTERVAL_S: f64 = 1.0;
+/// The control interval before any packet has told a round-trip time \[s\] (ns-2's `INITIAL_Te_VALUE`).
+const FIRST_INTERVAL_S: f64 = 0.05;
+
+/// How a router finds by how much the traffic is to change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Efficiency {
+    /// XCP: from a capacity that it is told \[B/s\], above 0.
+    Told {
+        /// C.
+        capacity: f64,
+    },
+    /// XCP-b: from its queue alone.
+    Queue {
+        /// Q_max \[B\], above 0: the buffer.
+        buffer_bytes: f64,
+        /// χ, above 0: what is offered in an interval while the link is idle, over the buffer; stable up to
+        /// 1/(5 − α − β).
+        chi: f64,
+        /// κ \[B\], at least 0: the queue aimed at.
+        kappa_bytes: f64,
+        /// Intervals that end with an empty queue before the link counts as idle, at least 1.
+        patience: u32,
+    },
+}
+
+/// What an XCP router is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RouterParams {
+    /// How it finds by how much the traffic is to change.
+    pub efficiency: Efficiency,
+    /// α, above 0: gain on the spare rate (of XCP-b: on the queue's growth).
+    pub alpha: f64,
+    /// β, above 0: gain on the queue.
+    pub beta: f64,
+    /// γ, 0 to 1: share of the traffic that changes hands in an interval at least.
+    pub gamma: f64,
+}
+
+impl RouterParams {
+    /// XCP's own gains.
+    pub fn new(efficiency: Efficiency) -> Self {
+        Self { efficiency, alpha: 0.4, beta: 0.226, gamma: 0.1 }
+    }
+}
+
+/// What a packet's header tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Header {
+    /// Window \[B\].
+    pub cwnd_bytes: f64,
+    /// Round-trip time \[s\]; 0: not known yet.
+    pub rtt_s: f64,
+    /// The change asked for, or granted so far \[B\].
+    pub change_bytes: f64,
+}
+
+/// One queue's controllers.
+#[derive(Clone, Debug)]
+pub struct Router {
+    params: RouterParams,
+    began_s: f64,
+    /// d.
+    interval_s: f64,
+    // Sums over the running interval.
+    input_bytes: f64,
+    /// Σ rtt·s/cwnd: the flows, each weighted with the interval.
+    flows_s: f64,
+    /// Σ rtt²·s/cwnd.
+    rtts_s2: f64,
+    /// The least queue of the running interval, and of the one before, with the packet that leaves \[B\].
+    queue_bytes: f64,
+    old_queue_bytes: f64,
+    /// Whether the last packet left in the running interval.
+    is_emptied: bool,
+    empty_intervals: u32,
+    // What the last interval decided.
+    /// ξ_p \[B/s²\] and ξ_n \[1/s\].
+    raise: f64,
+    lower: f64,
+    /// What is still to be dealt out of the raise and the reduction \[B/s\].
+    left_to_raise: f64,
+    left_to_lower: f64,
+}
+
+impl Router {
+    /// A router whose queue is empty.
+    ///
+    /// # Errors
+    /// If a parameter lies outside the domain its field states.
+    pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
+        let positive = |key, value: f64, wanted| ensure(value.is_finite() && value > 0.0, key, value, wanted);
+        positive("alpha", params.alpha, "a number above 0")?;
+        positive("beta", params.beta, "a number above 0")?;
+        ensure((0.0..=1.0).contains(&params.gamma), "gamma", params.gamma, "a number from 0 to 1")?;
+        match params.efficiency {
+            Efficiency::Told { capacity } => positive("capacity", capacity, "more than 0 B/s")?,
+            Efficiency::Queue { buffer_bytes, chi, kappa_bytes, patience } => {
+                positive("buffer", buffer_bytes, "more than 0 B")?;
+                positive("chi", chi, "a number above 0")?;
+                ensure(kappa_bytes.is_finite() && kappa_bytes >= 0.0, "kappa", kappa_bytes, "at least 0 B")?;
+                ensure(patience >= 1, "patience", patience, "at least 1 interval")?;
+            }
+        }
+        Ok(Self {
+            params,
+            began_s: 0.0,
+            interval_s: FIRST_INTERVAL_S,
+            input_bytes: 0.0,
+            flows_s: 0.0,
+            rtts_s2: 0.0,
+            queue_bytes: 0.0,
+            old_queue_bytes: 0.0,
+            is_emptied: true,
+            empty_intervals: 0,
+            raise: 0.0,
+            lower: 0.0,
+            left_to_raise: 0.0,
+            left_to_lower: 0.0,
+        })
+    }
+
+    /// A packet of `size_bytes` comes at `t_s` to a queue of `queue_bytes` without it. Other protocols' packets have no
+    /// header, and count as traffic.
+    pub fn on_arrival(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64, header: Option<&Header>) {
+        self.turn(t_s, queue_bytes);
+        self.input_bytes += size_bytes;
+        if let Some(header) = header.filter(|header| header.rtt_s > 0.0) {
+            let rtt_s = header.rtt_s.min(LONGEST_INTERVAL_S);
+            let share_s = header.rtt_s * size_bytes / header.cwnd_bytes.max(size_bytes);
+            self.flows_s += share_s;
+            self.rtts_s2 += rtt_s * share_s;
+        }
+    }
+
+    /// A packet of `size_bytes` leaves at `t_s`, and `queue_bytes` are behind it. Gives the change that its header may
+    /// tell at most \[B\]; a sender that knows no round-trip time yet is told to stay.
+    pub fn on_departure(
+        &mut self,
+        t_s: f64,
+        size_bytes: f64,
+        queue_bytes: f64,
+        header: Option<&Header>,
+    ) -> Option<f64> {
+        // By ns-2's rule a packet that leaves still counts.
+        let with_it_bytes = queue_bytes + size_bytes;
+        self.turn(t_s, with_it_bytes);
+        self.queue_bytes = self.queue_bytes.min(with_it_bytes);
+        self.is_emptied |= queue_bytes <= 0.0;
+        header.map(|header| if header.rtt_s > 0.0 { self.deal(size_bytes, header) } else { 0.0 })
+    }
+
+    /// d \[s\]: the mean round-trip time, a control interval.
+    pub fn interval_s(&self) -> f64 {
+        self.interval_s
+    }
+
+    /// The fairness controller: what this packet gets of the raise and of the reduction.
+    fn deal(&mut self, size_bytes: f64, header: &Header) -> f64 {
+        let rtt_s = header.rtt_s;
+        let share_s = rtt_s * size_bytes / header.cwnd_bytes.max(size_bytes);
+        let raise = (self.raise * rtt_s * share_s).min(self.left_to_raise * rtt_s);
+        let lower = (self.lower * rtt_s * size_bytes).min(self.left_to_lower * rtt_s);
+        let change = header.change_bytes.min(raise - lower);
+        // What a bottleneck elsewhere keeps the flow from taking, others may have.
+        self.left_to_raise = (self.left_to_raise - (change + lower).max(0.0) / rtt_s).max(0.0);
+        self.left_to_lower = (self.left_to_lower - lower.max(-change) / rtt_s).max(0.0);
+        change
+    }
+
+    /// Ends the control interval, if it is over.
+    fn turn(&mut self, t_s: f64, queue_bytes: f64) {
+        let elapsed_s = t_s - self.began_s;
+        if elapsed_s < self.interval_s {
+            return;
+        }
+        let params = self.params;
+        if self.flows_s > 0.0 {
+            self.interval_s = (self.rtts_s2 / self.flows_s).clamp(LEAST_INTERVAL_S, LONGEST_INTERVAL_S);
+        }
+        let d = self.interval_s;
+        let input = self.input_bytes / elapsed_s;
+        let change_bytes = self.wanted_bytes(input);
+        // Shuffling: even with nothing to change, a part of the traffic is dealt out anew.
+        let shuffled = (params.gamma * input * d - change_bytes.abs()).max(0.0);
+        // The sums are those of the time that has passed, the change is for an interval.
+        let per_interval = d / elapsed_s;
+        self.left_to_raise = (shuffled + change_bytes.max(0.0)) / d;
+        self.left_to_lower = (shuffled + (-change_bytes).max(0.0)) / d;
+        self.raise = over(self.left_to_raise, self.flows_s * per_interval);
+        self.lower = over(self.left_to_lower, self.input_bytes * per_interval);
+
+        self.old_queue_bytes = self.queue_bytes;
+        self.queue_bytes = queue_bytes;
+        self.is_emptied = queue_bytes <= 0.0;
+        self.began_s = t_s;
+        self.input_bytes = 0.0;
+        self.flows_s = 0.0;
+        self.rtts_s2 = 0.0;
+    }
+
+    /// The efficiency controller: by how many bytes the traffic of an interval is to change, at an input rate \[B/s\].
+    fn wanted_bytes(&mut self, input: f64) -> f64 {
+        let RouterParams { alpha, beta, .. } = self.params;
+        let d = self.interval_s;
+        let queue = self.queue_bytes;
+        match self.params.efficiency {
+            //= qfcp#1
+            Efficiency::Told { capacity } => alpha * (capacity - input) * d - beta * queue,
+            Efficiency::Queue { buffer_bytes, chi, kappa_bytes, patience } => {
+                self.empty_intervals = if self.is_emptied { self.empty_intervals.saturating_add(1) } else { 0 };
+                if self.empty_intervals >= patience {
+                    chi * buffer_bytes
+                } else {
+                    -alpha * (queue - self.old_queue_bytes) - beta * (queue - kappa_bytes)
+                }
+            }
+        }
+    }
+}
+
+/// A quotient; nothing over nothing is nothing.
+fn over(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 128 packets of 1 KiB in an eighth of a second: sums of powers of two are exact.
+    const TOLD: Efficiency = Efficiency::Told { capacity: 1_048_576.0 };
+    const QUEUE: Efficiency = Efficiency::Queue { buffer_bytes: 100_000.0, chi: 0.2, kappa_bytes: 2048.0, patience: 2 };
+    const PACKET: f64 = 1024.0;
+    const D: f64 = 0.125;
+
+    /// A router whose interval of an eighth of a second begins at 1 s, with a queue of `queue_bytes`.
+    fn router(efficiency: Efficiency, queue_bytes: f64) -> Router {
+        let mut router = Router::new(RouterParams { beta: 0.25, ..RouterParams::new(efficiency) }).unwrap();
+        (router.interval_s, router.began_s) = (D, 1.0);
+        (router.queue_bytes, router.old_queue_bytes, router.is_emptied) =
+            (queue_bytes, queue_bytes, queue_bytes == 0.0);
+        router
+    }
+
+    /// Packet `i` of `n` in the interval that begins at `from_s` passes, with a window of `cwnd` packets. Gives what it is
+    /// told.
+    fn pass(router: &mut Router, from_s: f64, (i, n): (u32, u32), cwnd: f64, queue_bytes: f64) -> f64 {
+        let header = Header { cwnd_bytes: cwnd * PACKET, rtt_s: D, change_bytes: f64::INFINITY };
+        let t_s = from_s + D * f64::from(i) / f64::from(n);
+        router.on_arrival(t_s, PACKET, queue_bytes, Some(&header));
+        router.on_departure(t_s, PACKET, (queue_bytes - PACKET).max(0.0), Some(&header)).unwrap()
+    }
+
+    /// One flow of `n` packets in an interval: the sum of what they are told.
+    fn round(router: &mut Router, from_s: f64, n: u32, queue_bytes: f64) -> f64 {
+        (0..n).map(|i| pass(router, from_s, (i, n), f64::from(n), queue_bytes)).sum()
+    }
+
+    #[test]
+    fn spare_rate_is_dealt_out_within_an_interval() {
+        // Half of the capacity is used: α · 64 KiB = 26214.4 B more, and no shuffling, as γ · 64 KiB is less.
+        //= qfcp#1
+        let mut router = router(TOLD, 0.0);
+        assert_eq!(round(&mut router, 1.0, 64, 0.0), 0.0);
+        let sum = round(&mut router, 1.125, 64, 0.0);
+        assert!((sum - 26_214.4).abs() < 1e-6, "{sum}");
+        assert_eq!(router.interval_s(), D);
+    }
+
+    #[test]
+    fn a_standing_queue_is_drained() {
+        // At capacity with 32 KiB waiting: −β · 32 KiB. What is shuffled, the rest of γ · 128 KiB, comes to nothing.
+        let mut router = router(TOLD, 32_768.0);
+        round(&mut router, 1.0, 128, 32_768.0);
+        let sum = round(&mut router, 1.125, 128, 32_768.0);
+        assert!((sum + 8192.0).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn shuffling_moves_windows_towards_each_other() {
+        // At capacity without a queue γ · 128 KiB = 13107.2 B are taken in proportion to rates (of 96 and 32 packets)
+        // and given in equal parts: a quarter of it moves.
+        let mut router = router(TOLD, 0.0);
+        let mut changes = [0.0, 0.0];
+        for from_s in [1.0, 1.125] {
+            changes = [0.0, 0.0];
+            for i in 0..128 {
+                let (which, cwnd) = if i % 4 == 0 { (1, 32.0) } else { (0, 96.0) };
+                changes[which] += pass(&mut router, from_s, (i, 128), cwnd, 0.0);
+            }
+        }
+        assert!((changes[0] + 3276.8).abs() < 1e-6 && (changes[1] - 3276.8).abs() < 1e-6, "{changes:?}");
+    }
+
+    #[test]
+    fn the_least_change_stands_and_what_is_not_taken_is_left_for_others() {
+        let mut router = router(TOLD, 0.0);
+        round(&mut router, 1.0, 64, 0.0);
+        router.turn(1.125, 0.0);
+        assert!((router.left_to_raise - 26_214.4 / D).abs() < 1e-6);
+        let bound = Header { cwnd_bytes: 64.0 * PACKET, rtt_s: D, change_bytes: 100.0 };
+        assert_eq!(router.on_departure(1.13, PACKET, 0.0, Some(&bound)), Some(100.0));
+        assert!((router.left_to_raise - 26_114.4 / D).abs() < 1e-6);
+        // Without a round-trip time nothing can be dealt.
+        let new = Header { rtt_s: 0.0, ..bound };
+        assert_eq!(router.on_departure(1.13, PACKET, 0.0, Some(&new)), Some(0.0));
+        assert_eq!(router.on_departure(1.13, PACKET, 0.0, None), None);
+    }
+
+    #[test]
+    fn without_a_capacity_the_queue_decides() {
+        let mut router = router(QUEUE, 0.0);
+        // Two empty intervals: idle, χ · 100 kB.
+        round(&mut router, 1.0, 64, 0.0);
+        round(&mut router, 1.125, 64, 0.0);
+        let sum = round(&mut router, 1.25, 64, 0.0);
+        assert!((sum - 20_000.0).abs() < 1e-6, "{sum}");
+        // 10 KiB that stay: −β · 8 KiB.
+        let mut router = self::router(QUEUE, 10_240.0);
+        round(&mut router, 1.0, 64, 10_240.0);
+        let sum = round(&mut router, 1.125, 64, 10_240.0);
+        assert!((sum + 2048.0).abs() < 1e-6, "{sum}");
+        // They have just come: −α · 6 KiB more.
+        let mut router = self::router(QUEUE, 10_240.0);
+        router.old_queue_bytes = 4096.0;
+        round(&mut router, 1.0, 64, 10_240.0);
+        let sum = round(&mut router, 1.125, 64, 10_240.0);
+        assert!((sum + 2048.0 + 2457.6).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn the_interval_is_the_mean_round_trip_of_the_flows() {
+        // Two flows with equal rates and round trips of 0.1 and 0.3 s count alike: 0.2 s.
+        let mut router = router(TOLD, 0.0);
+        for i in 0..100 {
+            let rtt_s = if i % 2 == 0 { 0.1 } else { 0.3 };
+            let header = Header { cwnd_bytes: rtt_s * 5e5, rtt_s, change_bytes: 0.0 };
+            router.on_arrival(1.0 + 0.0001 * f64::from(i), 1000.0, 0.0, Some(&header));
+        }
+        router.turn(2.0, 0.0);
+        assert!((router.interval_s() - 0.2).abs() < 1e-9, "{}", router.interval_s());
+    }
+
+    #[test]
+    fn errors_name_the_key() {
+        let refused = |efficiency| Router::new(RouterParams::new(efficiency)).unwrap_err().key;
+        assert_eq!(refused(Efficiency::Told { capacity: 0.0 }), "capacity");
+        let with = |buffer_bytes, chi, kappa_bytes, patience| {
+            refused(Efficiency::Queue { buffer_bytes, chi, kappa_bytes, patience })
+        };
+        assert_eq!(with(0.0, 0.2, 0.0, 1), "buffer");
+        assert_eq!(with(1.0, -0.2, 0.0, 1), "chi");
+        assert_eq!(with(1.0, 0.2, -1.0, 1), "kappa");
+        assert_eq!(with(1.0, 0.2, 0.0, 0), "patience");
+        let bad = RouterParams { gamma: 2.0, ..RouterParams::new(TOLD) };
+        assert_eq!(Router::new(bad).unwrap_err().key, "gamma");
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which retransmissions are lost: those behind which something has arrived that was sent later (RFC 8985 §6.2).
+
+use std::collections::VecDeque;
+
+use crate::units::{Duration, Instant};
+
+/// The retransmissions of a recovery. Every acknowledgement tells when what caused it was sent, so none is taken for that
+/// of an earlier transmission.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Repairs {
+    /// First byte, end, when it was sent, in this order.
+    under_way: VecDeque<(u64, u64, Instant)>,
+    /// First byte and end of those that are lost.
+    lost: VecDeque<(u64, u64)>,
+}
+
+impl Repairs {
+    /// Bytes `start..end` were sent again.
+    pub(super) fn sent(&mut self, start: u64, end: u64, now: Instant) {
+        self.under_way.push_back((start, end, now));
+    }
+
+    /// Something that was sent at `sent` has arrived: what was sent more than `reordering` before it, and has not, is
+    /// lost. `is_missing` says so of `start..end`.
+    pub(super) fn arrived(&mut self, sent: Instant, reordering: Duration, is_missing: impl Fn(u64, u64) -> bool) {
+        while let Some(&(start, end, when)) = self.under_way.front() {
+            if when + reordering >= sent {
+                break;
+            }
+            self.under_way.pop_front();
+            if is_missing(start, end) {
+                self.lost.push_back((start, end));
+            }
+        }
+        self.lost.retain(|&(start, end)| is_missing(start, end));
+    }
+
+    /// Bytes of lost retransmissions that have not been sent again.
+    pub(super) fn lost_bytes(&self) -> u64 {
+        self.lost.iter().map(|(start, end)| end - start).sum()
+    }
+
+    /// The lost retransmission that is to be sent again first.
+    pub(super) fn take_lost(&mut self) -> Option<(u64, u64)> {
+        self.lost.pop_front()
+    }
+
+    /// The recovery is over.
+    pub(super) fn clear(&mut self) {
+        self.under_way.clear();
+        self.lost.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Duration = Duration::ZERO;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn what_was_sent_before_an_arrival_is_lost() {
+        let mut repairs = Repairs::default();
+        repairs.sent(0, 10, at(1));
+        repairs.sent(20, 30, at(2));
+        repairs.sent(40, 50, at(3));
+        // That of 1 ms may have been what arrived; only what came before it is lost.
+        repairs.arrived(at(1), NONE, |_, _| true);
+        assert_eq!(repairs.lost_bytes(), 0);
+        repairs.arrived(at(3), NONE, |start, _| start != 20);
+        assert_eq!((repairs.lost_bytes(), repairs.take_lost(), repairs.take_lost()), (10, Some((0, 10)), None));
+    }
+
+    #[test]
+    fn packets_may_overtake_each_other_a_little() {
+        let mut repairs = Repairs::default();
+        repairs.sent(0, 10, at(10));
+        repairs.arrived(at(15), Duration::from_millis(5), |_, _| true);
+        assert_eq!(repairs.lost_bytes(), 0);
+        repairs.arrived(at(16), Duration::from_millis(5), |_, _| true);
+        assert_eq!(repairs.lost_bytes(), 10);
+        // It has come after all.
+        repairs.arrived(at(17), Duration::from_millis(5), |_, _| false);
+        assert_eq!(repairs.lost_bytes(), 0);
+    }
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Routers that tell senders their window or their rate, on links, at an access point and on a WLAN.
+#![allow(missing_docs)]
+
+use std::path::Path;
+
+use lasthop_sim::{FlowSummary, Run, Summary};
+
+/// A wire of 10 Mbit/s, 40 ms.
+const WIRE: &str = r#"
+    duration = "30 s"
+    warmup = "10 s"
+    [[link]]
+    name = "wire"
+    from = "a"
+    to = "b"
+    rate = "10 Mbit/s"
+    queue = { limit = "100 packets" }
+    duplex = false
+    [[flow]]
+    name = "flow"
+    path = ["a", "b"]
+    rtt = "40 ms"
+"#;
+
+/// A WLAN with one download.
+const AIR: &str = r#"
+    duration = "20 s"
+    warmup = "5 s"
+    [[wlan]]
+    name = "wlan"
+    queue = { limit = "100 packets" }
+    [[flow]]
+    name = "flow"
+    station = "m1"
+    rtt = "40 ms"
+    packet = "1340 B"
+"#;
+
+fn run_of(text: &str, more: &[(&str, &str)]) -> Result<Summary, String> {
+    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let run = Run::new(text, Path::new("."), &overrides, None).map_err(|error| error.to_string())?;
+    Ok(run.finish().summary)
+}
+
+fn run(text: &str, more: &[(&str, &str)]) -> Summary {
+    run_of(text, more).unwrap()
+}
+
+fn mbps(flow: &FlowSummary) -> f64 {
+    flow.goodput_bps / 1e6
+}
+
+fn figures(summary: &Summary) -> String {
+    serde_json::to_string(&Summary { events: 0, ..summary.clone() }).unwrap()
+}
+
+#[test]
+fn xcp_rests_where_its_law_says() {
+    // Told C on a wire of y: α(C − y)d = βq with d = d₀ + q/y: q = (.4/.226)(C − y)d₀/(1 − (.4/.226)(C − y)/y). At 11 for
+    // 10 Mbit/s and 40 ms: 8.84 kB/(1 − .177) = 10.7 kB, 7.2 packets of 1500 B; a packet of room for what is not fluid.
+    let told = |capacity: &str| run(WIRE, &[("link[0].feedback", capacity), ("flow[0].sender", "xcp")]);
+    let high = told(r#"{ kind = "xcp", capacity = "11 Mbit/s" }"#);
+    let packets = high.queues[0].mean_bytes / 1500.0;
+    assert!((6.7..8.2).contains(&packets), "{packets}");
+    assert_eq!(high.flows[0].retransmits, 0);
+    // Told too little it takes no more than that, and nothing waits.
+    let low = told(r#"{ kind = "xcp", capacity = "1 Mbit/s" }"#);
+    assert!((0.9..0.98).contains(&mbps(&low.flows[0])), "{}", mbps(&low.flows[0]));
+    assert!(low.queues[0].empty_fraction > 0.98);
+    // Without a number it is told the link's rate.
+    let right = told("xcp");
+    assert!(right.queues[0].utilisation.unwrap() > 0.98 && right.queues[0].mean_bytes < 3000.0);
+}
+
+#[test]
+fn qfcp_finds_the_capacity_from_below_and_above() {
+    for capacity in ["1 Mbit/s", "10 Mbit/s", "40 Mbit/s"] {
+        let feedback = format!(r#"{{ kind = "qfcp", capacity = "{capacity}", max_capacity = "54 Mbit/s" }}"#);
+        let found = run(WIRE, &[("link[0].feedback", &feedback), ("flow[0].sender", "qfcp")]);
+        let (flow, queue) = (&found.flows[0], &found.queues[0]);
+        assert!(queue.utilisation.unwrap() > 0.95, "{capacity}: {:?}", queue.utilisation);
+        assert!(queue.mean_bytes < 10.0 * 1500.0, "{capacity}: {}", queue.mean_bytes);
+        assert_eq!((flow.retransmits, queue.drops), (0, 0), "{capacity}");
+    }
+}
+
+#[test]
+fn the_least_rate_of_the_path_wins() {
+    // A second link of 4 Mbit/s behind the first; and the other way round.
+    let second = r#"
+    [[link]]
+    name = "second"
+    from = "b"
+    to = "c"
+    rate = "4 Mbit/s"
+    queue = { limit = "100 packets" }
+    duplex = false
+    feedback = "FEEDBACK"
+"#;
+    for (feedback, sender) in [("xcp", "xcp"), ("qfcp", "qfcp")] {
+        let text =
+            format!("{}{}", WIRE.replace(r#"["a", "b"]"#, r#"["a", "b", "c"]"#), second.replace("FEEDBACK", feedback));
+        for swapped in [false, true] {
+            let rates = [("link[0].rate", "4 Mbit/s"), ("link[1].rate", "10 Mbit/s")];
+            let mut more = vec![("link[0].feedback", feedback), ("flow[0].sender", sender)];
+            more.extend(if swapped { &rates[..] } else { &[] });
+            let found = run(&text, &more);
+            let goodput = mbps(&found.flows[0]);
+            // 1460 of 1500 B.
+            assert!((3.7..3.9).contains(&goodput), "{sender} {swapped}: {goodput}");
+            assert_eq!(found.flows[0].retransmits, 0, "{sender} {swapped}");
+        }
+    }
+}
+
+#[test]
+fn flows_share_equally_whatever_their_paths() {
+    let more = r#"
+    [[flow]]
+    name = "far"
+    path = ["a", "b"]
+    rtt = "160 ms"
+    start = "3 s"
+"#;
+    for kind in ["xcp", "qfcp"] {
+        let found = run(&format!("{WIRE}{more}"), &[("link[0].feedback", kind), ("flow[*].sender", kind)]);
+        assert!(found.fairness.jain.unwrap() > 0.99, "{kind}: {:?}", found.fairness);
+    }
+}
+
+#[test]
+fn tcp_in_a_queue_of_its_own_takes_its_turn_and_no_more() {
+    // Two stations by turns on 4 Mbit/s: each carries half, though TCP fills its own buffer.
+    let text = r#"
+    duration = "30 s"
+    warmup = "10 s"
+    [[ap]]
+    name = "ap"
+    scheduler = "round-robin"
+    radio = { kind = "constant", rate = "4 Mbit/s" }
+    queue = { limit = "60 packets" }
+    station = [{ name = "q", feedback = "qfcp" }, { name = "t" }]
+    [[flow]]
+    name = "qfcp"
+    station = "q"
+    rtt = "40 ms"
+    sender = "qfcp"
+    [[flow]]
+    name = "tcp"
+    station = "t"
+    rtt = "40 ms"
+"#;
+    let found = run(text, &[]);
+    for flow in &found.flows {
+        assert!((1.8..2.0).contains(&mbps(flow)), "{} {}", flow.name, mbps(flow));
+    }
+    assert!(found.queues[0].mean_delay_s.unwrap() < 0.25 * found.queues[1].mean_delay_s.unwrap());
+}
+
+#[test]
+fn through_a_silent_queue_qfcp_is_as_fair_as_tcp() {
+    // The first link speaks QFCP, the second, of 4 Mbit/s, does not, and a NewReno shares it.
+    let text = format!(
+        "{}{}",
+        WIRE.replace(r#"["a", "b"]"#, r#"["a", "b", "c"]"#).replace("30 s", "130 s"),
+        r#"
+    [[link]]
+    name = "silent"
+    from = "b"
+    to = "c"
+    rate = "4 Mbit/s"
+    queue = { limit = "40 packets" }
+    duplex = false
+    [[flow]]
+    name = "tcp"
+    path = ["b", "c"]
+    rtt = "40 ms"
+    start = "0.5 s"
+"#
+    );
+    let found = run(&text, &[("link[0].feedback", "qfcp"), ("flow[0].sender", "qfcp")]);
+    let (own, tcp) = (mbps(&found.flows[0]), mbps(&found.flows[1]));
+    assert!((0.5..2.0).contains(&(own / tcp)), "{own} {tcp}");
+    assert!(found.queues[1].utilisation.unwrap() > 0.95, "{:?}", found.queues[1]);
+    // Where all speak, it fills the link without a drop.
+    let all = run(&text, &[("link[*].feedback", "qfcp"), ("flow[0].sender", "qfcp"), ("flow[1].stop", "1 s")]);
+    assert_eq!(all.queues[1].drops, 0);
+    assert!(mbps(&all.flows[0]) > 3.7, "{}", mbps(&all.flows[0]));
+}
+
+#[test]
+fn two_hundred_flows_at_the_least_window_fill_the_link_and_leave_it() {
+    // 10 Mbit/s carry 8 packets in the 10 ms of the path, and 200 flows have at least one each.
+    let many = [
+        ("link[0].feedback", "qfcp"),
+        ("flow[0].sender", "qfcp"),
+        ("flow[0].count", "200"),
+        ("flow[0].rtt", "10 ms"),
+        ("link[0].queue.limit", "400 packets"),
+    ];
+    let found = run(WIRE, &many);
+    assert!(found.queues[0].utilisation.unwrap() > 0.99);
+    assert!(found.fairness.jain.unwrap() > 0.99, "{:?}", found.fairness);
+    assert_eq!(found.queues[0].drops, 0);
+    // When all but one have gone, it has the link in two seconds, as the rate has not run away.
+    let left = format!("{}    stop = \"12 s\"\n    [[flow]]\n    name = \"last\"\n    path = [\"a\", \"b\"]\n", WIRE);
+    let after = |bounded| {
+        let feedback = format!(r#"{{ kind = "qfcp", bounded = {bounded} }}"#);
+        let more = [("flow[1].rtt", "10 ms"), ("flow[1].sender", "qfcp"), ("warmup", "14 s"), ("duration", "16 s")];
+        let mut all = vec![("link[0].feedback", feedback.as_str())];
+        all.extend(&many[1..]);
+        all.extend(&more);
+        mbps(&run(&left, &all).flows[200])
+    };
+    assert!(after("true") > 9.0, "{}", after("true"));
+    assert!(after("false") < 5.0, "{}", after("false"));
+}
+
+#[test]
+fn losses_are_no_signal() {
+    // A tenth of the data is lost above the MAC, whose airtime it took: but for the acknowledgements that need not be sent
+    // no more than nine tenths could be left. Without the search for lost retransmissions they wait for the timer.
+    let base = [
+        ("wlan[0].feedback", r#"{ kind = "qfcp", capacity = "1 Mbit/s", packet = "1340 B" }"#),
+        ("flow[0].sender.kind", "qfcp"),
+        ("flow[0].rtt", "200 ms"),
+        ("duration", "60 s"),
+    ];
+    let with = |more: &[(&str, &str)]| mbps(&run(AIR, &[&base[..], more].concat()).flows[0]);
+    let lossy = ("wlan[0].loss", r#"{ kind = "bernoulli", p = 0.1 }"#);
+    let (lossless, kept) = (with(&[]), with(&[lossy]));
+    assert!(kept > 0.9 * lossless, "{kept} of {lossless}");
+    let found_by_timer = with(&[lossy, ("flow[0].sender.find_lost_retransmissions", "false")]);
+    assert!(found_by_timer < 0.6 * lossless, "{found_by_timer} of {lossless}");
+    let heeded = with(&[lossy, ("flow[0].sender.heed_loss", "true")]);
+    assert!(heeded < 0.6 * lossless, "{heeded} of {lossless}");
+}
+
+#[test]
+fn delayed_acknowledgements_bring_all_changes() {
+    let delayed = ("flow[0].receiver", r#"{ kind = "plain", delayed_acks = { timeout = "100 ms" } }"#);
+    for kind in ["xcp", "qfcp"] {
+        let found = run(WIRE, &[("link[0].feedback", kind), ("flow[0].sender", kind), delayed]);
+        assert!(found.queues[0].utilisation.unwrap() > 0.95, "{kind}: {:?}", found.queues[0]);
+    }
+}
+
+#[test]
+fn every_key_moves_something() {
+    let two = format!("{AIR}    [[flow]]\n    name = \"up\"\n    source = \"m2\"\n    rtt = \"60 ms\"\n");
+    let moves = |kind: &str, base: &str, key_values: &[(&str, &str)]| {
+        let sender = if kind == "qfcp" { "qfcp" } else { "xcp" };
+        let with = |feedback: String| {
+            let more = [
+                ("duration", "10 s"),
+                ("wlan[0].feedback", &feedback),
+                ("wlan[0].queue.limit", "30 packets"),
+                ("flow[*].sender", sender),
+            ];
+            figures(&run(&two, &more))
+        };
+        let before = with(format!("{{ kind = \"{kind}\"{base} }}"));
+        for (key, value) in key_values {
+            let after = with(format!("{{ kind = \"{kind}\"{base}, {key} = {value} }}"));
+            assert_ne!(before, after, "{kind}: {key}");
+        }
+    };
+    moves("xcp", "", &[("capacity", "\"3 Mbit/s\"")]);
+    moves("xcp", ", capacity = \"3 Mbit/s\"", &[("alpha", "0.3"), ("beta", "0.3"), ("gamma", "0.2")]);
+    moves(
+        "xcp-b",
+        "",
+        &[
+            ("alpha", "0.3"),
+            ("beta", "0.3"),
+            ("gamma", "0.2"),
+            ("buffer", "\"20 kB\""),
+            ("packet", "\"1000 B\""),
+            ("chi", "0.1"),
+            ("kappa", "\"6 kB\""),
+            ("patience", "3"),
+        ],
+    );
+    moves(
+        "qfcp",
+        "",
+        &[
+            ("capacity", "\"2 Mbit/s\""),
+            ("max_capacity", "\"12 Mbit/s\""),
+            ("alpha", "0.2"),
+            ("beta", "0.3"),
+            ("weight", "0.5"),
+            ("packet", "\"1340 B\""),
+            ("probing", "false"),
+            ("resident", "false"),
+            ("virtual_queue", "false"),
+            ("simplex", "false"),
+            ("unit", "\"packets\""),
+        ],
+    );
+    // What a station has of its own.
+    let base = [("wlan[0].feedback", "qfcp"), ("flow[*].sender", "qfcp"), ("duration", "10 s")];
+    let own = (
+        "wlan[0].station",
+        r#"[{ name = "m2", feedback = { kind = "qfcp", capacity = "100 kbit/s", probing = false } }]"#,
+    );
+    assert_ne!(figures(&run(&two, &base)), figures(&run(&two, &[&base[..], &[own]].concat())));
+    let ap = AIR.replace("[[wlan]]", "[[ap]]\n    radio = { kind = \"constant\", rate = \"2 Mbit/s\" }");
+    let at_ap = |feedback| figures(&run(&ap, &[("ap[0].feedback", feedback), ("flow[0].sender", "qfcp")]));
+    assert_ne!(at_ap("qfcp"), at_ap(r#"{ kind = "qfcp", capacity = "1 Mbit/s", probing = false }"#));
+}
+
+#[test]
+fn mistakes_are_named_in_one_line() {
+    let refused = |more: &[(&str, &str)]| run_of(WIRE, more).unwrap_err();
+    assert_eq!(
+        refused(&[("link[0].feedback", "xcp"), ("link[0].price", r#"{ kind = "linear", a = "1 kB" }"#)]),
+        "link[0].feedback: wanted no price beside it"
+    );
+    assert_eq!(
+        refused(&[("link[0].feedback", "xcp-b"), ("link[0].queue", "{}")]),
+        "link[0].feedback.buffer: missing: wanted, as the queue has no limit"
+    );
+    assert_eq!(
+        refused(&[("link[0].feedback", r#"{ kind = "qfcp", weight = 0.0 }"#)]),
+        "link[0].queue.feedback.weight = 0: wanted a number above 0, up to 1"
+    );
+    assert!(refused(&[("link[0].feedback", "rcp")]).contains("rcp"));
+}
