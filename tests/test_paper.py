@@ -11,10 +11,10 @@ import pytest
 from conftest import Command
 from lasthop.figures import make
 from lasthop.paper import load_paper, select, stems
-from lasthop.papers import clamp, gamma, senders
+from lasthop.papers import clamp, gamma, qfcp, senders
 from lasthop.scenario import load
 
-MODULES = {"clamp": clamp, "gamma": gamma, "senders": senders}
+MODULES = {"clamp": clamp, "gamma": gamma, "qfcp": qfcp, "senders": senders}
 EQUATIONS = {"clamp": 19, "gamma": 17, "senders": 0}
 
 
@@ -61,7 +61,7 @@ def test_what_fig_is_asked_for() -> None:
     ((_, figures, claims),) = select(["clamp:6a", "clamp:2"])
     assert figures == ["2", "6a"]
     assert {claim.figure for claim in claims} == {"clamp:2", "clamp:6a"}
-    for (paper, figures, claims), count in zip(select(["all"]), (16, 22, 3), strict=True):
+    for (paper, figures, claims), count in zip(select(["all"]), (16, 22, 13, 3), strict=True):
         assert len(figures) == count
         assert len(claims) == len(MODULES[paper.stem].MEASURES)
 

@@ -76,3 +76,6 @@ def knee_cliff_beta(rate: float, rtt_s: float, buffer: float) -> tuple[float, fl
 
 def dumbbell_state(rate: float, rtt_s: float, buffer: float, cwnd: float) -> tuple[float, float]:
     """Throughput in packets/s and queueing delay in s of windows in all (gamma eq. 7, 10, 11)."""
+
+def settling_time(alpha: float, beta: float) -> float | None:
+    """Seconds to QFCP's steady state in the model of qfcp Table I; none: for ever."""

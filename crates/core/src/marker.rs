@@ -117,6 +117,14 @@ impl Marker {
         }
     }
 
+    /// The line has nothing to send.
+    #[inline]
+    pub fn on_rest(&mut self) {
+        if let Self::Xcp(router) = self {
+            router.on_rest();
+        }
+    }
+
     /// A packet of `size` has crossed a medium that both directions share, against the queue's own, which holds `held`. It
     /// is stamped where the router speaks for both.
     pub fn on_crossing(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {

@@ -196,6 +196,7 @@ impl<P: Parcel> Queue<P> {
         if let Aqm::Red(red) = &mut self.aqm {
             red.rest(now);
         }
+        self.marker.on_rest();
     }
 
     /// The head leaves: the marker stamps it and the meter counts it.

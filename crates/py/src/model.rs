@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the papers' equations say of TCP(α, β), for figures to draw beside what was simulated.
+//! What the papers' equations say, for figures to draw beside what was simulated.
 
 use lasthop_core::error::ParameterError;
 use lasthop_core::law::aimd;
@@ -54,6 +54,12 @@ fn dumbbell_state(rate: f64, rtt_s: f64, buffer: f64, cwnd: f64) -> PyResult<(f6
     Ok((path.throughput(cwnd), path.queueing_delay(cwnd)))
 }
 
+/// Seconds that QFCP's controller takes to its steady state in the model of qfcp Table I; none: for ever.
+#[pyfunction]
+fn settling_time(alpha: f64, beta: f64) -> Option<f64> {
+    lasthop_core::law::qfcp::settling_time(alpha, beta)
+}
+
 fn refuse(error: ParameterError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
@@ -66,5 +72,6 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(congestion_epoch, module)?)?;
     module.add_function(wrap_pyfunction!(recovery_epoch, module)?)?;
     module.add_function(wrap_pyfunction!(knee_cliff_beta, module)?)?;
-    module.add_function(wrap_pyfunction!(dumbbell_state, module)?)
+    module.add_function(wrap_pyfunction!(dumbbell_state, module)?)?;
+    module.add_function(wrap_pyfunction!(settling_time, module)?)
 }

@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 
 mod ahead;
+mod feedback;
 mod metrics;
 mod queues_and_losses;
 mod senders;

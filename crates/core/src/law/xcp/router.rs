@@ -79,8 +79,8 @@ pub struct Router {
     /// The least queue of the running interval, and of the one before, with the packet that leaves \[B\].
     queue_bytes: f64,
     old_queue_bytes: f64,
-    /// Whether the last packet left in the running interval.
-    is_emptied: bool,
+    /// Whether the line had nothing to send in the running interval.
+    has_rested: bool,
     empty_intervals: u32,
     // What the last interval decided.
     /// ξ_p \[B/s²\] and ξ_n \[1/s\].
@@ -119,7 +119,7 @@ impl Router {
             rtts_s2: 0.0,
             queue_bytes: 0.0,
             old_queue_bytes: 0.0,
-            is_emptied: true,
+            has_rested: true,
             empty_intervals: 0,
             raise: 0.0,
             lower: 0.0,
@@ -150,12 +150,17 @@ impl Router {
         queue_bytes: f64,
         header: Option<&Header>,
     ) -> Option<f64> {
-        // By ns-2's rule a packet that leaves still counts.
+        // By ns-2's rule a packet that leaves still counts, and the queue is empty when the line has nothing to send.
         let with_it_bytes = queue_bytes + size_bytes;
         self.turn(t_s, with_it_bytes);
         self.queue_bytes = self.queue_bytes.min(with_it_bytes);
-        self.is_emptied |= queue_bytes <= 0.0;
         header.map(|header| if header.rtt_s > 0.0 { self.deal(size_bytes, header) } else { 0.0 })
+    }
+
+    /// The line has nothing to send.
+    pub fn on_rest(&mut self) {
+        self.queue_bytes = 0.0;
+        self.has_rested = true;
     }
 
     /// d \[s\]: the mean round-trip time, a control interval.
@@ -200,7 +205,7 @@ impl Router {
 
         self.old_queue_bytes = self.queue_bytes;
         self.queue_bytes = queue_bytes;
-        self.is_emptied = queue_bytes <= 0.0;
+        self.has_rested = queue_bytes <= 0.0;
         self.began_s = t_s;
         self.input_bytes = 0.0;
         self.flows_s = 0.0;
@@ -216,7 +221,7 @@ impl Router {
             //= qfcp#1
             Efficiency::Told { capacity } => alpha * (capacity - input) * d - beta * queue,
             Efficiency::Queue { buffer_bytes, chi, kappa_bytes, patience } => {
-                self.empty_intervals = if self.is_emptied { self.empty_intervals.saturating_add(1) } else { 0 };
+                self.empty_intervals = if self.has_rested { self.empty_intervals.saturating_add(1) } else { 0 };
                 if self.empty_intervals >= patience {
                     chi * buffer_bytes
                 } else {
@@ -246,7 +251,7 @@ mod tests {
     fn router(efficiency: Efficiency, queue_bytes: f64) -> Router {
         let mut router = Router::new(RouterParams { beta: 0.25, ..RouterParams::new(efficiency) }).unwrap();
         (router.interval_s, router.began_s) = (D, 1.0);
-        (router.queue_bytes, router.old_queue_bytes, router.is_emptied) =
+        (router.queue_bytes, router.old_queue_bytes, router.has_rested) =
             (queue_bytes, queue_bytes, queue_bytes == 0.0);
         router
     }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Routers that tell senders their window or their rate, on links, at an access point and on a WLAN.
-#![allow(missing_docs)]
 
-use std::path::Path;
-
-use lasthop_sim::{FlowSummary, Run, Summary};
+use crate::figures;
+use lasthop_sim::{FlowSummary, Summary};
 
 /// A wire of 10 Mbit/s, 40 ms.
 const WIRE: &str = r#"
@@ -38,9 +36,7 @@ const AIR: &str = r#"
 "#;
 
 fn run_of(text: &str, more: &[(&str, &str)]) -> Result<Summary, String> {
-    let overrides: Vec<_> = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let run = Run::new(text, Path::new("."), &overrides, None).map_err(|error| error.to_string())?;
-    Ok(run.finish().summary)
+    Ok(crate::outcome(text, more)?.summary)
 }
 
 fn run(text: &str, more: &[(&str, &str)]) -> Summary {
@@ -49,10 +45,6 @@ fn run(text: &str, more: &[(&str, &str)]) -> Summary {
 
 fn mbps(flow: &FlowSummary) -> f64 {
     flow.goodput_bps / 1e6
-}
-
-fn figures(summary: &Summary) -> String {
-    serde_json::to_string(&Summary { events: 0, ..summary.clone() }).unwrap()
 }
 
 #[test]
