@@ -60,7 +60,7 @@ def test_same_bits_on_a_dask_cluster(tmp_path: Path) -> None:
 def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path: Path, short: Path) -> None:
     # Long enough that the signal comes in the middle, on one thread to keep an order.
     arguments = [
-        sys.executable, "-m", "lasthop", "sweep", str(short), "--set", "duration=400 s",
+        sys.executable, "-m", "lasthop", "sweep", str(short), "--set", "duration=2000 s",
         "--seeds", "40", "--jobs", "1", "--out", "s.parquet", "--json",
     ]  # fmt: skip
     process = subprocess.Popen(
@@ -86,7 +86,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path: Path, short: Pa
     assert not journal.exists()
     resumed = json.loads(done.stdout)
     assert resumed[0]["events"] == -1
-    fresh = lasthop.sweep(short, set={"duration": "400 s"}, seeds=40)
+    fresh = lasthop.sweep(short, set={"duration": "2000 s"}, seeds=40)
     written = lasthop.read(tmp_path / "s.parquet")
     assert isinstance(written, pd.DataFrame)
     pd.testing.assert_frame_equal(

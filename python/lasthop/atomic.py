@@ -2,7 +2,7 @@
 """Files that appear whole or not at all."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from .errors import UserError
@@ -43,8 +43,19 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise UserError(f"{target}: cannot write: no folder {folder}")
     if os.path.isdir(target):
         raise UserError(f"{target}: cannot write: it is a folder")
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise UserError(f"{target}: cannot write: it is no regular file")
     if not os.access(folder, os.W_OK):
         raise UserError(f"{target}: cannot write: no permission in {folder}")
+
+
+def check_apart(outputs: Iterable[str], inputs: Iterable[str]) -> None:
+    """Refuses an output that would overwrite an input or another output."""
+    seen = {os.path.realpath(path): path for path in inputs}
+    for path in outputs:
+        other = seen.setdefault(os.path.realpath(path), path)
+        if other is not path:
+            raise UserError(f"{path}: cannot write: wanted a file of its own, not that of {other}")
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:

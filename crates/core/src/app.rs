@@ -7,6 +7,9 @@ use crate::error::{ParameterError, ensure};
 use crate::rng::Stream;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
+/// Least time between two actions of an application, so that a run of seconds ends.
+const LEAST_INTERVAL: Duration = Duration::from_nanos(100);
+
 /// What an application writes while it lives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AppConfig {
@@ -79,9 +82,11 @@ impl App {
             AppConfig::Paced { rate, chunk, bursts } => {
                 ensure(rate > Rate::from_bps(0), "rate", format!("{rate:?}"), "more than 0 bit/s")?;
                 ensure(chunk > Bytes::ZERO, "chunk", format!("{chunk:?}"), "at least 1 B")?;
+                ensure(chunk / rate >= LEAST_INTERVAL, "rate", format!("{rate:?}"), "less than a chunk in 100 ns")?;
                 if let Some(bursts) = bursts {
-                    ensure(!bursts.on.is_zero(), "on", format!("{:?}", bursts.on), "more than 0 s")?;
-                    ensure(!bursts.off.is_zero(), "off", format!("{:?}", bursts.off), "more than 0 s")?;
+                    let least = "at least 100 ns";
+                    ensure(bursts.on >= LEAST_INTERVAL, "on", format!("{:?}", bursts.on), least)?;
+                    ensure(bursts.off >= LEAST_INTERVAL, "off", format!("{:?}", bursts.off), least)?;
                 }
             }
         }

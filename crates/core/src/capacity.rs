@@ -9,6 +9,9 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 
 const NS_PER_MS: u64 = 1_000_000;
 
+/// The latest instant of a trace \[ms\]: eleven days. What is later is a date, not a time since the start.
+const MOST_MS: u64 = 1_000_000_000;
+
 /// What is wrong with a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
@@ -29,6 +32,14 @@ pub enum TraceError {
         ms: u64,
         /// The instant of the line above \[ms\].
         before: u64,
+    },
+    /// An instant that cannot be counted from the trace's start.
+    #[error("line {line}: {ms} ms: wanted ms since the start of the trace, at most {MOST_MS}")]
+    TooLate {
+        /// Counted from 1.
+        line: usize,
+        /// The line's instant \[ms\].
+        ms: u64,
     },
     /// A trace whose last instant is 0 ms, or that has none.
     #[error("the trace lasts no time: wanted a last line of more than 0 ms")]
@@ -58,6 +69,9 @@ impl Trace {
             let ms: u64 = text.trim_end().parse().map_err(unreadable)?;
             if let Some(&before) = opportunities_ms.last().filter(|&&before| before > ms) {
                 return Err(TraceError::Backwards { line, ms, before });
+            }
+            if ms > MOST_MS {
+                return Err(TraceError::TooLate { line, ms });
             }
             opportunities_ms.push(ms);
         }

@@ -15,6 +15,9 @@ use crate::units::{Duration, Rate};
 use log2::Log2;
 
 /// Bounds of 1 − m: where no margin gives the wanted error rate, it stops there.
+/// Least length of a slot, so that a run of seconds ends.
+const LEAST_SLOT: Duration = Duration::from_micros(1);
+
 const LEAST_FACTOR: f64 = 1e-3;
 const MOST_FACTOR: f64 = 1e3;
 /// A packet that is sent in one piece is coded for no less than this (clamp-report's lowest tolerated SNR).
@@ -176,6 +179,7 @@ impl Radio {
         ensure(bandwidth_hz.is_finite() && bandwidth_hz > 0.0, "bandwidth", bandwidth_hz, "more than 0 Hz")?;
         ensure(max_rate > Rate::from_bps(0), "max_rate", max_rate.as_bps(), "more than 0 bit/s")?;
         ensure(attempts > 0, "attempts", attempts, "at least 1")?;
+        ensure(slot >= LEAST_SLOT, "slot", format!("{slot:?}"), "at least 1 µs")?;
         let max_rate = max_rate.as_bps() as f64;
         Ok(Self {
             fading: Fading::new(config.fading, slot, &mut streams.stream(name, "fading"))?,

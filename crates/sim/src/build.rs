@@ -3,6 +3,7 @@
 
 mod ahead;
 mod convert;
+mod keys;
 mod rate;
 mod senders;
 mod wireless;
@@ -11,7 +12,6 @@ use std::path::Path as FilePath;
 
 use lasthop_core::ap::AccessPoint;
 use lasthop_core::app::{App, AppConfig, poisson_arrivals};
-use lasthop_core::error::ParameterError;
 use lasthop_core::line::{Jitter, Line, Path, Stage};
 use lasthop_core::link::Link;
 use lasthop_core::loss::Loss;
@@ -33,6 +33,9 @@ use wireless::Wireless;
 /// Bytes of IP and TCP headers in front of a packet's payload.
 const HEADER: u64 = 40;
 
+/// Most samples that each flow or queue may have in one run.
+const MOST_SAMPLES: u64 = 10_000_000;
+
 /// Most flows in one run: what a port and an event's number leave room for.
 const MOST_FLOWS: usize = 1_000_000;
 
@@ -47,6 +50,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
     if scenario.sample.0.is_zero() {
         return Err(ScenarioError::at("sample", "0 s: wanted more than 0 s"));
     }
+    at_most_samples("sample", span.length(), scenario.sample.0)?;
     let mut builder = Builder {
         scenario,
         directory,
@@ -85,10 +89,22 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
     Ok((World::new(builder.network, end, recorder, capture), labels))
 }
 
+/// Refuses so short an interval that the samples would fill the memory.
+fn at_most_samples(key: &str, of: Duration, interval: Duration) -> Result<(), ScenarioError> {
+    if of.as_nanos() / interval.as_nanos() > MOST_SAMPLES {
+        let message = format!("{interval:?}: wanted at most {MOST_SAMPLES} samples in {of:?}");
+        return Err(ScenarioError::at(key, message));
+    }
+    Ok(())
+}
+
 fn recording(scenario: &Scenario, network: &Network) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
     let Some(probe) = &scenario.probe else { return Ok((None, None)) };
     if probe.every.is_some_and(|every| every.0.is_zero()) {
-        return Err(ScenarioError::at("probe.every", "wanted more than 0 s"));
+        return Err(ScenarioError::at("probe.every", "0 s: wanted more than 0 s"));
+    }
+    if let Some(every) = probe.every {
+        at_most_samples("probe.every", scenario.duration.0, every.0)?;
     }
     let recorder = probe.every.map(|every| Recorder::new(every.0, Instant::ZERO + probe.from.0));
     let is_rate_based = network.hosts.iter().map(|host| matches!(host.sender, Sender::Tfrc(_)));
@@ -160,7 +176,7 @@ impl Builder<'_> {
             let names = [link.name.clone(), back_name(&link.name)];
             for name in names.iter().take(1 + usize::from(link.duplex)) {
                 let link = Link::new(name, &config, &self.streams, self.span)
-                    .map_err(|e| ScenarioError::parameter(&place, e))?;
+                    .map_err(|e| ScenarioError::parameter(&place, keys::written(e)))?;
                 self.network.links.push(link);
             }
         }
@@ -171,8 +187,9 @@ impl Builder<'_> {
         for (i, ap) in self.scenario.ap.iter().enumerate() {
             let place = format!("ap[{i}]");
             let config = convert::access_point(ap, &self.stations[i], self.directory).map_err(|e| e.within(&place))?;
+            let listed: Vec<_> = ap.station.iter().map(|station| station.name.as_str()).collect();
             let ap = AccessPoint::new(&ap.name, &config, &self.streams, self.span)
-                .map_err(|e| ScenarioError::parameter(&place, e))?;
+                .map_err(|e| ScenarioError::parameter(&place, keys::of_station(e, &self.stations[i], &listed)))?;
             self.network.aps.push(ap);
         }
         Ok(())
@@ -182,8 +199,9 @@ impl Builder<'_> {
         for (i, wlan) in self.scenario.wlan.iter().enumerate() {
             let place = format!("wlan[{i}]");
             let config = convert::wlan(wlan, &self.wlan_stations[i]).map_err(|e| e.within(&place))?;
+            let listed: Vec<_> = wlan.station.iter().map(|station| station.name.as_str()).collect();
             let wlan = Wlan::new(&wlan.name, &config, &self.streams, self.span)
-                .map_err(|e| ScenarioError::parameter(&place, e))?;
+                .map_err(|e| ScenarioError::parameter(&place, keys::of_station(e, &self.wlan_stations[i], &listed)))?;
             self.network.wlans.push(wlan);
         }
         Ok(())
@@ -244,6 +262,12 @@ impl Builder<'_> {
         if flow.path.len() == 1 && flow.station.is_none() && flow.source.is_none() {
             return Err(ScenarioError::at("path", "wanted at least two nodes, or a station"));
         }
+        let is_private = flow.path.is_empty() && flow.station.is_none() && flow.source.is_none();
+        let shared = self.scenario.link.len() + self.scenario.ap.len() + self.scenario.wlan.len();
+        let has_rate = flow.access.is_some() || flow.sink.as_ref().is_some_and(|sink| sink.rate.is_some());
+        if is_private && (shared > 0 || !has_rate) {
+            return Err(ScenarioError::at("path", "missing: wanted a path over links, or a station"));
+        }
         match self.last_hop(flow)? {
             Some(Wireless::Ap(ap)) => {
                 let spec = &self.scenario.ap[ap];
@@ -272,8 +296,8 @@ impl Builder<'_> {
             let message = format!("{:?}: wanted 41 B to 65535 B, 40 of them headers", flow.packet.0);
             return Err(ScenarioError::at("packet", message));
         }
-        if flow.count == 0 {
-            return Err(ScenarioError::at("count", "0: wanted at least 1"));
+        if flow.count == 0 || flow.count as usize > MOST_FLOWS {
+            return Err(ScenarioError::at("count", format!("{}: wanted 1 to {MOST_FLOWS}", flow.count)));
         }
         let payload = Bytes::new(flow.packet.0.get() - HEADER);
         let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
@@ -315,7 +339,7 @@ impl Builder<'_> {
         (start, rtt): (Instant, Duration),
         app: AppConfig,
     ) -> Result<(), ScenarioError> {
-        if self.flows.iter().any(|flow| flow.name == name) && spec.count == 1 && !name.contains('#') {
+        if spec.count == 1 && !name.contains('#') && self.flows.iter().any(|flow| flow.name == name) {
             return Err(ScenarioError::at("name", format!("{name:?}: wanted a name that no other flow has")));
         }
         if self.flows.len() >= MOST_FLOWS {
@@ -334,7 +358,8 @@ impl Builder<'_> {
         let stop = spec.stop.map(|stop| Instant::ZERO + stop.0);
         let is_transfer = matches!(app, AppConfig::Fixed { .. });
         let reader = convert::reader(spec)?;
-        let app = App::new(app, start, stop, self.streams.stream(&name, "app")).map_err(|e| parameter("app", e))?;
+        let app = App::new(app, start, stop, self.streams.stream(&name, "app"))
+            .map_err(|e| if e.key == "stop" { parameter("", e) } else { parameter("app", e) })?;
         let access = spec.access.map(|rate| rate.0);
         if access == Some(Rate::from_bps(0)) {
             return Err(ScenarioError::at("access", "0 bit/s: wanted more than 0 bit/s"));
@@ -438,9 +463,11 @@ impl Builder<'_> {
         Ok(Ends {
             header_bytes: sender.header_size(),
             ahead: receiver.delayed_ack.is_none(),
-            sender: Sender::Tcp(tcp::Sender::new(id, sender, self.span).map_err(|e| parameter("sender", flat(e)))?),
+            sender: Sender::Tcp(
+                tcp::Sender::new(id, sender, self.span).map_err(|e| parameter("sender", keys::written(e)))?,
+            ),
             receiver: Receiver::Tcp(
-                tcp::Receiver::new(id, receiver, self.span).map_err(|e| parameter("receiver", flat(e)))?,
+                tcp::Receiver::new(id, receiver, self.span).map_err(|e| parameter("receiver", keys::written(e)))?,
             ),
             sender_kind,
             receiver_kind,
@@ -510,14 +537,6 @@ impl BackHop {
     fn wlan(wlan: usize, direction: Direction) -> Self {
         Self { over: Some(Shared::Wlan(wlan, direction)), delay: Duration::ZERO, loss: Loss::None }
     }
-}
-
-/// In a scenario a law's parameters stand beside all others: `law.beta` is `beta`.
-fn flat(mut error: ParameterError) -> ParameterError {
-    if let Some(key) = error.key.strip_prefix("law.") {
-        error.key = key.to_owned();
-    }
-    error
 }
 
 fn end_of(shared: Shared) -> End {

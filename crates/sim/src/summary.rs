@@ -165,7 +165,10 @@ pub(crate) fn summarise(world: &World, labels: &Labels) -> Summary {
     let allotted = allotted(world, labels);
     let flows: Vec<FlowSummary> =
         labels.flows.iter().enumerate().map(|(i, label)| flow(world, label, i, &allotted[i], span)).collect();
-    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    // Those that start after the end take no part.
+    let present = labels.flows.iter().map(|label| label.start < span.until);
+    let goodputs: Vec<f64> =
+        flows.iter().zip(present).filter(|(_, present)| *present).map(|(flow, _)| flow.goodput_bps).collect();
     Summary {
         scenario: labels.title.clone(),
         seed: labels.seed,
@@ -253,7 +256,7 @@ fn flow(world: &World, label: &FlowLabel, i: usize, allotted: &Allotted, span: S
         p95_rtt_s: stats.rtt.quantile_s(0.95),
         retransmits: stats.retransmits,
         timeouts: stats.timeouts,
-        finish_s: stats.finished.map(|at| at.saturating_since(label.start).as_secs_f64()),
+        finish_s: stats.finished.filter(|_| label.is_transfer).map(|at| at.saturating_since(label.start).as_secs_f64()),
         mean_cwnd_bytes: windows.map(|w| w.cwnd),
         mean_awnd_bytes: windows.map(|w| w.awnd),
         awnd_limited_fraction: windows.map(|w| w.awnd_limited),

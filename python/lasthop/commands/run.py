@@ -57,13 +57,14 @@ def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict
 def _with_files(
     options: Namespace, scenarios: list[Scenario], overrides: Overrides
 ) -> list[dict[str, Any]]:
-    from ..atomic import check_writable
+    from ..atomic import check_apart, check_writable
     from ..plot import draw_results, sampled, save
     from ..result import run
 
-    for path in (options.out, options.pcap, options.plot):
-        if path:
-            check_writable(path)
+    outputs = [path for path in (options.out, options.pcap, options.plot) if path]
+    for path in outputs:
+        check_writable(path)
+    check_apart(outputs, options.files)
     if options.pcap:
         overrides = (*overrides, ("probe.packets", "true"))
     results = []

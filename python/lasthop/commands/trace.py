@@ -4,7 +4,8 @@
 import json
 from argparse import Namespace
 
-from ..atomic import check_writable, write_text
+from ..atomic import check_apart, check_writable, write_text
+from ..errors import UserError
 from ..text import align, duration, rate
 from ..trace import describe, from_csv, lte_like, to_csv
 
@@ -39,9 +40,12 @@ def main(options: Namespace) -> int:
 
 def _convert(options: Namespace) -> int:
     check_writable(options.out)
+    check_apart([options.out], [options.file])
     if options.file.endswith(".csv"):
         count = from_csv(options.file, options.out)
         print(f"{options.out}: {count} opportunities (mahimahi)")
+    elif not options.out.endswith(".csv"):
+        raise UserError(f"--out {options.out}: wanted a name that ends in .csv")
     else:
         count = to_csv(options.file, options.out, options.bin)
         print(f"{options.out}: {count} rows of {options.bin} ms (CSV)")

@@ -42,6 +42,7 @@ pub enum Sender {
 
 /// A law's own parameters, in one table with what every sender has.
 #[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(rename = "{T}")]
 pub struct With<T> {
     /// The law's own.
     #[schemars(flatten)]
