@@ -59,6 +59,7 @@ LAWS = {
     "Sender": "sender",
     "Receiver": "receiver",
     "Price": "price",
+    "Feedback": "feedback",
     "Scheduler": "scheduler",
     "Radio": "radio",
     "Loss": "loss",

@@ -230,6 +230,49 @@ fn losses_are_no_signal() {
 }
 
 #[test]
+fn two_wireless_hops_in_series_have_one_rate() {
+    // From a station of the WLAN over a wire to a station of an access point of 2 Mbit/s, behind the WLAN's 4: QFCP finds
+    // the lesser of the two unknown capacities, with short queues at both.
+    let text = r#"
+    duration = "40 s"
+    warmup = "10 s"
+    [[wlan]]
+    name = "wlan"
+    queue = { limit = "100 packets" }
+    feedback = { kind = "qfcp", capacity = "1 Mbit/s", packet = "1340 B" }
+    [[link]]
+    name = "wire"
+    from = "wlan"
+    to = "ap"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    feedback = "qfcp"
+    [[ap]]
+    name = "ap"
+    radio = { kind = "constant", rate = "2 Mbit/s" }
+    queue = { limit = "100 packets" }
+    feedback = { kind = "qfcp", capacity = "1 Mbit/s", max_capacity = "11 Mbit/s", packet = "1340 B" }
+    [[flow]]
+    name = "flow"
+    path = ["wlan", "ap"]
+    source = "m1"
+    station = "a1"
+    rtt = "20 ms"
+    packet = "1340 B"
+    sender = "qfcp"
+"#;
+    let found = run(text, &[]);
+    // 1300 of 1340 B at 2 Mbit/s are 1.94 Mbit/s.
+    assert!((1.8..1.95).contains(&mbps(&found.flows[0])), "{}", mbps(&found.flows[0]));
+    assert!(found.queues.iter().all(|queue| queue.drops == 0), "{:?}", found.queues);
+    assert!(found.queues.iter().all(|queue| queue.mean_bytes < 20.0 * 1340.0), "{:?}", found.queues);
+    // With a faster access point the WLAN, which carries 4, is the bottleneck.
+    let fast = run(text, &[("ap[0].radio.rate", "8 Mbit/s")]);
+    assert!((3.3..4.2).contains(&mbps(&fast.flows[0])), "{}", mbps(&fast.flows[0]));
+    assert!(fast.queues.iter().all(|queue| queue.drops == 0), "{:?}", fast.queues);
+}
+
+#[test]
 fn delayed_acknowledgements_bring_all_changes() {
     let delayed = ("flow[0].receiver", r#"{ kind = "plain", delayed_acks = { timeout = "100 ms" } }"#);
     for kind in ["xcp", "qfcp"] {

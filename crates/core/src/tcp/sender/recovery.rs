@@ -145,7 +145,7 @@ impl Sender {
     /// All is acknowledged that was outstanding at the start of recovery, but what was sent since has holes that are
     /// lost: a new recovery, which does not repeat what the last has sent again.
     fn prolong_recovery(&mut self) {
-        let flight = (self.nxt - self.una) as f64 / self.mss as f64;
+        let flight = self.lost_window((self.nxt - self.una) as f64 / self.mss as f64);
         self.window.ssthresh = self.law.on_loss(&self.window, flight.min(self.window.cwnd)).max(LEAST_SSTHRESH);
         self.set_cwnd(self.window.ssthresh);
         self.recover = Some(self.max);

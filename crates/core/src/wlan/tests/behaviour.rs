@@ -3,6 +3,8 @@
 use super::*;
 use crate::aqm::{AqmConfig, FqCodelParams};
 use crate::law::codel::CodelParams;
+use crate::law::{qfcp, xcp};
+use crate::packet::{QfcpHeader, Signal, XcpHeader};
 
 fn kinds() -> Vec<WlanConfig> {
     let mut noisy = config(3);
@@ -181,4 +183,48 @@ fn what_cannot_be_is_refused() {
     assert_eq!(rates(&[(0, 1), (5, 0)]).unwrap_err(), "more than 0 bit/s");
     let steps = rates(&[(0, 1), (5, 2), (9, 3)]).unwrap();
     assert_eq!([0, 4, 5, 8, 9, 99].map(|at| steps.at(us(at)).as_bps()), [1, 1, 2, 2, 3, 3]);
+}
+
+/// What the routers on a WLAN stamp into the packets that arrive, and when these leave.
+fn stamped(marker: MarkerConfig, asked: Signal, arrivals: &[Arrival], is_late: bool) -> Vec<(Instant, Signal)> {
+    let mut config = config(3);
+    config.queue = QueueConfig { limit: Limit::Packets(20), marker, ..QueueConfig::default() };
+    config.stations.iter_mut().for_each(|station| station.queue.marker = marker);
+    let (mut wlan, mut now, mut stamps) = (wlan_of(&config, 1), Instant::ZERO, vec![]);
+    for (number, &(gap, port, size, wake)) in arrivals.iter().enumerate() {
+        let before = now;
+        now += STEP * gap;
+        if is_late {
+            wake.iter().for_each(|after| wlan.wake((before + STEP * *after).min(now)));
+        } else {
+            while let Some(due) = wlan.next_wake().filter(|due| *due <= now) {
+                wlan.wake(due);
+            }
+        }
+        let mut packet = packet(port, number as u64, size);
+        packet.signal = asked;
+        wlan.receive(now, packet);
+    }
+    wlan.wake(END);
+    while let Some(Departure { at, packet }) = wlan.poll_departure() {
+        stamps.push((at, packet.signal));
+    }
+    stamps
+}
+
+proptest! {
+    #[test]
+    fn late_wakes_change_no_feedback(arrivals in arrivals()) {
+        let qfcp = QfcpHeader { rtt_s: 0.02, rate: f32::INFINITY, silent: 1 };
+        let xcp = XcpHeader { cwnd_bytes: 6000.0, rtt_s: 0.02, change_bytes: f32::INFINITY };
+        let told = xcp::RouterParams::new(xcp::Efficiency::Told { capacity: 5e5 });
+        for (marker, asked) in [
+            (MarkerConfig::Qfcp(qfcp::RouterParams::new(125_000.0, 1_375_000.0)), Signal::Qfcp(qfcp)),
+            (MarkerConfig::Xcp(told), Signal::Xcp(xcp)),
+        ] {
+            let punctual = stamped(marker, asked, &arrivals, false);
+            prop_assert_eq!(&punctual, &stamped(marker, asked, &arrivals, true));
+            prop_assert!(punctual.iter().all(|(_, signal)| *signal != asked), "each is told something");
+        }
+    }
 }
