@@ -10,11 +10,8 @@ from lasthop.paper import load_paper, stems
 CRATES = Path(__file__).parent.parent / "crates"
 CITATION = re.compile(r"//= ([a-z-]+)#(\d+)(\.\d+)?")
 
-CITED = (
-    [("clamp", n) for n in range(13, 20)]
-    + [("gamma", n) for n in range(1, 18)]
-    + [("qfcp", n) for n in range(1, 13)]
-)
+CITED = [("clamp", n) for n in range(13, 20)] + [("gamma", n) for n in range(1, 18)]
+CITED += [("qfcp", n) for n in range(1, 13)]
 """Equations with code; of clamp's fluid model only the equilibrium, 11, is tested."""
 
 

@@ -157,10 +157,11 @@ def test_list_names_papers_figures_scenarios_and_laws(command: Command) -> None:
     done = command("list", "--json")
     found = json.loads(done.stdout)
     figures = {paper["stem"]: len(paper["figures"]) for paper in found["papers"]}
-    assert figures["clamp"] == 16 and figures["gamma"] == 21
+    assert figures["clamp"] == 16 and figures["gamma"] == 22 and figures["qfcp"] == 13
     assert {"name": "lte-cubic", "title": "A download over LTE: CUBIC"} in found["scenarios"]
     assert {"newreno", "reno", "cubic"} <= set(found["laws"]["sender"])
     assert {"linear", "mice", "smooth"} <= set(found["laws"]["price"])
+    assert set(found["laws"]["feedback"]) == {"xcp", "xcp-b", "qfcp"}
     text = command("list").stdout
     assert "clamp:4c" in text and "four-flows-fast-clamp" in text and "cubic" in text
 
