@@ -44,7 +44,7 @@ def figure(lab: Lab) -> Drawing:
             right.plot(trace["time_s"], trace["goodput_bps"] / 1e6, color=colour, label=label)
         right.axvspan(HANDOFF_ENDS_S - 1, HANDOFF_ENDS_S, color="0.85", lw=0)
         right.set(xlabel="time [s]", ylabel="goodput [Mbit/s]", ylim=(0, 10.5))
-        for axes in (left, right):
+        for axes in (left, middle, right):
             axes.legend(fontsize="x-small")
 
     columns = ["network", "contender", "flows", "seed", "short_term_fairness", "cov"]
