@@ -64,8 +64,10 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path: Path, short: Pa
         "--seeds", "40", "--jobs", "1", "--out", "s.parquet", "--json",
     ]  # fmt: skip
     process = subprocess.Popen(
-        arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # Who runs the tests in the background may have them ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     journal = tmp_path / "s.parquet.journal"
     deadline = time.monotonic() + 60
     while not (journal.exists() and journal.stat().st_size > 0) and time.monotonic() < deadline:
