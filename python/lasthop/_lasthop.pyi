@@ -36,6 +36,26 @@ def run(
 ) -> RunResult:
     """Runs a scenario to its end without the GIL; ``on_progress`` hears how far it is, 0 to 1."""
 
+class EmulationError(RuntimeError):
+    """The system does not give what an emulation takes; the message says what."""
+
+def emulate(
+    text: str,
+    directory: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    seed: int | None = None,
+    command: Sequence[str] | None = None,
+    serve: Sequence[str] = (),
+    station: str | None = None,
+    flows: bool = False,
+    cc: str | None = None,
+    ipv6: bool = False,
+    offload: bool = False,
+    log: str | None = None,
+) -> tuple[RunResult, int | None, bool]:
+    """Emulates a scenario; with the command's exit status, and whether a signal ended it."""
+
 def check(text: str, directory: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Validates a scenario and returns it with the overrides applied."""
 

@@ -46,16 +46,44 @@ MOST_ROWS = 40
 def describe(summary: Mapping[str, Any]) -> str:
     """One result as tables of its flows and queues."""
     fairness = summary["fairness"]
+    emulation = summary.get("emulation")
+    how = "emulated in" if emulation else "simulated in"
     parts = [
-        f"{duration(summary['duration_s'])} simulated in {duration(summary['wall_s'])}, "
+        f"{duration(summary['duration_s'])} {how} {duration(summary['wall_s'])}, "
         f"the first {duration(summary['warmup_s'])} cut; seed {summary['seed']}, "
         f"{summary['packets']} packets, {summary['events']} events",
         _cut(FLOWS, [_bounded(flow) for flow in summary["flows"]]),
         _cut(QUEUES, summary["queues"]),
         f"total {rate(_total(summary))}; fairness (Jain) {_number(fairness.get('jain'))}, "
         f"over short times {_number(fairness.get('short_term'))}",
+        _lag(emulation) if emulation else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _lag(emulation: Mapping[str, Any]) -> str:
+    """How well an emulation kept real time."""
+    median, high, most = (duration(emulation[f"lag_{name}_s"]) for name in ("p50", "p99", "max"))
+    priority = "with" if emulation["realtime"] else "without"
+    return (
+        f"packets left {median} late, 99 % of {emulation['packets']} at most {high}, all {most}; "
+        f"{priority} real-time priority and locked memory"
+    )
+
+
+def keeping_time(emulation: Mapping[str, Any], most_lag_s: float) -> str:
+    """What is to be said of an emulation that did not keep real time; empty if it did."""
+    faults = []
+    if emulation["lag_p99_s"] > most_lag_s:
+        high = duration(emulation["lag_p99_s"])
+        faults.append(
+            f"1 % of the packets left more than {high} late: wanted {duration(most_lag_s)}"
+        )
+    if emulation["overruns"]:
+        faults.append(f"{emulation['overruns']} packets came too fast to be taken")
+    if emulation["strays"]:
+        faults.append(f"{emulation['strays']} packets were nobody's")
+    return "; ".join(faults)
 
 
 def side_by_side(labels: Sequence[str], summaries: Sequence[Mapping[str, Any]]) -> str:

@@ -127,6 +127,14 @@ impl<P: Parcel> AccessPoint<P> {
         }
     }
 
+    /// The recorded channel, if it is one.
+    pub fn trace(&self) -> Option<&Trace> {
+        match &self.timing {
+            Timing::Opportunities { trace, .. } => Some(trace),
+            Timing::Slots { .. } | Timing::Packets { .. } => None,
+        }
+    }
+
     /// A sample of a station's state at `now`, to which the access point has been driven.
     pub fn probe(&mut self, station: usize, now: Instant) -> Probe {
         let slot = match self.timing {

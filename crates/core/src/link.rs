@@ -278,6 +278,7 @@ impl Foreseen {
             self.meter.hold(self.held_until, now, Bytes::ZERO);
             self.held_until = now;
         }
+        self.meter.close(now);
     }
 }
 

@@ -321,6 +321,7 @@ impl<P: Parcel> Queue<P> {
     /// Brings the meter up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         self.account(now);
+        self.meter.close(now);
     }
 }
 

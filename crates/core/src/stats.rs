@@ -223,6 +223,11 @@ impl Meter {
         }
     }
 
+    /// The run is over at `now`: a span that reaches further ends there.
+    pub fn close(&mut self, now: Instant) {
+        self.span.until = self.span.until.min(now);
+    }
+
     /// The mean number of bytes held over the span.
     pub fn mean_bytes(&self) -> f64 {
         self.byte_ns as f64 / self.span.length().as_nanos() as f64

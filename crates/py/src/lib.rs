@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The extension module `lasthop._lasthop`: convert, call, convert.
 
+mod emulate;
 mod model;
 
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use lasthop_core::capacity;
 use lasthop_sim::scenario::{self, Scenario};
 use lasthop_sim::table::Column;
-use lasthop_sim::{Outcome, Run};
+use lasthop_sim::{Outcome, Run, stage};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -106,7 +107,7 @@ fn run(
 /// Checks a scenario without running it; gives its full text, overrides put in.
 #[pyfunction]
 fn check(text: &str, directory: PathBuf, overrides: Overrides) -> PyResult<String> {
-    Run::new(text, &directory, &overrides, None).map_err(refuse)?;
+    stage::check(text, &directory, &overrides).map_err(refuse)?;
     scenario::effective(text, &overrides).map_err(refuse)
 }
 
@@ -157,5 +158,6 @@ fn _lasthop(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(mahimahi, module)?)?;
+    emulate::add(module)?;
     model::add(module)
 }

@@ -15,6 +15,7 @@ use lasthop_core::app::{App, AppConfig, poisson_arrivals};
 use lasthop_core::line::{Jitter, Line, Path, Stage};
 use lasthop_core::link::Link;
 use lasthop_core::loss::Loss;
+use lasthop_core::packet::Packet;
 use lasthop_core::rng::Streams;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp;
@@ -24,10 +25,12 @@ use lasthop_core::wlan::{Direction, Wlan};
 use crate::capture::Capture;
 use crate::events::MOST_ELEMENTS;
 use crate::host::{Host, Receiver, Sender};
+use crate::hosts::Hosts;
+use crate::network::{End, Hop, Lane, Parts, Route, Traveller};
 use crate::probe::Recorder;
 use crate::scenario::{self, Scenario, ScenarioError};
 use crate::summary::{FlowLabel, Labels};
-use crate::world::{End, Hop, Lane, Network, Route, World};
+use crate::world::World;
 use wireless::Wireless;
 
 /// Bytes of IP and TCP headers in front of a packet's payload.
@@ -39,8 +42,43 @@ const MOST_SAMPLES: u64 = 10_000_000;
 /// Most flows in one run: what a port and an event's number leave room for.
 const MOST_FLOWS: usize = 1_000_000;
 
+/// All of a scenario's elements, before they start.
+pub(crate) struct Assembly<P> {
+    pub(crate) parts: Parts<P>,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) receivers: Vec<Receiver>,
+    /// The private links of each flow in front of a receiver that is asked ahead of time.
+    pub(crate) exits: Vec<Path>,
+    /// Of each flow, which of the scenario's it belongs to.
+    pub(crate) specs: Vec<usize>,
+    pub(crate) labels: Labels,
+}
+
 /// Builds the run of a scenario with a seed; files are looked for in `directory`.
 pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Result<(World, Labels), ScenarioError> {
+    if let Some(i) = scenario.flow.iter().position(|flow| matches!(flow.sender, scenario::Sender::Kernel(_))) {
+        let message = "\"kernel\": a congestion control of the kernel runs in `lasthop emu` alone";
+        return Err(ScenarioError::at(&format!("flow[{i}].sender"), message));
+    }
+    let mut built: Assembly<Packet> = assemble(scenario, seed, directory, true)?;
+    if scenario.probe.is_none() {
+        // A link that runs ahead would not be sampled at its instant.
+        ahead::shorten(&mut built.parts, &built.exits);
+    }
+    let (recorder, capture) = recording(scenario, &built.hosts)?;
+    let Assembly { parts, hosts, receivers, exits, labels, .. } = built;
+    let hosts = Hosts { hosts, receivers, exits, end: labels.span.until, packets: 0, recorder, capture };
+    Ok((World::new(parts, hosts), labels))
+}
+
+/// Builds the elements of a scenario with a seed; files are looked for in `directory`. Only where receivers may be asked
+/// `ahead` of time, those without a timer are.
+pub(crate) fn assemble<P: Traveller>(
+    scenario: &Scenario,
+    seed: u64,
+    directory: &FilePath,
+    ahead: bool,
+) -> Result<Assembly<P>, ScenarioError> {
     let end = Instant::ZERO + scenario.duration.0;
     let span = Span { from: Instant::ZERO + scenario.warmup.0, until: end };
     if span.length().is_zero() {
@@ -56,10 +94,16 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
         directory,
         streams: Streams::new(seed),
         span,
-        network: Network::default(),
+        ahead,
+        parts: Parts::default(),
+        hosts: vec![],
+        receivers: vec![],
+        exits: vec![],
         stations: vec![],
+        uplinks: vec![],
         wlan_stations: vec![],
         between: vec![],
+        specs: vec![],
         flows: vec![],
     };
     builder.name_stations()?;
@@ -68,25 +112,22 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
     builder.wlans()?;
     for (i, flow) in scenario.flow.iter().enumerate() {
         builder.flow(flow).map_err(|e| e.within(&format!("flow[{i}]")))?;
+        builder.specs.resize(builder.flows.len(), i);
     }
     if builder.flows.is_empty() {
         return Err(ScenarioError::at("flow", "wanted at least one"));
     }
-    let network = &builder.network;
-    let shared = network.links.len() + network.aps.len() + network.wlans.len();
-    let elements = network.lanes.len() + 2 * network.hosts.len() + shared;
+    let parts = &builder.parts;
+    let shared = parts.links.len() + parts.aps.len() + parts.wlans.len();
+    let elements = parts.lanes.len() + 2 * builder.hosts.len() + shared;
     if elements >= MOST_ELEMENTS {
         return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
     }
-    if scenario.probe.is_none() {
-        // A link that runs ahead would not be sampled at its instant.
-        ahead::shorten(&mut builder.network);
-    }
     let queues = builder.queue_names();
-    let (recorder, capture) = recording(scenario, &builder.network)?;
     let title = scenario.title.clone();
-    let labels = Labels { title, seed, span, sample: scenario.sample.0, flows: builder.flows, queues };
-    Ok((World::new(builder.network, end, recorder, capture), labels))
+    let Builder { parts, hosts, receivers, exits, specs, flows, .. } = builder;
+    let labels = Labels { title, seed, span, sample: scenario.sample.0, flows, queues };
+    Ok(Assembly { parts, hosts, receivers, exits, specs, labels })
 }
 
 /// Refuses so short an interval that the samples would fill the memory.
@@ -98,7 +139,7 @@ fn at_most_samples(key: &str, of: Duration, interval: Duration) -> Result<(), Sc
     Ok(())
 }
 
-fn recording(scenario: &Scenario, network: &Network) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
+fn recording(scenario: &Scenario, hosts: &[Host]) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
     let Some(probe) = &scenario.probe else { return Ok((None, None)) };
     if probe.every.is_some_and(|every| every.0.is_zero()) {
         return Err(ScenarioError::at("probe.every", "0 s: wanted more than 0 s"));
@@ -107,7 +148,7 @@ fn recording(scenario: &Scenario, network: &Network) -> Result<(Option<Recorder>
         at_most_samples("probe.every", scenario.duration.0, every.0)?;
     }
     let recorder = probe.every.map(|every| Recorder::new(every.0, Instant::ZERO + probe.from.0));
-    let is_rate_based = network.hosts.iter().map(|host| matches!(host.sender, Sender::Tfrc(_)));
+    let is_rate_based = hosts.iter().map(|host| matches!(host.sender, Sender::Tfrc(_)));
     Ok((recorder, probe.packets.then(|| Capture::new(is_rate_based))))
 }
 
@@ -119,22 +160,30 @@ enum Shared {
     Wlan(usize, Direction),
 }
 
-struct Builder<'s> {
+struct Builder<'s, P> {
     scenario: &'s Scenario,
     directory: &'s FilePath,
     streams: Streams,
     span: Span,
-    network: Network,
+    /// Whether receivers without a timer are asked ahead of time.
+    ahead: bool,
+    parts: Parts<P>,
+    hosts: Vec<Host>,
+    receivers: Vec<Receiver>,
+    exits: Vec<Path>,
     /// Names of the stations of each access point, in order of their queues.
     stations: Vec<Vec<String>>,
+    /// The uplink of each access point, among the access points.
+    uplinks: Vec<Option<usize>>,
     /// Names of the stations of each WLAN, in order of their interfaces.
     wlan_stations: Vec<Vec<String>>,
     /// The lanes between shared elements made so far.
     between: Vec<(Shared, Shared, Duration, u32)>,
+    specs: Vec<usize>,
     flows: Vec<FlowLabel>,
 }
 
-impl Builder<'_> {
+impl<P: Traveller> Builder<'_, P> {
     /// A station exists as soon as its access point or a flow names it.
     fn name_stations(&mut self) -> Result<(), ScenarioError> {
         let (aps, wlans) = (&self.scenario.ap, &self.scenario.wlan);
@@ -177,7 +226,7 @@ impl Builder<'_> {
             for name in names.iter().take(1 + usize::from(link.duplex)) {
                 let link = Link::new(name, &config, &self.streams, self.span)
                     .map_err(|e| ScenarioError::parameter(&place, keys::written(e)))?;
-                self.network.links.push(link);
+                self.parts.links.push(link);
             }
         }
         Ok(())
@@ -190,7 +239,21 @@ impl Builder<'_> {
             let listed: Vec<_> = ap.station.iter().map(|station| station.name.as_str()).collect();
             let ap = AccessPoint::new(&ap.name, &config, &self.streams, self.span)
                 .map_err(|e| ScenarioError::parameter(&place, keys::of_station(e, &self.stations[i], &listed)))?;
-            self.network.aps.push(ap);
+            self.parts.aps.push(ap);
+        }
+        for (i, ap) in self.scenario.ap.iter().enumerate() {
+            let Some(uplink) = &ap.uplink else {
+                self.uplinks.push(None);
+                continue;
+            };
+            let place = format!("ap[{i}]");
+            let config =
+                convert::uplink(ap, uplink, &self.stations[i], self.directory).map_err(|e| e.within(&place))?;
+            let parameter = |e| ScenarioError::parameter(&place, keys::of_station(e, &self.stations[i], &[]));
+            let built = AccessPoint::new(&up_name(&ap.name), &config, &self.streams, self.span);
+            let built = built.map_err(|e| parameter(e).within("uplink"))?;
+            self.uplinks.push(Some(self.parts.aps.len()));
+            self.parts.aps.push(built);
         }
         Ok(())
     }
@@ -202,7 +265,7 @@ impl Builder<'_> {
             let listed: Vec<_> = wlan.station.iter().map(|station| station.name.as_str()).collect();
             let wlan = Wlan::new(&wlan.name, &config, &self.streams, self.span)
                 .map_err(|e| ScenarioError::parameter(&place, keys::of_station(e, &self.wlan_stations[i], &listed)))?;
-            self.network.wlans.push(wlan);
+            self.parts.wlans.push(wlan);
         }
         Ok(())
     }
@@ -213,12 +276,14 @@ impl Builder<'_> {
             std::iter::once(link.name.clone()).chain(back)
         });
         let stations = self.scenario.ap.iter().zip(&self.stations);
+        let uplinks = stations.clone().filter(|(ap, _)| ap.uplink.is_some());
         let of = |owner: &str, names: &[String]| {
             names.iter().map(|name| convert::station_name(owner, name)).collect::<Vec<_>>()
         };
         let wlans = self.scenario.wlan.iter().zip(&self.wlan_stations);
         links
             .chain(stations.flat_map(|(ap, names)| of(&ap.name, names)))
+            .chain(uplinks.flat_map(|(ap, names)| of(&up_name(&ap.name), names)))
             .chain(wlans.flat_map(|(wlan, names)| [vec![wlan.name.clone()], of(&wlan.name, names)].concat()))
             .collect()
     }
@@ -274,7 +339,10 @@ impl Builder<'_> {
                 let delay = spec.delay.0;
                 there.push((Shared::Ap(ap), delay));
                 let name = convert::station_name(&spec.name, flow.station.as_deref().unwrap_or_default());
-                back.push(BackHop { over: None, delay, loss: self.loss_of_acks(spec.loss.as_ref(), &name)? });
+                // Over an uplink, what takes acknowledgements is part of it.
+                let over = self.uplinks[ap].map(Shared::Ap);
+                let loss = spec.loss.as_ref().filter(|_| over.is_none());
+                back.push(BackHop { over, delay, loss: self.loss_of_acks(loss, &name)? });
             }
             Some(Wireless::Wlan(wlan)) => {
                 there.push((Shared::Wlan(wlan, Direction::Down), Duration::ZERO));
@@ -387,7 +455,7 @@ impl Builder<'_> {
                 exit.push(Stage::new(None, delay + far[0], Loss::None));
             }
             exit.extend(sink);
-            if ahead {
+            if ahead && self.ahead {
                 hops.push(Hop::Receiver);
             } else {
                 let path = Path::new(None, std::mem::take(&mut exit));
@@ -427,15 +495,15 @@ impl Builder<'_> {
         stages.push(Stage::new(access, near[1], Loss::None));
         hops.push(self.lane(Path::new(None, stages), End::Host));
 
-        self.network.hosts.push(Host { app, sender });
-        self.network.receivers.push(receiver);
-        self.network.exits.push(Path::new(None, exit));
+        self.hosts.push(Host { app, sender });
+        self.receivers.push(receiver);
+        self.exits.push(Path::new(None, exit));
         let station = self.last_hop(spec)?.map_or(0, |wireless| self.index_of(wireless, spec.station.as_ref()));
         let source = self.first_hop(spec)?.map_or(0, |wlan| self.index_of(Wireless::Wlan(wlan), spec.source.as_ref()));
-        self.network.routes.push(Route { hops, back: first_back, station, source });
+        self.parts.routes.push(Route { hops, back: first_back, station, source });
         self.flows.push(FlowLabel {
             name,
-            sender: sender_kind,
+            sender: sender_kind.into(),
             receiver: receiver_kind,
             start,
             stop,
@@ -492,8 +560,8 @@ impl Builder<'_> {
     }
 
     fn lane(&mut self, path: Path, end: End) -> Hop {
-        self.network.lanes.push(Lane { line: Line::new(path), end });
-        Hop::Lane(self.network.lanes.len() as u32 - 1)
+        self.parts.lanes.push(Lane { line: Line::new(path), end });
+        Hop::Lane(self.parts.lanes.len() as u32 - 1)
     }
 
     /// What leaves a shared element is in order of time whoever it belongs to: one lane serves all streams.
@@ -545,6 +613,10 @@ fn end_of(shared: Shared) -> End {
         Shared::Ap(ap) => End::Ap(ap as u32),
         Shared::Wlan(wlan, direction) => End::Wlan(wlan as u32, direction),
     }
+}
+
+fn up_name(name: &str) -> String {
+    format!("{name} (up)")
 }
 
 fn back_name(name: &str) -> String {

@@ -5,28 +5,36 @@ use lasthop_core::element::Element;
 use lasthop_core::marker::Marker;
 use lasthop_core::units::{Duration, Instant};
 
-use crate::host::{Receiver, Sender};
+use crate::host::{Host, Receiver, Sender};
+use crate::network::{Network, Traveller};
 use crate::table::Table;
-use crate::world::Network;
 
 /// What was sampled so far.
 #[derive(Debug)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     every: Duration,
     from: Instant,
     flows: Vec<FlowSample>,
     queues: Vec<QueueSample>,
 }
 
+/// A flow's windows \[B\] at an instant.
 #[derive(Clone, Copy, Debug)]
-struct FlowSample {
-    at: Instant,
-    flow: u32,
-    cwnd: u64,
-    awnd: u64,
-    ssthresh: u64,
-    flight: u64,
-    acknowledged: u64,
+pub struct FlowSample {
+    /// When.
+    pub at: Instant,
+    /// The flow's number.
+    pub flow: u32,
+    /// Congestion window.
+    pub cwnd: u64,
+    /// Advertised window.
+    pub awnd: u64,
+    /// Slow-start threshold.
+    pub ssthresh: u64,
+    /// Sent and not yet acknowledged.
+    pub flight: u64,
+    /// Acknowledged so far.
+    pub acknowledged: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,9 +62,20 @@ impl Recorder {
         self.from
     }
 
-    /// Samples; the next sample is due at the instant given back.
-    pub(crate) fn sample(&mut self, now: Instant, network: &mut Network) -> Instant {
-        for (flow, (host, receiver)) in network.hosts.iter().zip(&network.receivers).enumerate() {
+    /// When the sample after that of `now` is due.
+    pub(crate) fn next(&self, now: Instant) -> Instant {
+        now + self.every
+    }
+
+    /// Takes in samples that were made elsewhere.
+    pub(crate) fn extend_flows(&mut self, samples: &[FlowSample]) {
+        self.flows.extend_from_slice(samples);
+        self.flows.sort_by_key(|sample| (sample.at, sample.flow));
+    }
+
+    /// Samples simulated hosts and receivers.
+    pub(crate) fn sample_flows(&mut self, now: Instant, hosts: &[Host], receivers: &[Receiver]) {
+        for (flow, (host, receiver)) in hosts.iter().zip(receivers).enumerate() {
             let flow = flow as u32;
             self.flows.push(match &host.sender {
                 Sender::Tcp(sender) => FlowSample {
@@ -84,6 +103,10 @@ impl Recorder {
                 },
             });
         }
+    }
+
+    /// Samples queues and radios.
+    pub(crate) fn sample_queues<P: Traveller>(&mut self, now: Instant, network: &mut Network<P>) {
         let links = network.links.len();
         for (i, link) in network.links.iter().enumerate() {
             let (packets, bytes) = link.waiting(now);
@@ -112,7 +135,6 @@ impl Recorder {
                 index += 1;
             }
         }
-        now + self.every
     }
 
     #[allow(clippy::too_many_arguments)]

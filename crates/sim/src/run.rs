@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::build::build;
+use crate::capture::Capture;
+use crate::probe::Recorder;
 use crate::scenario::{Scenario, ScenarioError, effective, parse};
-use crate::summary::{Labels, Summary, summarise, system_table};
+use crate::summary::{Counted, Labels, Summary, summarise, system_table};
 use crate::table::Table;
 use crate::world::World;
 
@@ -25,8 +27,9 @@ pub struct Outcome {
     pub scenario: String,
     /// The figures.
     pub summary: Summary,
-    world: World,
-    labels: Labels,
+    pub(crate) system: Table,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) capture: Option<Capture>,
 }
 
 impl Run {
@@ -60,11 +63,16 @@ impl Run {
     /// Goes on to the end.
     pub fn finish(mut self) -> Outcome {
         self.world.run();
-        if let Some(capture) = &mut self.world.capture {
+        let World { network, mut hosts } = self.world;
+        let (recorder, mut capture) = (hosts.recorder.take(), hosts.capture.take());
+        if let Some(capture) = &mut capture {
             capture.sort();
         }
-        let summary = summarise(&self.world, &self.labels);
-        Outcome { scenario: self.text, summary, world: self.world, labels: self.labels }
+        let world = World { network, hosts };
+        let counted = Counted::of(&world);
+        let summary = summarise(&counted, &self.labels);
+        let system = system_table(&counted, &self.labels);
+        Outcome { scenario: self.text, summary, system, recorder, capture }
     }
 }
 
@@ -72,12 +80,12 @@ impl Outcome {
     /// What was recorded over time: `system`, and `flows`, `queues` and `packets` as far as the scenario's probe asked for
     /// them.
     pub fn tables(&self) -> Vec<(&'static str, Table)> {
-        let mut tables = vec![("system", system_table(&self.world, &self.labels))];
-        if let Some(recorder) = &self.world.recorder {
+        let mut tables = vec![("system", self.system.clone())];
+        if let Some(recorder) = &self.recorder {
             tables.push(("flows", recorder.flow_table()));
             tables.push(("queues", recorder.queue_table()));
         }
-        if let Some(capture) = &self.world.capture {
+        if let Some(capture) = &self.capture {
             tables.push(("packets", capture.table()));
         }
         tables
@@ -85,7 +93,7 @@ impl Outcome {
 
     /// Whether packets were recorded.
     pub fn has_packets(&self) -> bool {
-        self.world.capture.is_some()
+        self.capture.is_some()
     }
 
     /// Writes the recorded packets as pcapng; nothing if none were recorded.
@@ -93,7 +101,7 @@ impl Outcome {
     /// # Errors
     /// Those of the writer.
     pub fn write_pcapng(&self, out: &mut dyn Write) -> io::Result<()> {
-        match &self.world.capture {
+        match &self.capture {
             Some(capture) => capture.write_pcapng(out),
             None => Ok(()),
         }

@@ -23,8 +23,8 @@ pub use kinds::{
 };
 pub use read::{ScenarioError, effective, parse, schema};
 pub use sender::{
-    AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Qfcp, Recovery, Sender, SenderOptions, Tfrc, Vegas,
-    Veno, Westwood,
+    AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Kernel, Qfcp, Recovery, Sender, SenderOptions, Tfrc,
+    Vegas, Veno, Westwood,
 };
 pub use wlan::{RateStep, Wlan, WlanStation};
 
@@ -152,9 +152,27 @@ pub struct AccessPoint {
     /// acknowledgements too.
     #[serde(default)]
     pub loss: Option<Loss>,
+    /// The way from the stations to the access point; without it they are heard after the delay alone.
+    #[serde(default)]
+    pub uplink: Option<Uplink>,
     /// Stations that differ from the rest. Any other station exists as soon as a flow names it.
     #[serde(default)]
     pub station: Vec<Station>,
+}
+
+/// The way from the stations to the access point: a buffer in each station, and a channel that all share. In the results its
+/// queues are `NAME (up)/STATION`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Uplink {
+    /// Which station sends next.
+    #[serde(default)]
+    pub scheduler: Scheduler,
+    /// The radio of every station.
+    pub radio: Radio,
+    /// The buffer of every station.
+    #[serde(default)]
+    pub queue: Queue,
 }
 
 /// A station with a radio or a buffer of its own.

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a run comes to: the figures of `lasthop run --json`.
 
+use std::borrow::Cow;
+
+use lasthop_core::packet::Packet;
 use lasthop_core::stats::{Meter, Span};
+use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
 use lasthop_core::units::{Duration, Instant};
 use lasthop_core::wlan::Wlan;
 use serde::Serialize;
 
 use crate::host::Sender;
 use crate::metrics::{self, Allotted};
+use crate::network::{Network, Traveller};
 use crate::table::Table;
 use crate::world::World;
 
@@ -37,6 +42,30 @@ pub struct Summary {
     pub queues: Vec<QueueSummary>,
     /// How evenly the flows fared.
     pub fairness: Fairness,
+    /// How well real time was kept; none of a simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<Emulation>,
+}
+
+/// How well an emulation kept real time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Emulation {
+    /// Packets that left the network into a kernel.
+    pub packets: u64,
+    /// How much later than due half of them left \[s\].
+    pub lag_p50_s: f64,
+    /// How much later than due all but one in a hundred left at most \[s\].
+    pub lag_p99_s: f64,
+    /// The greatest lag \[s\].
+    pub lag_max_s: f64,
+    /// Packets that a kernel could not hand over: its queue in front of the emulator was full.
+    pub overruns: u64,
+    /// Packets that no route knows: to or from addresses that are nobody's.
+    pub strays: u64,
+    /// Whether the emulator ran with real-time priority and locked memory.
+    pub realtime: bool,
+    /// Congestion control of the kernel, by flow.
+    pub congestion_control: Vec<String>,
 }
 
 /// The figures of all flows together (gamma §II-A).
@@ -58,7 +87,7 @@ pub struct FlowSummary {
     /// Its name.
     pub name: String,
     /// Its sender's kind.
-    pub sender: &'static str,
+    pub sender: Cow<'static, str>,
     /// Its receiver's kind.
     pub receiver: &'static str,
     /// Goodput \[bit/s\]. What a rate-based sender loses is not sent again: its goodput is all that arrives.
@@ -139,7 +168,7 @@ pub(crate) struct Labels {
 #[derive(Clone, Debug)]
 pub(crate) struct FlowLabel {
     pub(crate) name: String,
-    pub(crate) sender: &'static str,
+    pub(crate) sender: Cow<'static, str>,
     pub(crate) receiver: &'static str,
     pub(crate) start: Instant,
     /// When it breaks off.
@@ -160,11 +189,44 @@ pub(crate) struct Reader {
     pub(crate) share: f64,
 }
 
-pub(crate) fn summarise(world: &World, labels: &Labels) -> Summary {
+/// What a run's elements counted.
+pub(crate) struct Counted<'a, P> {
+    pub(crate) network: &'a Network<P>,
+    /// Data packets that reached their receivers.
+    pub(crate) packets: u64,
+    /// A row a flow.
+    pub(crate) flows: Vec<CountedFlow<'a>>,
+}
+
+/// What the ends of a flow counted.
+pub(crate) struct CountedFlow<'a> {
+    pub(crate) sender: &'a SenderStats,
+    pub(crate) receiver: &'a ReceiverStats,
+    pub(crate) windows: Option<WindowMeans>,
+}
+
+impl<'a> Counted<'a, Packet> {
+    /// What a simulated run counted.
+    pub(crate) fn of(world: &'a World) -> Self {
+        let until = world.hosts.end;
+        let ends = world.hosts.hosts.iter().zip(&world.hosts.receivers);
+        let flows = ends.map(|(host, receiver)| CountedFlow {
+            sender: host.sender.stats(),
+            receiver: receiver.stats(),
+            windows: match &host.sender {
+                Sender::Tcp(sender) => sender.mean_windows(until),
+                Sender::Tfrc(_) => None,
+            },
+        });
+        Self { network: &world.network, packets: world.hosts.packets, flows: flows.collect() }
+    }
+}
+
+pub(crate) fn summarise<P: Traveller>(counted: &Counted<'_, P>, labels: &Labels) -> Summary {
     let span = labels.span;
-    let allotted = allotted(world, labels);
-    let flows: Vec<FlowSummary> =
-        labels.flows.iter().enumerate().map(|(i, label)| flow(world, label, i, &allotted[i], span)).collect();
+    let allotted = allotted(&counted.flows, labels);
+    let ends = labels.flows.iter().zip(&counted.flows).zip(&allotted);
+    let flows: Vec<FlowSummary> = ends.map(|((label, ends), allotted)| flow(ends, label, allotted, span)).collect();
     // Those that start after the end take no part.
     let present = labels.flows.iter().map(|label| label.start < span.until);
     let goodputs: Vec<f64> =
@@ -175,18 +237,19 @@ pub(crate) fn summarise(world: &World, labels: &Labels) -> Summary {
         version: env!("CARGO_PKG_VERSION"),
         duration_s: span.until.as_secs_f64(),
         warmup_s: span.from.as_secs_f64(),
-        events: world.count.events,
-        packets: world.count.packets,
+        events: counted.network.served,
+        packets: counted.packets,
         fairness: Fairness { jain: metrics::jain(&goodputs), short_term: metrics::short_term_fairness(&allotted) },
-        queues: queues(world, &labels.queues),
-        system: system(world, labels, &flows),
+        queues: queues(counted.network, &labels.queues),
+        system: system(&counted.flows, labels, &flows),
+        emulation: None,
         flows,
     }
 }
 
 /// The system's goodput and fairness in each interval, by the instant at which it begins.
-pub(crate) fn system_table(world: &World, labels: &Labels) -> Table {
-    let allotted = allotted(world, labels);
+pub(crate) fn system_table<P>(counted: &Counted<'_, P>, labels: &Labels) -> Table {
+    let allotted = allotted(&counted.flows, labels);
     let goodputs = metrics::allotted_system_goodput(&allotted);
     let fairness = metrics::allotted_fairness(&allotted);
     let begins = (0..goodputs.len()).map(|i| (labels.span.from + labels.sample * i as u64).as_nanos() as i64);
@@ -198,26 +261,26 @@ pub(crate) fn system_table(world: &World, labels: &Labels) -> Table {
 }
 
 /// What each flow got in each whole interval of the span.
-fn allotted(world: &World, labels: &Labels) -> Vec<Allotted> {
+fn allotted(ends: &[CountedFlow<'_>], labels: &Labels) -> Vec<Allotted> {
     let span = labels.span;
     let seconds = labels.sample.as_secs_f64();
-    let flows = labels.flows.iter().zip(&world.network.hosts).zip(&world.network.receivers);
+    let flows = labels.flows.iter().zip(ends);
     flows
-        .map(|((label, host), receiver)| {
-            let finished = host.sender.stats().finished.filter(|_| label.is_transfer);
+        .map(|(label, CountedFlow { sender, receiver, .. })| {
+            let finished = sender.finished.filter(|_| label.is_transfer);
             let end = [label.stop, finished].into_iter().flatten().fold(span.until, Instant::min);
             let intervals = |until: Instant| until.saturating_since(span.from).as_nanos();
             let sample = labels.sample.as_nanos();
             Allotted {
-                goodput_bps: receiver.stats().samples.iter().map(|&b| metrics::goodput_bps(b, seconds)).collect(),
+                goodput_bps: receiver.samples.iter().map(|&b| metrics::goodput_bps(b, seconds)).collect(),
                 active: intervals(label.start).div_ceil(sample) as usize..(intervals(end) / sample) as usize,
             }
         })
         .collect()
 }
 
-fn system(world: &World, labels: &Labels, flows: &[FlowSummary]) -> System {
-    let bytes = labels.flows.iter().enumerate().map(|(i, label)| bytes(world, label, i));
+fn system(ends: &[CountedFlow<'_>], labels: &Labels, flows: &[FlowSummary]) -> System {
+    let bytes = labels.flows.iter().zip(ends).map(|(label, ends)| bytes(ends, label));
     let (sent, original) = bytes.fold((0.0, 0.0), |(sent, original), (s, o)| (sent + s, original + o));
     System {
         goodput_bps: flows.iter().map(|flow| flow.goodput_bps).sum(),
@@ -229,26 +292,19 @@ fn system(world: &World, labels: &Labels, flows: &[FlowSummary]) -> System {
 
 /// What a flow sent, headers included, and the payload of it that reached the application \[B\]. With a warm-up more may
 /// arrive in the span than was sent in it: what was sent for the first time bounds it.
-fn bytes(world: &World, label: &FlowLabel, i: usize) -> (f64, f64) {
-    let stats = world.network.hosts[i].sender.stats();
+fn bytes(ends: &CountedFlow<'_>, label: &FlowLabel) -> (f64, f64) {
+    let stats = ends.sender;
     let headers = stats.segments as f64 * f64::from(label.header_bytes);
-    let delivered = world.network.receivers[i].stats().delivered;
-    (stats.payload.as_f64() + headers, delivered.min(stats.original()).as_f64())
+    (stats.payload.as_f64() + headers, ends.receiver.delivered.min(stats.original()).as_f64())
 }
 
-fn flow(world: &World, label: &FlowLabel, i: usize, allotted: &Allotted, span: Span) -> FlowSummary {
-    let sender = &world.network.hosts[i].sender;
-    let receiver = world.network.receivers[i].stats();
-    let stats = sender.stats();
-    let windows = match sender {
-        Sender::Tcp(sender) => sender.mean_windows(span.until),
-        Sender::Tfrc(_) => None,
-    };
-    let (sent, original) = bytes(world, label, i);
+fn flow(ends: &CountedFlow<'_>, label: &FlowLabel, allotted: &Allotted, span: Span) -> FlowSummary {
+    let &CountedFlow { sender: stats, receiver, windows } = ends;
+    let (sent, original) = bytes(ends, label);
     let active = allotted.active();
     FlowSummary {
         name: label.name.clone(),
-        sender: label.sender,
+        sender: label.sender.clone(),
         receiver: label.receiver,
         goodput_bps: metrics::goodput_bps(receiver.delivered.get(), span.length().as_secs_f64()),
         delivered_bytes: receiver.delivered.get(),
@@ -266,8 +322,7 @@ fn flow(world: &World, label: &FlowLabel, i: usize, allotted: &Allotted, span: S
     }
 }
 
-fn queues(world: &World, names: &[String]) -> Vec<QueueSummary> {
-    let network = &world.network;
+fn queues<P: Traveller>(network: &Network<P>, names: &[String]) -> Vec<QueueSummary> {
     let links = network.links.iter().map(|link| (link.meter(), Some(link.rate().as_bps() as f64), None));
     let stations = network.aps.iter().flat_map(|ap| {
         let capacity = |i| ap.capacity(i).map(|rate| rate.as_bps() as f64);

@@ -8,14 +8,15 @@
 //! events; as the link's clock then runs ahead, samples of its queue would not be of their instant, so a scenario
 //! with probes keeps the lanes.
 
+use lasthop_core::line::Path;
 use lasthop_core::units::Duration;
 
-use crate::world::{End, Hop, Network, Route};
+use crate::network::{End, Hop, Parts, Route, Traveller};
 
 /// Replaces the lanes in front of links that may be asked ahead of time.
-pub(super) fn shorten(network: &mut Network) {
+pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, exits: &[Path]) {
     for link in 0..network.links.len() {
-        if let Some((flows, delay)) = in_order(network, link as u32) {
+        if let Some((flows, delay)) = in_order(network, exits, link as u32) {
             for flow in flows {
                 let route = &mut network.routes[flow];
                 route.hops[usize::from(route.back)] = Hop::Link(link as u32, delay);
@@ -26,7 +27,7 @@ pub(super) fn shorten(network: &mut Network) {
 
 /// The flows whose acknowledgements come to `link`, and the time that each takes to it from its receiver; none unless the
 /// link foresees, nothing else comes to it, and all come in order.
-fn in_order(network: &Network, link: u32) -> Option<(Vec<usize>, Duration)> {
+fn in_order<P: Traveller>(network: &Parts<P>, exits: &[Path], link: u32) -> Option<(Vec<usize>, Duration)> {
     if !network.links[link as usize].foresees() {
         return None;
     }
@@ -42,7 +43,7 @@ fn in_order(network: &Network, link: u32) -> Option<(Vec<usize>, Duration)> {
             if !leads_here(&route.hops[first_back]) {
                 continue;
             }
-            let this = (source(network, route)?, network.exits[flow].fixed_delay()?, lane_delay(network, route)?);
+            let this = (source(network, route)?, exits[flow].fixed_delay()?, lane_delay(network, route)?);
             if *common.get_or_insert(this) != this {
                 return None;
             }
@@ -56,7 +57,7 @@ fn in_order(network: &Network, link: u32) -> Option<(Vec<usize>, Duration)> {
 
 /// The shared element from which a flow's data leaves for a receiver that is asked ahead of time. An access point is none: it
 /// sends several packets in one instant, to different flows, whose order is then that of their lanes.
-fn source(network: &Network, route: &Route) -> Option<End> {
+fn source<P>(network: &Parts<P>, route: &Route) -> Option<End> {
     let forward = &route.hops[..usize::from(route.back)];
     match forward {
         [.., Hop::Lane(lane), Hop::Receiver] => match network.lanes[*lane as usize].end {
@@ -68,7 +69,7 @@ fn source(network: &Network, route: &Route) -> Option<End> {
 }
 
 /// The fixed time that a flow's acknowledgements take over their first lane.
-fn lane_delay(network: &Network, route: &Route) -> Option<Duration> {
+fn lane_delay<P>(network: &Parts<P>, route: &Route) -> Option<Duration> {
     match route.hops[usize::from(route.back)] {
         Hop::Lane(lane) => network.lanes[lane as usize].line.path().fixed_delay(),
         Hop::Receiver | Hop::Link(..) => None,

@@ -222,6 +222,28 @@ pub(super) fn access_point(
     })
 }
 
+/// The way from an access point's `stations` to it.
+pub(super) fn uplink(
+    ap: &scenario::AccessPoint,
+    uplink: &scenario::Uplink,
+    stations: &[String],
+    directory: &Path,
+) -> Result<ApConfig, ScenarioError> {
+    let radio = radio(&uplink.radio, directory).map_err(|e| e.within("uplink.radio"))?;
+    let station = |name: &String| {
+        Ok(StationConfig {
+            name: name.clone(),
+            queue: queue(&uplink.queue, Router::None, radio.line_rate())?,
+            radio: radio.clone(),
+            loss: loss_of_acks(ap.loss.as_ref(), &station_name(&ap.name, name)).map_err(|e| e.within("loss"))?,
+        })
+    };
+    Ok(ApConfig {
+        scheduler: scheduler(&uplink.scheduler),
+        stations: stations.iter().map(station).collect::<Result<_, _>>()?,
+    })
+}
+
 /// A station's name in the results and among the streams.
 pub(super) fn station_name(ap: &str, station: &str) -> String {
     format!("{ap}/{station}")

@@ -58,7 +58,8 @@ pub(super) fn recovery(sender: &Sender) -> Recovery {
         | Sender::Veno(_)
         | Sender::Westwood(_)
         | Sender::Binomial(_)
-        | Sender::Tfrc(_) => (false, Recovery::NewReno),
+        | Sender::Tfrc(_)
+        | Sender::Kernel(_) => (false, Recovery::NewReno),
     };
     if sender.options().and_then(|options| options.sack).unwrap_or(has_sack) { Recovery::Sack } else { without }
 }
@@ -95,6 +96,8 @@ fn law(sender: &Sender) -> (SenderLaw, &'static str) {
         }
         // A rate-based sender is none of TCP's: `rate` builds it.
         Sender::Tfrc(_) => (SenderLaw::default(), "tfrc"),
+        // Nor is the kernel's: nothing is simulated of it.
+        Sender::Kernel(_) => (SenderLaw::default(), "kernel"),
     }
 }
 

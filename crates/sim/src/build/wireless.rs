@@ -11,7 +11,7 @@ pub(super) enum Wireless {
     Wlan(usize),
 }
 
-impl Builder<'_> {
+impl<P> Builder<'_, P> {
     /// The access point or WLAN at the end of a flow's path, if the data goes to a station.
     pub(super) fn last_hop(&self, flow: &Flow) -> Result<Option<Wireless>, ScenarioError> {
         let last = flow.path.last().map(|name| (name, self.wireless(name)));

@@ -38,6 +38,16 @@ pub enum Sender {
     /// TCP-friendly rate control (RFC 5348): packets leave at a rate, and what is lost is not sent again. It comes with a
     /// receiver of its own (`receiver = "plain"`).
     Tfrc(Tfrc),
+    /// A congestion control of the kernel by its name, such as `bbr`: for `lasthop emu` alone.
+    Kernel(Kernel),
+}
+
+/// A congestion control of the kernel.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// Its name, one of those in `/proc/sys/net/ipv4/tcp_available_congestion_control`.
+    pub congestion_control: String,
 }
 
 /// A law's own parameters, in one table with what every sender has.
@@ -343,7 +353,8 @@ kinds!(
     Sender or "newreno":
     "newreno" => Newreno(_), "reno" => Reno(_), "aimd" => Aimd(_), "cubic" => Cubic(_),
     "vegas" => Vegas(_), "veno" => Veno(_), "westwood" => Westwood(_), "binomial" => Binomial(_),
-    "xcp" => Xcp(_), "qfcp" => Qfcp(_), "tfrc" => Tfrc(_)
+    "xcp" => Xcp(_), "qfcp" => Qfcp(_), "tfrc" => Tfrc(_),
+    "kernel" => Kernel(_)
 );
 
 impl Default for Sender {
@@ -364,7 +375,7 @@ impl Sender {
             Self::Westwood(with) => Some(&with.options),
             Self::Binomial(with) => Some(&with.options),
             Self::Qfcp(with) => Some(&with.options),
-            Self::Tfrc(_) => None,
+            Self::Tfrc(_) | Self::Kernel(_) => None,
         }
     }
 }

@@ -30,7 +30,7 @@ fn outcome(sender: &str) -> Result<String, String> {
 fn outcome_with(sender: &str, more: &[(&str, &str)]) -> Result<String, String> {
     let text = DUMBBELL.replace("SENDER", sender);
     let mut flows = crate::outcome(&text, more)?.summary.flows;
-    flows.iter_mut().for_each(|flow| flow.sender = "");
+    flows.iter_mut().for_each(|flow| flow.sender = "".into());
     Ok(format!("{flows:?}"))
 }
 

@@ -57,7 +57,7 @@ fn it_shares_with_newreno_and_is_smoother() {
 #[test]
 fn it_is_measured_like_tcp_where_that_means_something() {
     let flow = &flows(&[])[1];
-    assert_eq!((flow.sender, flow.receiver, flow.retransmits), ("tfrc", "tfrc", 0));
+    assert_eq!((&*flow.sender, flow.receiver, flow.retransmits), ("tfrc", "tfrc", 0));
     assert!(flow.mean_cwnd_bytes.is_none() && flow.mean_awnd_bytes.is_none() && flow.finish_s.is_none());
     // The round trip is 100 ms and up to 84 packets of 1.2 ms.
     let rtt = flow.mean_rtt_s.unwrap();

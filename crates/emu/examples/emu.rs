@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Emulates a scenario file: `cargo run --release --example emu -- FILE [COMMAND…]`. For profilers.
+#![allow(missing_docs)]
+
+use std::path::Path;
+
+use lasthop_emu::{Options, run};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args_os().skip(1);
+    let file = args.next().ok_or("wanted the name of a scenario file")?;
+    let file = Path::new(&file);
+    let command: Vec<_> = args.collect();
+    let mut options = Options { command: (!command.is_empty()).then_some(command), ..Options::default() };
+    options.offload = std::env::var_os("OFFLOAD").is_some();
+    options.congestion_control = std::env::var("CC").ok();
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let (outcome, ended) = run(&std::fs::read_to_string(file)?, directory, &[], &options)?;
+    println!("{}", serde_json::to_string_pretty(&outcome.summary)?);
+    eprintln!("{ended:?}");
+    Ok(())
+}

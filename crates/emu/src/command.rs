@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Commands that run inside: in a namespace, and each in a process tree that ends with us.
+//!
+//! `unshare` (util-linux) gives a command process numbers of its own: when its first process ends, or we do, the kernel
+//! kills all that it has started.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+
+use crate::error::Error;
+use crate::house::Namespace;
+
+/// The shell between the first process, to which signals without a handler do nothing, and the command.
+const FIRST_PROCESS: [&str; 4] = ["/bin/sh", "-c", "\"$@\"; exit $?", "lasthop"];
+
+/// Starts a command in a namespace, with `variables` in its environment.
+pub(crate) fn start(
+    arguments: &[OsString],
+    namespace: &Namespace,
+    variables: &[(String, String)],
+) -> Result<Child, Error> {
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--"]);
+    command.args(FIRST_PROCESS).args(arguments);
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    let descriptor = std::os::fd::AsFd::as_fd(namespace).as_raw_fd();
+    // SAFETY: between fork and exec nothing but system calls is made.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::setns(descriptor, libc::CLONE_NEWNET) < 0 || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0
+            {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
+        });
+    }
+    command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::System("cannot find `unshare`: wanted the package util-linux".to_owned()),
+        _ => Error::system(&format!("start {}", display(arguments)), error),
+    })
+}
+
+/// Ends a command and all that it has started.
+pub(crate) fn end(mut child: Child) {
+    // One that has ended already needs no end.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The exit status as a shell gives it.
+pub(crate) fn status_of(status: std::process::ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(Signal::SIGKILL as i32))
+}
+
+fn display(arguments: &[OsString]) -> String {
+    arguments.first().map_or(OsStr::new(""), OsString::as_os_str).to_string_lossy().into_owned()
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The ends of the flows in real time: devices of kernels.
+
+use std::io;
+
+use lasthop_core::element::Departure;
+use lasthop_core::packet::Parcel;
+use lasthop_core::stats::LogHistogram;
+use lasthop_core::units::{Bytes, Duration, Instant};
+use lasthop_sim::Recorder;
+use lasthop_sim::network::{End, Ends, Network};
+use lasthop_sim::stage::Stage;
+
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::frame::{Addresses, Frame};
+use crate::log::Log;
+use crate::plan::Plan;
+
+/// The device of the servers; that of host `h` is `h + 1`.
+pub(crate) const SERVERS: u16 = 0;
+
+/// The devices, and what is counted at them.
+pub(crate) struct Edge {
+    pub(crate) clock: Clock,
+    pub(crate) devices: Vec<Device>,
+    plan: Plan,
+    /// Whether each stream's data comes from its host.
+    pub(crate) uploads: Vec<bool>,
+    /// Buffers that are free.
+    pub(crate) pool: Vec<Vec<u8>>,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) log: Option<Log>,
+    /// How much later than due packets left.
+    pub(crate) lag: LogHistogram,
+    pub(crate) longest_lag: Duration,
+    /// Packets that are nobody's.
+    pub(crate) strays: u64,
+    /// Why a device could not be read or written.
+    pub(crate) failure: Option<io::Error>,
+}
+
+impl Edge {
+    pub(crate) fn new(clock: Clock, devices: Vec<Device>, plan: Plan, uploads: Vec<bool>) -> Self {
+        Self {
+            clock,
+            devices,
+            plan,
+            uploads,
+            pool: vec![],
+            recorder: None,
+            log: None,
+            lag: LogHistogram::default(),
+            longest_lag: Duration::ZERO,
+            strays: 0,
+            failure: None,
+        }
+    }
+
+    /// The stream of a packet that came from a device, and the device at which it is to leave.
+    pub(crate) fn route(&mut self, from: u16, bytes: &[u8]) -> Option<(u32, u16, Addresses)> {
+        let addresses = Addresses::of(bytes);
+        let route = addresses.and_then(|addresses| match from {
+            SERVERS => {
+                let (stream, host) = self.plan.stream_towards(addresses.from, addresses.to)?;
+                Some((stream, host as u16 + 1, addresses))
+            }
+            host => Some((self.plan.stream_from(usize::from(host) - 1, addresses.to)?, SERVERS, addresses)),
+        });
+        // What a kernel tells to whom it may concern concerns nobody here.
+        let is_for_all = addresses.is_some_and(|addresses| addresses.to.is_multicast());
+        self.strays += u64::from(route.is_none() && !is_for_all);
+        route
+    }
+
+    pub(crate) fn flush(&mut self) {
+        for device in &mut self.devices {
+            if let Err(error) = device.flush() {
+                self.failure = Some(error);
+            }
+        }
+    }
+}
+
+impl Ends<Frame> for Edge {
+    fn take(&mut self, _: &mut Network<Frame>, _: End, due: Instant, packet: Frame) {
+        let lag = self.clock.now() - due;
+        self.lag.record(lag);
+        self.longest_lag = self.longest_lag.max(lag);
+        match self.devices[usize::from(packet.exit)].write(packet.bytes) {
+            Ok(buffer) => self.pool.extend(buffer),
+            // The kernel refuses what is no packet: it is nobody's.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.strays += 1,
+            Err(error) => self.failure = Some(error),
+        }
+    }
+
+    fn answer(&mut self, _: Instant, _: Frame) -> Option<Departure<Frame>> {
+        // Nobody is asked ahead of time in real time.
+        None
+    }
+
+    fn wake(&mut self, network: &mut Network<Frame>, who: u32, now: Instant) {
+        if let Some(recorder) = &mut self.recorder {
+            let next = Stage::sample_queues(recorder, network, now);
+            network.schedule_end(who, Some(next));
+        }
+    }
+
+    fn enters(&mut self, at: Instant, ap: u32, packet: &mut Frame) {
+        packet.entered = at;
+        if let Some(log) = &mut self.log {
+            log.arrival(at, ap, packet.size());
+        }
+    }
+
+    fn drops(&mut self, at: Instant, ap: u32, packets: u64, size: Bytes) {
+        if packets > 0
+            && let Some(log) = &mut self.log
+        {
+            log.drops(at, ap, packets, size);
+        }
+    }
+
+    fn leaves(&mut self, at: Instant, ap: u32, packet: &Frame) {
+        if let Some(log) = &mut self.log {
+            log.departure(at, ap, packet.size(), at - packet.entered);
+        }
+    }
+}

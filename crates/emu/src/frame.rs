@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A packet with its real bytes, on its way through the network.
+
+use std::net::IpAddr;
+
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use lasthop_core::packet::{Parcel, Signal};
+use lasthop_core::units::{Bytes, Instant};
+use lasthop_sim::network::Traveller;
+
+/// A packet as it came from a kernel, and as it will go into one: nothing in it is changed.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// IP header and all that follows.
+    pub(crate) bytes: Vec<u8>,
+    /// The device at which it leaves.
+    pub(crate) exit: u16,
+    /// When it came to the last access point.
+    pub(crate) entered: Instant,
+    stream: u32,
+    hop: u8,
+    station: u16,
+    flow: u64,
+    signal: Signal,
+}
+
+impl Frame {
+    /// The packet of a stream that is to leave at the device `exit`.
+    pub(crate) fn new(bytes: Vec<u8>, addresses: &Addresses, stream: u32, exit: u16) -> Self {
+        Self {
+            bytes,
+            exit,
+            entered: Instant::ZERO,
+            stream,
+            hop: 0,
+            station: 0,
+            flow: addresses.flow,
+            signal: Signal::None,
+        }
+    }
+}
+
+impl Parcel for Frame {
+    fn size(&self) -> Bytes {
+        Bytes::new(self.bytes.len() as u64)
+    }
+
+    fn station(&self) -> usize {
+        usize::from(self.station)
+    }
+
+    fn flow(&self) -> u64 {
+        self.flow
+    }
+
+    fn signal(&self) -> &Signal {
+        &self.signal
+    }
+
+    fn signal_mut(&mut self) -> &mut Signal {
+        &mut self.signal
+    }
+}
+
+impl Traveller for Frame {
+    fn stream(&self) -> u32 {
+        self.stream
+    }
+
+    fn hop(&self) -> u8 {
+        self.hop
+    }
+
+    fn set_hop(&mut self, hop: u8) {
+        self.hop = hop;
+    }
+
+    fn set_station(&mut self, station: u16) {
+        self.station = station;
+    }
+}
+
+/// Where a packet comes from and goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Addresses {
+    pub(crate) from: IpAddr,
+    pub(crate) to: IpAddr,
+    /// What tells its flow from others: a hash of addresses, protocol and ports.
+    flow: u64,
+}
+
+impl Addresses {
+    /// Those of an IP packet; none if it is not one.
+    pub(crate) fn of(packet: &[u8]) -> Option<Self> {
+        let packet = SlicedPacket::from_ip(packet).ok()?;
+        let (from, to, protocol) = match packet.net? {
+            NetSlice::Ipv4(ip) => {
+                let header = ip.header();
+                (header.source_addr().into(), header.destination_addr().into(), header.protocol().0)
+            }
+            NetSlice::Ipv6(ip) => {
+                let header = ip.header();
+                (header.source_addr().into(), header.destination_addr().into(), ip.payload().ip_number.0)
+            }
+            NetSlice::Arp(_) => return None,
+        };
+        // A fragment but the first shows no ports: such are a flow of their own.
+        let ports = match packet.transport {
+            Some(TransportSlice::Tcp(tcp)) => (tcp.source_port(), tcp.destination_port()),
+            Some(TransportSlice::Udp(udp)) => (udp.source_port(), udp.destination_port()),
+            _ => (0, 0),
+        };
+        Some(Self { from, to, flow: hash(from, to, protocol, ports) })
+    }
+}
+
+/// A number for each flow, the same in every run (splitmix64 over the parts).
+fn hash(from: IpAddr, to: IpAddr, protocol: u8, ports: (u16, u16)) -> u64 {
+    let number = |address: IpAddr| match address {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()),
+        IpAddr::V6(v6) => v6.to_bits(),
+    };
+    let mut state = u64::from(protocol) << 32 | u64::from(ports.0) << 16 | u64::from(ports.1);
+    for address in [number(from), number(to)] {
+        for half in [address as u64, (address >> 64) as u64] {
+            state = (state ^ half).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            state ^= state >> 31;
+        }
+    }
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use etherparse::PacketBuilder;
+
+    use super::*;
+
+    fn udp(v6: bool, ports: (u16, u16)) -> Vec<u8> {
+        let mut bytes = vec![];
+        let builder = match v6 {
+            false => PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(ports.0, ports.1),
+            true => PacketBuilder::ipv6([1; 16], [2; 16], 64).udp(ports.0, ports.1),
+        };
+        builder.write(&mut bytes, &[0; 100]).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn packets_of_one_flow_have_one_number_and_others_another() {
+        for v6 in [false, true] {
+            let one = Addresses::of(&udp(v6, (1, 2))).unwrap();
+            assert_eq!(one, Addresses::of(&udp(v6, (1, 2))).unwrap());
+            let other = Addresses::of(&udp(v6, (1, 3))).unwrap();
+            assert_eq!((one.from, one.to), (other.from, other.to));
+            assert_ne!(one.flow, other.flow);
+        }
+    }
+
+    #[test]
+    fn what_is_no_ip_packet_has_no_addresses() {
+        assert_eq!(Addresses::of(&[]), None);
+        assert_eq!(Addresses::of(&[0x60, 0, 0]), None);
+        assert_eq!(Addresses::of(&[0xff; 40]), None);
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_ip_packet() {
+        // 20 B of IP, 8 of UDP, 100 of payload.
+        let bytes = udp(false, (1, 2));
+        let addresses = Addresses::of(&bytes).unwrap();
+        assert_eq!(Frame::new(bytes, &addresses, 0, 0).size(), Bytes::new(128));
+    }
+}

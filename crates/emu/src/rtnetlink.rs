@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Devices, addresses and routes of the network namespace that the calling thread is in.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope};
+use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use netlink_packet_route::route::{RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+
+/// A connection to the kernel's routing tables.
+#[derive(Debug)]
+pub(crate) struct Routing {
+    socket: Socket,
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    pub(crate) address: IpAddr,
+    pub(crate) length: u8,
+}
+
+/// Where a route leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// Out at a device.
+    Device(u32),
+    /// To a neighbour.
+    Gateway(IpAddr),
+    /// To this host itself, by the device.
+    Local(u32),
+}
+
+impl Routing {
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self { socket })
+    }
+
+    /// Brings a device up.
+    pub(crate) fn up(&self, device: u32) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = device;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
+    /// A pair of Ethernet devices: `name` here, `peer` in another namespace.
+    pub(crate) fn add_veth(&self, name: &str, peer: &str, namespace: BorrowedFd<'_>, mtu: u32) -> io::Result<()> {
+        let mut far = LinkMessage::default();
+        far.attributes = vec![
+            LinkAttribute::IfName(peer.to_owned()),
+            LinkAttribute::Mtu(mtu),
+            LinkAttribute::NetNsFd(namespace.as_raw_fd()),
+        ];
+        let mut near = LinkMessage::default();
+        near.attributes = vec![
+            LinkAttribute::IfName(name.to_owned()),
+            LinkAttribute::Mtu(mtu),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Veth),
+                LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
+            ]),
+        ];
+        self.ask(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Removes a device.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.attributes = vec![LinkAttribute::IfName(name.to_owned())];
+        self.ask(RouteNetlinkMessage::DelLink(link), 0)
+    }
+
+    /// Gives a device an address.
+    pub(crate) fn add_address(&self, device: u32, prefix: Prefix) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(prefix.address);
+        message.header.prefix_len = prefix.length;
+        message.header.index = device;
+        message.header.scope = AddressScope::Universe;
+        message.header.flags = AddressHeaderFlags::Nodad;
+        message.attributes = vec![AddressAttribute::Local(prefix.address), AddressAttribute::Address(prefix.address)];
+        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Adds a route.
+    pub(crate) fn add_route(&self, to: Prefix, via: Via) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header = RouteHeader {
+            address_family: family(to.address),
+            destination_prefix_length: to.length,
+            table: RouteHeader::RT_TABLE_MAIN,
+            protocol: RouteProtocol::Static,
+            scope: RouteScope::Universe,
+            kind: RouteType::Unicast,
+            ..RouteHeader::default()
+        };
+        if to.length > 0 {
+            message.attributes.push(RouteAttribute::Destination(to.address.into()));
+        }
+        match via {
+            Via::Device(device) => {
+                message.header.scope = RouteScope::Link;
+                message.attributes.push(RouteAttribute::Oif(device));
+            }
+            Via::Gateway(gateway) => message.attributes.push(RouteAttribute::Gateway(gateway.into())),
+            Via::Local(device) => {
+                message.header.table = RT_TABLE_LOCAL;
+                message.header.kind = RouteType::Local;
+                message.header.scope = RouteScope::Host;
+                message.attributes.push(RouteAttribute::Oif(device));
+            }
+        }
+        self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Sends a request and waits for its acknowledgement.
+    fn ask(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        let mut message = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let (answer, _) = self.socket.recv_from_full()?;
+        let answer = <NetlinkMessage<RouteNetlinkMessage>>::deserialize(&answer).map_err(io::Error::other)?;
+        match answer.payload {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The kernel's table of this host's own addresses.
+const RT_TABLE_LOCAL: u8 = 255;
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+/// The number of a device in the namespace that the calling thread is in.
+pub(crate) fn device_index(name: &str) -> io::Result<u32> {
+    Ok(nix::net::if_::if_nametoindex(name)?)
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! An emulation from a scenario's text to its result.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use lasthop_core::units::Duration;
+use lasthop_sim::scenario::{Receiver, ScenarioError, Sender};
+use lasthop_sim::stage::{Stage, StageCount, StageFlow};
+use lasthop_sim::{Emulation, Outcome};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use crate::clock::{Clock, LockedMemory, become_realtime};
+use crate::command;
+use crate::driver::Driver;
+use crate::edge::Edge;
+use crate::error::{Attempt, Error};
+use crate::flows::Flows;
+use crate::frame::Frame;
+use crate::house::{Fittings, House};
+use crate::log::Log;
+use crate::plan::{Ip, MOST_FLOWS, MOST_HOSTS, Plan};
+
+/// What all threads have until the run starts.
+const LEAD: Duration = Duration::from_millis(50);
+/// The least MTU: what IPv6 demands.
+const LEAST_MTU: u64 = 1280;
+
+/// How a scenario is emulated.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Seed of the random streams; the scenario's by default.
+    pub seed: Option<u64>,
+    /// What runs behind the network; without it the scenario's flows run.
+    pub command: Option<Vec<OsString>>,
+    /// Commands that run before the network, beside the servers.
+    pub serve: Vec<String>,
+    /// The host on which the command runs; that of the first flow by default.
+    pub host: Option<String>,
+    /// Whether the scenario's flows run beside a command.
+    pub flows: bool,
+    /// The kernel's congestion control, in place of what the scenario says.
+    pub congestion_control: Option<String>,
+    /// Whether the flows use IPv6.
+    pub ipv6: bool,
+    /// Whether kernels hand over and take packets larger than the MTU.
+    pub offload: bool,
+    /// Where to write logs of the first access point, without their endings.
+    pub log: Option<PathBuf>,
+}
+
+/// How an emulation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// At the end of the scenario.
+    InTime,
+    /// With its command, which had this exit status.
+    Command(i32),
+    /// By a signal.
+    Interrupted,
+}
+
+/// Runs the scenario `text` with `overrides` put in; files that it names are looked for in `directory`.
+///
+/// # Errors
+/// A scenario that cannot be run or emulated, or a system that does not give what it takes.
+pub fn run(
+    text: &str,
+    directory: &Path,
+    overrides: &[(String, String)],
+    options: &Options,
+) -> Result<(Outcome, Ended), Error> {
+    let mut stage: Stage<Frame> = Stage::new(text, directory, overrides, options.seed, options.command.is_some())?;
+    let runs_flows = options.command.is_none() || options.flows;
+    let controls = congestion_controls(&stage.flows, options, runs_flows)?;
+    let (names, host_of) = hosts(&stage.flows)?;
+    let command_host = match &options.host {
+        None => 0,
+        Some(host) => names
+            .iter()
+            .position(|name| name == host)
+            .ok_or_else(|| ScenarioError::at("--station", format!("{host:?}: wanted one of {}", names.join(", "))))?,
+    };
+    let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
+    let mut plan = Plan::new(0, host_of.clone());
+    let fittings = Fittings { mtu, offload: options.offload, congestion_control: options.congestion_control.clone() };
+    let mut house = House::build(&mut plan, names.len(), &fittings)?;
+    let log = options.log.as_ref().map(|_| start_log(&stage)).transpose()?;
+
+    let signals = Signals::block()?;
+    let memory = LockedMemory::new();
+    let clock = Clock::starting_in(LEAD);
+    let span = stage.span;
+    let ip = if options.ipv6 { Ip::V6 } else { Ip::V4 };
+    let uploads = stage.flows.iter().map(|flow| flow.is_upload).collect();
+    let mut edge = Edge::new(clock, std::mem::take(&mut house.devices), plan.clone(), uploads);
+    (edge.recorder, edge.log) = (stage.take_recorder(), log);
+    let (network, flows) = stage.take_network();
+    let flow_names = flows.len();
+    let mut driver = Driver::new(network, edge).attempt("set up a timer and an event list")?;
+    let flows = runs_flows
+        .then(|| {
+            let ends = (host_of, controls.clone());
+            Flows::new(flows, ends, (plan.clone(), ip, &house), (span, stage.probe, stage.sample), clock)
+        })
+        .transpose()?;
+
+    let stop = AtomicBool::new(false);
+    let (until, realtime, counts, ended) = thread::scope(|scope| {
+        let relay = scope.spawn(|| {
+            let realtime = become_realtime();
+            clock.wait_for_start();
+            let until = driver.run(span.until, &stop);
+            // A relay that ends by itself ends the rest.
+            stop.store(true, Ordering::Relaxed);
+            (until, realtime)
+        });
+        let running = flows.map(|flows| {
+            scope.spawn(|| {
+                clock.wait_for_start();
+                let counts = flows.run(&house, span.until, &stop);
+                if counts.is_err() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                counts
+            })
+        });
+        clock.wait_for_start();
+        let ended = inside(&house, &plan, (options, &names, command_host), &signals, &stop);
+        stop.store(true, Ordering::Relaxed);
+        let (until, realtime) = join(relay);
+        let counts = running.map_or_else(|| Ok(vec![StageCount::default(); flow_names]), join);
+        (until, realtime, counts, ended)
+    });
+    let Driver { network, edge, .. } = driver;
+    if let Some(failure) = edge.failure {
+        return Err(Error::system("exchange packets with the kernel", failure));
+    }
+    let (mut counts, ended) = (counts?, ended?);
+    for (count, control) in counts.iter_mut().zip(&controls) {
+        count.congestion_control.clone_from(control);
+    }
+    let emulation = Emulation {
+        packets: edge.lag.count(),
+        lag_p50_s: edge.lag.quantile_s(0.5).unwrap_or(0.0),
+        lag_p99_s: edge.lag.quantile_s(0.99).unwrap_or(0.0),
+        lag_max_s: edge.longest_lag.as_secs_f64(),
+        overruns: std::iter::once(&house.servers).chain(&house.hosts).map(|namespace| namespace.overruns()).sum(),
+        strays: edge.strays,
+        realtime: realtime && memory.is_locked(),
+        congestion_control: controls,
+    };
+    if let (Some(log), Some(prefix)) = (edge.log, &options.log) {
+        let write = log.write(prefix, &network, until);
+        write.attempt(&format!("write {}", prefix.display()))?;
+    }
+    Ok((stage.finish(network, until, edge.recorder, counts, emulation), ended))
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Runs the commands until the end: that of the one inside, that of the scenario, or a signal.
+fn inside(
+    house: &House,
+    plan: &Plan,
+    (options, names, host): (&Options, &[String], usize),
+    signals: &Signals,
+    stop: &AtomicBool,
+) -> Result<Ended, Error> {
+    let variables = variables(house, plan, &names[host], host);
+    let mut servers = vec![];
+    for line in &options.serve {
+        let words = shlex::split(line)
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| ScenarioError::at("--serve", format!("{line:?}: wanted a command, quoted as in a shell")))?;
+        let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+        servers.push(command::start(&words, &house.servers, &variables)?);
+    }
+    let mut child = match &options.command {
+        Some(command) => Some(command::start(command, &house.hosts[host], &variables)?),
+        None => None,
+    };
+    let ended = wait(&mut child, signals, stop);
+    for child in servers.into_iter().chain(child) {
+        command::end(child);
+    }
+    ended
+}
+
+/// Waits for the end. An interrupt from the terminal goes to the command as well: it decides.
+fn wait(child: &mut Option<Child>, signals: &Signals, stop: &AtomicBool) -> Result<Ended, Error> {
+    loop {
+        let signal = signals.wait(20).attempt("wait for signals")?;
+        if let Some(child) = child
+            && let Some(status) = child.try_wait().attempt("wait for the command")?
+        {
+            return Ok(Ended::Command(command::status_of(status)));
+        }
+        match signal {
+            Some(Signal::SIGINT | Signal::SIGQUIT) if child.is_some() => {}
+            Some(Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT) => return Ok(Ended::Interrupted),
+            _ => {}
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Ended::InTime);
+        }
+    }
+}
+
+/// What a command inside may want to know.
+fn variables(house: &House, plan: &Plan, name: &str, host: usize) -> Vec<(String, String)> {
+    let flow = plan.stream_from(host, plan.machine(Ip::V4)).unwrap_or(0) as usize;
+    let mut variables = vec![
+        ("LASTHOP_STATION".to_owned(), name.to_owned()),
+        ("LASTHOP_ADDRESS".to_owned(), plan.host(Ip::V4, host).to_string()),
+        ("LASTHOP_SERVER".to_owned(), plan.server(Ip::V4, flow).to_string()),
+        ("LASTHOP_SERVER6".to_owned(), plan.server(Ip::V6, flow).to_string()),
+    ];
+    if house.reaches_machine() {
+        let machine = plan.machine(Ip::V4).to_string();
+        variables.push(("LASTHOP_HOST6".to_owned(), plan.machine(Ip::V6).to_string()));
+        variables.push(("LASTHOP_HOST".to_owned(), machine.clone()));
+        variables.push(("MAHIMAHI_BASE".to_owned(), machine));
+    }
+    variables
+}
+
+/// The hosts by name, and that of each flow.
+fn hosts(flows: &[StageFlow]) -> Result<(Vec<String>, Vec<usize>), ScenarioError> {
+    if flows.len() > MOST_FLOWS {
+        return Err(ScenarioError::at("flow", format!("{}: wanted at most {MOST_FLOWS} to emulate", flows.len())));
+    }
+    let mut names: Vec<String> = vec![];
+    let mut host_of = vec![];
+    for flow in flows {
+        let host = names.iter().position(|name| *name == flow.host).unwrap_or_else(|| {
+            names.push(flow.host.clone());
+            names.len() - 1
+        });
+        host_of.push(host);
+    }
+    if names.len() > MOST_HOSTS {
+        return Err(ScenarioError::at("flow", format!("{} hosts: wanted at most {MOST_HOSTS}", names.len())));
+    }
+    Ok((names, host_of))
+}
+
+/// The kernel's congestion control for each flow.
+fn congestion_controls(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<String>, Error> {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let available = fs::read_to_string(path).attempt(&format!("read {path}"))?;
+    let available: Vec<&str> = available.split_whitespace().collect();
+    let check = |key: &str, name: &str| match available.contains(&name) {
+        true => Ok(name.to_owned()),
+        false => {
+            let wanted = format!("wanted one that this kernel has: {}", available.join(", "));
+            Err(Error::from(ScenarioError::at(key, format!("{name:?}: {wanted}"))))
+        }
+    };
+    if let Some(name) = &options.congestion_control {
+        let name = check("--cc", name)?;
+        return Ok(vec![name; flows.len()]);
+    }
+    if !run {
+        return Ok(vec![String::new(); flows.len()]);
+    }
+    flows
+        .iter()
+        .map(|flow| {
+            let key = format!("flow[{}].sender", flow.table);
+            if matches!(flow.receiver, Receiver::Clamp(_)) {
+                let message = "\"clamp\": the kernel's receivers are plain: wanted receiver = \"plain\"";
+                return Err(ScenarioError::at(&format!("flow[{}].receiver", flow.table), message).into());
+            }
+            match &flow.sender {
+                Sender::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),
+                Sender::Reno(_) | Sender::Newreno(_) => check(&key, "reno"),
+                Sender::Cubic(_) => check(&key, "cubic"),
+                Sender::Vegas(_) => check(&key, "vegas"),
+                Sender::Veno(_) => check(&key, "veno"),
+                Sender::Westwood(_) => check(&key, "westwood"),
+                Sender::Aimd(_) | Sender::Binomial(_) | Sender::Xcp(_) | Sender::Qfcp(_) | Sender::Tfrc(_) => {
+                    let message = "the kernel has no such sender: name one of its own by --cc, such as --cc reno";
+                    Err(ScenarioError::at(&key, message).into())
+                }
+            }
+        })
+        .collect()
+}
+
+fn start_log(stage: &Stage<Frame>) -> Result<Log, Error> {
+    let (down, up) = stage
+        .first_access_point()
+        .ok_or_else(|| ScenarioError::at("--log", "there is no [[ap]] whose packets could be logged"))?;
+    Ok(Log::new(down, up))
+}
+
+/// Signals that wait to be looked at, as long as this lives.
+struct Signals {
+    descriptor: SignalFd,
+    before: SigSet,
+}
+
+impl Signals {
+    fn block() -> Result<Self, Error> {
+        let mut watched = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD] {
+            watched.add(signal);
+        }
+        let mut before = SigSet::empty();
+        pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&watched), Some(&mut before)).attempt("block signals")?;
+        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+        let descriptor = SignalFd::with_flags(&watched, flags).attempt("watch signals")?;
+        Ok(Self { descriptor, before })
+    }
+
+    /// The next signal, if one comes within so many milliseconds.
+    fn wait(&self, most_ms: u8) -> nix::Result<Option<Signal>> {
+        let mut watched = [PollFd::new(self.descriptor.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, PollTimeout::from(most_ms)) {
+            Err(Errno::EINTR) | Ok(0) => return Ok(None),
+            other => other?,
+        };
+        let signal = self.descriptor.read_signal()?;
+        Ok(signal.and_then(|signal| Signal::try_from(signal.ssi_signo as i32).ok()))
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // What is pending has been looked at; should the mask stay, the process ends all the same.
+        let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&self.before), None);
+    }
+}

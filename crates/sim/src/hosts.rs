@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The ends of the flows in virtual time: simulated hosts and receivers.
+
+use lasthop_core::element::{Departure, Element};
+use lasthop_core::line::Path;
+use lasthop_core::packet::{Kind, Packet, Parcel};
+use lasthop_core::units::Instant;
+
+use crate::capture::{Capture, Point};
+use crate::host::{Host, Receiver};
+use crate::network::{End, Ends, Network};
+use crate::probe::Recorder;
+
+/// The simulated ends of all flows. Number `n` of the wakes is the host of flow `n`, then come the receivers, and at last
+/// the recorder.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) receivers: Vec<Receiver>,
+    /// The private links of each flow in front of a receiver that is asked ahead of time.
+    pub(crate) exits: Vec<Path>,
+    /// The end of the run.
+    pub(crate) end: Instant,
+    /// Data packets that reached their receivers.
+    pub(crate) packets: u64,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) capture: Option<Capture>,
+}
+
+impl Ends<Packet> for Hosts {
+    #[inline]
+    fn take(&mut self, network: &mut Network<Packet>, end: End, now: Instant, packet: Packet) {
+        let flow = packet.flow;
+        if end == End::Host {
+            self.capture(now, Point::Sender, &packet);
+            self.hosts[flow as usize].receive(now, packet);
+            self.pump_host(network, flow);
+        } else {
+            self.arrive(now, &packet);
+            self.receivers[flow as usize].receive(now, packet);
+            self.pump_receiver(network, flow);
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, at: Instant, packet: Packet) -> Option<Departure<Packet>> {
+        let flow = packet.flow as usize;
+        let out = self.exits[flow].transit(at, packet.size())?;
+        self.arrive(out, &packet);
+        let Receiver::Tcp(receiver) = &mut self.receivers[flow] else {
+            unreachable!("only TCP's receivers are without a timer")
+        };
+        receiver.receive(out, packet);
+        let ack = receiver.poll_departure()?;
+        self.capture(ack.at, Point::Receiver, &ack.packet);
+        Some(ack)
+    }
+
+    fn wake(&mut self, network: &mut Network<Packet>, who: u32, now: Instant) {
+        let flows = self.hosts.len() as u32;
+        if who < flows {
+            self.hosts[who as usize].wake(now);
+            self.pump_host(network, who);
+        } else if who < 2 * flows {
+            self.receivers[(who - flows) as usize].wake(now);
+            self.pump_receiver(network, who - flows);
+        } else if let Some(recorder) = &mut self.recorder {
+            recorder.sample_flows(now, &self.hosts, &self.receivers);
+            recorder.sample_queues(now, network);
+            network.schedule_end(who, Some(recorder.next(now)));
+        }
+    }
+}
+
+impl Hosts {
+    #[inline]
+    fn pump_host(&mut self, network: &mut Network<Packet>, flow: u32) {
+        while let Some(Departure { at, packet }) = self.hosts[flow as usize].poll_departure() {
+            self.capture(at, Point::Sender, &packet);
+            network.send(self, at, packet);
+        }
+        network.schedule_end(flow, self.hosts[flow as usize].next_wake());
+    }
+
+    #[inline]
+    fn pump_receiver(&mut self, network: &mut Network<Packet>, flow: u32) {
+        while let Some(Departure { at, packet }) = self.receivers[flow as usize].poll_departure() {
+            self.capture(at, Point::Receiver, &packet);
+            network.send_back(self, at, packet);
+        }
+        let wake = self.receivers[flow as usize].next_wake();
+        network.schedule_end(self.hosts.len() as u32 + flow, wake);
+    }
+
+    /// A packet comes to its receiver.
+    #[inline]
+    fn arrive(&mut self, at: Instant, packet: &Packet) {
+        self.packets += u64::from(packet.kind() == Kind::Data && at < self.end);
+        self.capture(at, Point::Receiver, packet);
+    }
+
+    #[inline]
+    fn capture(&mut self, at: Instant, point: Point, packet: &Packet) {
+        if let Some(capture) = &mut self.capture
+            && at < self.end
+        {
+            capture.record(at, point, packet);
+        }
+    }
+}

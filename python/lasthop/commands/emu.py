@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""``lasthop emu``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from .. import _lasthop
+from ..errors import UserError
+from ..scenario import load, overrides_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+    from ..scenario import Overrides, Scenario
+
+MOST_LAG_S = 1e-3
+"""The 99th percentile of the lag above which a run is not to be believed."""
+
+
+def main(options: Namespace) -> int:
+    """Emulates a scenario; the exit status is that of what ran inside."""
+    if options.inner == []:
+        raise UserError("--: wanted a command behind it")
+    scenario = load(options.file)
+    overrides = overrides_of(options.set)
+    outputs = [path for path in (options.out, options.plot) if path]
+    logs = [f"{options.log}.{ending}" for ending in ("down", "up")] if options.log else []
+    if outputs or logs:
+        from ..atomic import check_apart, check_writable
+
+        for path in (*outputs, *logs):
+            check_writable(path)
+        check_apart([*outputs, *logs], [options.file])
+    if options.plot:
+        overrides = _probed(scenario, overrides)
+    begun = time.perf_counter()
+    try:
+        native, status, interrupted = _lasthop.emulate(
+            scenario.text, scenario.directory, overrides, seed=options.seed, command=options.inner,
+            serve=options.serve, station=options.station, flows=options.flows, cc=options.cc,
+            ipv6=options.ipv6, offload=options.offload, log=options.log,
+        )  # fmt: skip
+    except _lasthop.EmulationError as error:
+        print(f"lasthop: {error}", file=sys.stderr)
+        return 1
+    wall_s = time.perf_counter() - begun
+    summary = {**json.loads(native.summary_json), "wall_s": wall_s}
+    _report(summary, options)
+    if outputs:
+        _write(native, scenario, options, wall_s)
+    if status:
+        return status
+    if interrupted:
+        return 130
+    late = summary["emulation"]["lag_p99_s"] > MOST_LAG_S
+    return 1 if late and not options.allow_lag else 0
+
+
+def _report(summary: dict[str, Any], options: Namespace) -> None:
+    """Prints the result; what runs inside has standard output for itself."""
+    from ..compare import describe, keeping_time
+
+    if options.json:
+        json.dump(summary, sys.stdout, indent=1)
+        print()
+    elif options.inner is None:
+        print(describe(summary))
+    elif os.isatty(2) or options.flows:
+        print(describe(summary), file=sys.stderr)
+    told = keeping_time(summary["emulation"], MOST_LAG_S)
+    if told:
+        print(f"lasthop: {told}", file=sys.stderr)
+
+
+def _probed(scenario: Scenario, overrides: Overrides) -> Overrides:
+    from ..plot import sampled
+
+    return sampled(scenario, overrides)
+
+
+def _write(
+    native: _lasthop.RunResult, scenario: Scenario, options: Namespace, wall_s: float
+) -> None:
+    from ..plot import save
+    from ..result import Result
+    from ..runs import record_of
+
+    result = Result(
+        record_of(native), directory=scenario.directory, label=scenario.label, wall_s=wall_s
+    )
+    if options.out:
+        result.to_parquet(options.out)
+    if options.plot:
+        save(result.plot(), options.plot)
