@@ -100,6 +100,21 @@ impl Trace {
         Rate::from_bps(bits * 1000 / self.period_ms)
     }
 
+    /// The highest mean rate over any `window` within a period, of a millisecond at least, all opportunities used; no less than
+    /// the mean rate.
+    pub fn top_rate(&self, window: Duration) -> Rate {
+        let window_ms = (window.as_nanos() / NS_PER_MS).max(1);
+        let mut first = 0;
+        let mut most = 0;
+        for (last, &ms) in self.opportunities_ms.iter().enumerate() {
+            while self.opportunities_ms[first] + window_ms <= ms {
+                first += 1;
+            }
+            most = most.max((last - first + 1) as u64);
+        }
+        Rate::from_bps(8 * Self::OPPORTUNITY.get() * most * 1000 / window_ms).max(self.mean_rate())
+    }
+
     /// The mean rate over `span`, all opportunities used.
     pub fn rate_within(&self, span: Span) -> Rate {
         let count_before = |at: Instant| {
@@ -194,6 +209,9 @@ mod tests {
         let trace = Trace::parse("4\n5\n5\n1000").unwrap();
         // 4 · 1504 B a second; 995 ms from the third to the last.
         assert_eq!(trace.mean_rate(), Rate::from_bps(48_128));
+        // Three within 2 ms; all within a second, which is the mean; one within a millisecond, or two at 5 ms.
+        let top = |ms| trace.top_rate(Duration::from_millis(ms)).as_bps();
+        assert_eq!([top(2), top(1000), top(1)], [3 * 12_032 * 500, 48_128, 2 * 12_032 * 1000]);
         assert_eq!((trace.opportunities(), trace.period()), (4, Duration::from_secs(1)));
         assert_eq!(trace.longest_gap(), Duration::from_millis(995));
     }

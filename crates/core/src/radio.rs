@@ -46,6 +46,14 @@ impl RadioConfig {
             Self::Trace(trace) => trace.mean_rate(),
         }
     }
+
+    /// The most that it carries: of a trace, within a tenth of a second.
+    pub fn top_rate(&self) -> Rate {
+        match self {
+            Self::Trace(trace) => trace.top_rate(Duration::from_millis(100)),
+            Self::Fading(_) | Self::Constant { .. } => self.line_rate(),
+        }
+    }
 }
 
 /// How a fading channel is used (clamp §5.2).

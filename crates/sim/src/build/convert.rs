@@ -31,7 +31,7 @@ use crate::summary::Reader;
 pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
     Ok(LinkConfig {
         rate: link.rate.0,
-        queue: queue(&link.queue, Router::of(&link.price, &link.feedback)?, link.rate.0)?,
+        queue: queue(&link.queue, Router::of(&link.price, &link.feedback)?, link.rate.0, link.rate.0)?,
         loss: loss(link.loss.as_ref(), &link.name).map_err(|e| e.within("loss"))?,
     })
 }
@@ -60,8 +60,8 @@ impl<'s> Router<'s> {
     }
 }
 
-/// A queue in front of a line of `rate`.
-fn queue(queue: &scenario::Queue, router: Router, rate: Rate) -> Result<QueueConfig, ScenarioError> {
+/// A queue in front of a line of `rate`, and of `top` at most.
+fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Result<QueueConfig, ScenarioError> {
     let endless = match queue.aqm {
         scenario::Aqm::FqCodel(_) => FQ_CODEL_LIMIT,
         scenario::Aqm::DropTail | scenario::Aqm::Red(_) | scenario::Aqm::Codel(_) => Limit::None,
@@ -76,7 +76,7 @@ fn queue(queue: &scenario::Queue, router: Router, rate: Rate) -> Result<QueueCon
             Router::Feedback(scenario::Feedback::XcpB(xcp)) => {
                 MarkerConfig::Xcp(xcp.router(queue).map_err(|e| e.within("feedback"))?)
             }
-            Router::Feedback(scenario::Feedback::Qfcp(qfcp)) => MarkerConfig::Qfcp(qfcp.router(rate)),
+            Router::Feedback(scenario::Feedback::Qfcp(qfcp)) => MarkerConfig::Qfcp(qfcp.router(rate, top)),
         },
     })
 }
@@ -211,7 +211,7 @@ pub(super) fn access_point(
         let own_queue = own.and_then(|station| station.queue.as_ref()).unwrap_or(&ap.queue);
         Ok(StationConfig {
             name: name.clone(),
-            queue: queue(own_queue, own_router.or(shared_router), radio.line_rate())?,
+            queue: queue(own_queue, own_router.or(shared_router), radio.line_rate(), radio.top_rate())?,
             radio,
             loss: loss(ap.loss.as_ref(), &station_name(&ap.name, name)).map_err(|e| e.within("loss"))?,
         })
@@ -272,7 +272,7 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
         let own_queue = own.and_then(|station| station.queue.as_ref()).unwrap_or(&wlan.queue);
         Ok(wlan::StationConfig {
             name: name.clone(),
-            queue: queue(own_queue, own_router.or(shared_router), rate.highest())?,
+            queue: queue(own_queue, own_router.or(shared_router), rate.highest(), rate.highest())?,
             rate,
             loss: model(own.and_then(|station| station.loss.as_ref()), wlan.loss.as_ref(), "loss")?,
             frame_errors: model(
@@ -284,7 +284,7 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
     };
     let stations: Vec<_> = stations.iter().map(station).collect::<Result<_, _>>()?;
     let fastest = stations.iter().map(|station| station.rate.highest()).max().unwrap_or_default();
-    Ok(WlanConfig { mac: wlan.mac(), queue: queue(&wlan.queue, shared_router, fastest)?, stations })
+    Ok(WlanConfig { mac: wlan.mac(), queue: queue(&wlan.queue, shared_router, fastest, fastest)?, stations })
 }
 
 fn rate_steps(first: BitRate, steps: &[scenario::RateStep]) -> Result<RateSteps, ScenarioError> {

@@ -77,10 +77,12 @@ pub struct XcpB {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Qfcp {
-    /// C at the start; by default the line's rate, of a radio or WLAN its highest.
+    /// C at the start; by default the line's rate, of a radio or WLAN its highest, of a trace its mean. While it is probed, no
+    /// more than `max_capacity` by default.
     #[serde(default)]
     pub capacity: Option<BitRate>,
-    /// The most that C is probed up to; by default the line's rate, or `capacity` if that is more.
+    /// The most that C is probed up to (qfcp §III-A: the highest rate of the medium), at least `capacity`; by default the line's
+    /// rate, of a radio or WLAN its highest, of a trace its most within 100 ms.
     #[serde(default)]
     pub max_capacity: Option<BitRate>,
     /// α: share by which C grows in an interval while the link is idle now and then (qfcp eq. 6).
@@ -113,6 +115,14 @@ pub struct Qfcp {
     /// Bound the number of flows by what the least windows allow. Beyond the paper.
     #[serde(default = "yes")]
     pub bounded: bool,
+    /// Average the number of flows with that of the interval before, as what comes in heeds the last two rates. Beyond the
+    /// paper.
+    #[serde(default = "yes")]
+    pub average_flows: bool,
+    /// Do not lower C by an interval in which nothing waited and nothing was dropped, though the averaged queue still says
+    /// busy. Beyond the paper.
+    #[serde(default = "yes")]
+    pub hold: bool,
 }
 
 kinds!(Feedback: "xcp" => Xcp(_), "xcp-b" => XcpB(_), "qfcp" => Qfcp(_));
@@ -155,10 +165,14 @@ impl XcpB {
 }
 
 impl Qfcp {
-    /// The router in front of a line of `rate`.
-    pub fn router(&self, rate: Rate) -> qfcp::RouterParams {
-        let capacity = self.capacity.map_or(rate, |capacity| capacity.0);
-        let bound = self.max_capacity.map_or(rate.max(capacity), |bound| bound.0);
+    /// The router in front of a line of `rate`, and of `top` at most.
+    pub fn router(&self, rate: Rate, top: Rate) -> qfcp::RouterParams {
+        let told = self.capacity.map_or(rate, |capacity| capacity.0);
+        let (capacity, bound) = match self.max_capacity {
+            Some(bound) => (told, bound.0),
+            None if self.probing => (told.min(top), top),
+            None => (told, top.max(told)),
+        };
         qfcp::RouterParams {
             capacity: bytes_per_s(capacity),
             max_capacity: bytes_per_s(bound),
@@ -172,6 +186,8 @@ impl Qfcp {
             simplex: self.simplex,
             in_packets: self.unit == Unit::Packets,
             bounded: self.bounded,
+            average_flows: self.average_flows,
+            hold: self.hold,
         }
     }
 }

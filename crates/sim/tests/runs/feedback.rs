@@ -331,6 +331,8 @@ fn every_key_moves_something() {
             ("resident", "false"),
             ("virtual_queue", "false"),
             ("simplex", "false"),
+            ("average_flows", "false"),
+            ("hold", "false"),
             ("unit", "\"packets\""),
         ],
     );

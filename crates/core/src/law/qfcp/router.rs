@@ -8,6 +8,11 @@ const LEAST_INTERVAL_S: f64 = 1e-3;
 const LONGEST_INTERVAL_S: f64 = 1.0;
 /// The control interval before any packet has told a round-trip time \[s\].
 const FIRST_INTERVAL_S: f64 = 0.05;
+/// After so many intervals without a packet, more change nothing: the averages have forgotten what was before.
+const MOST_SILENT: f64 = 64.0;
+/// Weight of a new interval in the number of flows. A rate is told over an interval, and heeded a round trip later, which is
+/// as long: so what comes in heeds the last two rates, half each.
+const FLOWS_WEIGHT: f64 = 0.5;
 
 /// What a QFCP router is told. Each enhancement of the paper can be turned off.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +41,11 @@ pub struct RouterParams {
     pub in_packets: bool,
     /// Whether the number of flows is bounded by what the least windows allow.
     pub bounded: bool,
+    /// Whether the number of flows is averaged; otherwise it is that of the last interval alone, as in the paper.
+    pub average_flows: bool,
+    /// Whether C is not lowered by an interval in which nothing waited and nothing was dropped, though the average still
+    /// says busy; otherwise the average alone counts, as in the paper.
+    pub hold: bool,
 }
 
 impl RouterParams {
@@ -54,6 +64,8 @@ impl RouterParams {
             simplex: true,
             in_packets: false,
             bounded: true,
+            average_flows: true,
+            hold: true,
         }
     }
 }
@@ -96,7 +108,8 @@ pub struct Router {
     /// output_avg \[B/s\], q_avg \[B\] and \[packets\].
     averages: Option<(f64, f64, f64)>,
     interval_s: f64,
-    began_s: f64,
+    /// When the running interval began; none before the first packet.
+    began_s: Option<f64>,
     // Sums over the running interval.
     input_bytes: f64,
     output_bytes: f64,
@@ -133,7 +146,7 @@ impl Router {
             flows: 1.0,
             averages: None,
             interval_s: FIRST_INTERVAL_S,
-            began_s: 0.0,
+            began_s: None,
             input_bytes: 0.0,
             output_bytes: 0.0,
             dropped: 0.0,
@@ -201,13 +214,29 @@ impl Router {
         self.averages.map_or(0.0, |(_, bytes, _)| bytes)
     }
 
-    /// Ends the control interval, if it is over.
+    /// Ends the control interval, if it is over: at its own end, not at the packet that comes next. Packets come in bursts a
+    /// round trip apart, as long as an interval, and one that lasted until the next packet would count a burst's first twice.
     fn turn(&mut self, t_s: f64, queue: Queue) {
-        let elapsed_s = t_s - self.began_s;
-        if elapsed_s < self.interval_s {
+        let Some(began_s) = self.began_s else {
+            self.began_s = Some(t_s);
+            self.least = queue;
+            return;
+        };
+        if t_s - began_s < self.interval_s {
             return;
         }
+        let began_s = began_s + self.close(queue);
+        let silent = ((t_s - began_s) / self.interval_s).floor();
+        self.began_s = Some(began_s + silent * self.interval_s);
+        for _ in 0..silent.min(MOST_SILENT) as u32 {
+            self.close(queue);
+        }
+    }
+
+    /// Ends the control interval, and gives its length \[s\].
+    fn close(&mut self, queue: Queue) -> f64 {
         let params = &self.params;
+        let elapsed_s = self.interval_s;
         if self.rtts > 0.0 {
             self.interval_s = (self.rtt_sum_s / self.rtts).clamp(LEAST_INTERVAL_S, LONGEST_INTERVAL_S);
         }
@@ -223,19 +252,21 @@ impl Router {
             interval_s: self.interval_s,
         };
         self.control(&measured);
-        self.began_s = t_s;
         self.input_bytes = 0.0;
         self.output_bytes = 0.0;
         self.dropped = 0.0;
         self.least = queue;
         self.rtt_sum_s = 0.0;
         self.rtts = 0.0;
+        elapsed_s
     }
 
     /// The rate for the next interval, from what was measured in this one.
     pub fn control(&mut self, measured: &Measured) {
         let RouterParams { alpha, beta, weight, packet_bytes, max_capacity, .. } = self.params;
         let Measured { input, output, queue_bytes, queue_packets, interval_s } = *measured;
+        let is_silent = input <= 0.0 && output <= 0.0 && queue_packets <= 0.0;
+        let is_first = self.averages.is_none();
         let (old_output, old_bytes, old_packets) = self.averages.unwrap_or((output, queue_bytes, queue_packets));
         //= qfcp#7
         let output = weight * output + (1.0 - weight) * old_output;
@@ -243,14 +274,21 @@ impl Router {
         let bytes = weight * queue_bytes + (1.0 - weight) * old_bytes;
         let packets = weight * queue_packets + (1.0 - weight) * old_packets;
         self.averages = Some((output, bytes, packets));
-        if self.params.probing {
-            self.capacity = probed_capacity(self.capacity, output, packets, alpha).min(max_capacity);
+        // An interval without a packet tells nothing of the capacity.
+        if self.params.probing && !is_silent {
+            // After a surge the average stays above a packet while the line already rests: what leaves then is no capacity.
+            let rested = self.params.hold && packets >= 1.0 && queue_packets < 1.0;
+            let probed = probed_capacity(self.capacity, output, packets, alpha);
+            self.capacity = if rested { self.capacity.max(output) } else { probed }.min(max_capacity);
         }
         // A flow has at least one packet in the network, and all flows together have no more than the link: without
         // these bounds a rate that nobody can obey falls for ever, as N = y/R then grows in proportion.
         let least_rate = if self.params.bounded { packet_bytes / interval_s } else { f64::MIN_POSITIVE };
         //= qfcp#3
-        let flows = input / self.rate.max(least_rate);
+        let mut flows = input / self.rate.max(least_rate);
+        if self.params.average_flows && !is_first {
+            flows = FLOWS_WEIGHT * flows + (1.0 - FLOWS_WEIGHT) * self.flows;
+        }
         self.flows = if self.params.bounded { flows.max(1.0) } else { flows.max(f64::MIN_POSITIVE) };
         let aim_bytes = if self.params.resident { packet_bytes } else { 0.0 };
         let rate = fair_rate(self.capacity, bytes, aim_bytes, beta, interval_s, self.flows);
@@ -319,16 +357,44 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_is_heeded_by_halves() {
+        // Two flows were told 100 kB/s, and then 25: in the next interval half of what comes heeds the old rate,
+        // 2 · (100 + 25)/2 = 125 kB/s. Taken by itself that is 5 flows; with the 2 of before 3.5.
+        let second = |average_flows| {
+            let mut router = Router::new(RouterParams { average_flows, probing: false, ..params() }).unwrap();
+            router.control(&measured(2e5, 1e5, 11.0));
+            assert_eq!((router.flows(), router.rate()), (2.0, 25_000.0));
+            router.control(&measured(1.25e5, 1e5, 11.0));
+            router.flows()
+        };
+        assert_eq!([second(true), second(false)], [3.5, 5.0]);
+    }
+
+    #[test]
+    fn a_link_that_rests_lowers_no_capacity() {
+        // 40 packets waited, then none for an interval in which 50 kB/s left. The average of the queue, 20 packets, says
+        // busy; that of the output is 75 kB/s.
+        let second = |hold, dropped| {
+            let mut router = Router::new(RouterParams { hold, weight: 0.5, ..params() }).unwrap();
+            router.control(&measured(1e5, 1e5, 40.0));
+            router.control(&measured(5e4, 5e4, dropped));
+            router.capacity()
+        };
+        assert_eq!([second(true, 0.0), second(false, 0.0)], [1e5, 7.5e4]);
+        // Where packets were dropped, the line was too short.
+        assert_eq!(second(true, 3.0), 7.5e4);
+    }
+
+    #[test]
     fn dropped_packets_count_as_queue() {
         //= qfcp#11
         let queue = |virtual_queue, in_packets| {
             let mut router = Router::new(RouterParams { virtual_queue, in_packets, ..params() }).unwrap();
-            router.on_arrival(0.01, 1000.0, (0, 0.0), Some(0.1));
-            router.on_departure(0.03, 1000.0, (2, 600.0));
-            router.turn(1.0, Queue { packets: 2.0, bytes: 600.0 });
+            router.on_arrival(1.0, 1000.0, (2, 600.0), None);
+            router.on_departure(1.01, 1000.0, (2, 600.0));
             router.on_overflow(500.0);
-            router.on_departure(1.05, 500.0, (3, 700.0));
-            router.turn(1.2, Queue { packets: 3.0, bytes: 700.0 });
+            router.on_departure(1.02, 500.0, (3, 700.0));
+            router.turn(1.06, Queue { packets: 3.0, bytes: 700.0 });
             router.average_bytes()
         };
         // 2 packets or 600 B were there at least, and one of 500 B was dropped.
@@ -342,8 +408,37 @@ mod tests {
         router.on_arrival(0.01, 1000.0, (0, 0.0), Some(0.1));
         router.on_arrival(0.02, 1000.0, (1, 1000.0), Some(0.3));
         router.on_arrival(0.03, 1000.0, (2, 2000.0), None);
-        router.on_departure(0.06, 1000.0, (2, 2000.0));
+        // The first interval, of 50 ms, has begun with the first packet.
+        router.on_departure(0.059, 1000.0, (2, 2000.0));
+        assert_eq!(router.interval_s, 0.05);
+        router.on_departure(0.061, 1000.0, (2, 2000.0));
         assert_eq!(router.interval_s, 0.2);
+    }
+
+    #[test]
+    fn an_interval_ends_at_its_end() {
+        // Bursts of two packets 44 ms apart, and intervals of 42 ms: most have one burst each. An interval that lasted until
+        // the next packet would have the first of the next burst besides.
+        let mut router = Router::new(RouterParams { probing: false, ..params() }).unwrap();
+        router.interval_s = 0.042;
+        for burst in 0..4 {
+            for packet in 0..2 {
+                router.on_arrival(0.044 * f64::from(burst) + 0.001 * f64::from(packet), 1000.0, (0, 0.0), Some(0.042));
+            }
+        }
+        assert!((router.began_s.unwrap() - 3.0 * 0.042).abs() < 1e-12, "{:?}", router.began_s);
+        assert_eq!(router.input_bytes, 2000.0);
+    }
+
+    #[test]
+    fn silence_tells_nothing_of_the_capacity() {
+        // The flow's packet, then a second without any: 20 intervals. The flow is forgotten, the capacity is not.
+        let mut router = router(params());
+        router.on_arrival(1.0, 20_000.0, (0, 0.0), None);
+        router.on_arrival(1.06, 1000.0, (0, 0.0), None);
+        assert_eq!((router.flows(), router.capacity()), (4.0, 1.5e5));
+        router.on_arrival(2.06, 1000.0, (0, 0.0), None);
+        assert_eq!((router.flows(), router.capacity()), (1.0, 2.25e5));
     }
 
     #[test]
@@ -351,7 +446,7 @@ mod tests {
         // An interval of an eighth of a second that begins at 1 s: 3 kB cross, 1 kB goes the queue's way, which has never
         // less than 2 packets.
         let mut router = router(params());
-        (router.interval_s, router.began_s) = (0.125, 1.0);
+        (router.interval_s, router.began_s) = (0.125, Some(1.0));
         router.least = Queue { packets: 2.0, bytes: 2000.0 };
         for i in 0..3 {
             router.on_crossing(1.0 + f64::from(i) / 64.0, 1000.0, (2, 2000.0), Some(0.125));

@@ -181,13 +181,28 @@ impl Router {
         change
     }
 
-    /// Ends the control interval, if it is over.
+    /// Ends the control interval, if it is over: at its own end, not at the packet that comes next. Packets come in bursts a
+    /// round trip apart, as long as an interval, and one that lasted until the next packet would count a burst's first twice.
     fn turn(&mut self, t_s: f64, queue_bytes: f64) {
-        let elapsed_s = t_s - self.began_s;
-        if elapsed_s < self.interval_s {
+        if t_s - self.began_s < self.interval_s {
             return;
         }
+        self.decide(queue_bytes);
+        let silent = ((t_s - self.began_s) / self.interval_s).floor();
+        if silent >= 1.0 {
+            // Intervals without a packet are all alike.
+            if self.has_rested {
+                self.empty_intervals = self.empty_intervals.saturating_add(silent as u32 - 1);
+            }
+            self.began_s += (silent - 1.0) * self.interval_s;
+            self.decide(queue_bytes);
+        }
+    }
+
+    /// What is to change in the next interval, by what the last one was.
+    fn decide(&mut self, queue_bytes: f64) {
         let params = self.params;
+        let elapsed_s = self.interval_s;
         if self.flows_s > 0.0 {
             self.interval_s = (self.rtts_s2 / self.flows_s).clamp(LEAST_INTERVAL_S, LONGEST_INTERVAL_S);
         }
@@ -206,7 +221,7 @@ impl Router {
         self.old_queue_bytes = self.queue_bytes;
         self.queue_bytes = queue_bytes;
         self.has_rested = queue_bytes <= 0.0;
-        self.began_s = t_s;
+        self.began_s += elapsed_s;
         self.input_bytes = 0.0;
         self.flows_s = 0.0;
         self.rtts_s2 = 0.0;
