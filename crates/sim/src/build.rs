@@ -199,12 +199,12 @@ impl<P: Traveller> Builder<'_, P> {
         }
         for (i, ap) in self.scenario.ap.iter().enumerate() {
             let names = ap.station.iter().map(|station| &station.name);
-            let names = self.stations_of(Wireless::Ap(i), names).map_err(|e| e.within(&format!("ap[{i}]")))?;
+            let names = self.stations_of(Wireless::Ap(i), names, &format!("ap[{i}]"))?;
             self.stations.push(names);
         }
         for (i, wlan) in self.scenario.wlan.iter().enumerate() {
             let names = wlan.station.iter().map(|station| &station.name);
-            let names = self.stations_of(Wireless::Wlan(i), names).map_err(|e| e.within(&format!("wlan[{i}]")))?;
+            let names = self.stations_of(Wireless::Wlan(i), names, &format!("wlan[{i}]"))?;
             self.wlan_stations.push(names);
         }
         Ok(())

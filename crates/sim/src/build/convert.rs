@@ -76,7 +76,9 @@ fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Resu
             Router::Feedback(scenario::Feedback::XcpB(xcp)) => {
                 MarkerConfig::Xcp(xcp.router(queue).map_err(|e| e.within("feedback"))?)
             }
-            Router::Feedback(scenario::Feedback::Qfcp(qfcp)) => MarkerConfig::Qfcp(qfcp.router(rate, top)),
+            Router::Feedback(scenario::Feedback::Qfcp(qfcp)) => {
+                MarkerConfig::Qfcp(qfcp.router(rate, top).map_err(|e| e.within("feedback"))?)
+            }
         },
     })
 }
@@ -288,6 +290,19 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
 }
 
 fn rate_steps(first: BitRate, steps: &[scenario::RateStep]) -> Result<RateSteps, ScenarioError> {
+    let mut before = Time::default();
+    for (i, step) in steps.iter().enumerate() {
+        let at = |key: &str, message: String| Err(ScenarioError::valued(&format!("rate_steps[{i}].{key}"), message));
+        if step.at.0 <= before.0 {
+            let seconds = |time: Time| time.0.as_secs_f64();
+            let wanted = if i == 0 { "more than 0 s, where `rate` holds" } else { "more than that of the step before" };
+            return at("at", format!("\"{} s\": wanted {wanted}", seconds(step.at)));
+        }
+        if step.rate.0 == Rate::from_bps(0) {
+            return at("rate", "\"0 bit/s\": wanted more than 0 bit/s".to_owned());
+        }
+        before = step.at;
+    }
     let later = steps.iter().map(|step| (Instant::ZERO + step.at.0, step.rate.0));
     let steps = std::iter::once((Instant::ZERO, first.0)).chain(later).collect();
     RateSteps::new(steps).map_err(|e| ScenarioError::parameter("", e))

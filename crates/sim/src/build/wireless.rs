@@ -74,26 +74,38 @@ impl<P> Builder<'_, P> {
         &self,
         wireless: Wireless,
         own: impl Iterator<Item = &'n String> + Clone,
+        place: &str,
     ) -> Result<Vec<String>, ScenarioError> {
         for i in 0..own.clone().count() {
-            unique(own.clone(), i, &format!("station[{i}].name"))?;
+            unique(own.clone(), i, &format!("{place}.station[{i}].name"))?;
         }
         let mut names: Vec<String> = own.cloned().collect();
-        for flow in &self.scenario.flow {
-            let ends =
-                [(self.first_hop(flow)?.map(Wireless::Wlan), &flow.source), (self.last_hop(flow)?, &flow.station)];
-            for (at, station) in ends {
+        let listed: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        let wlan = match wireless {
+            Wireless::Wlan(wlan) if !listed.is_empty() => Some(&self.scenario.wlan[wlan].name),
+            Wireless::Wlan(_) | Wireless::Ap(_) => None,
+        };
+        for (i, flow) in self.scenario.flow.iter().enumerate() {
+            let ends = [
+                ("source", self.first_hop(flow)?.map(Wireless::Wlan), &flow.source),
+                ("station", self.last_hop(flow)?, &flow.station),
+            ];
+            for (key, at, station) in ends {
                 if let Some(name) = station
                     && at == Some(wireless)
                     && !names.contains(name)
                 {
+                    if let Some(wlan) = wlan {
+                        let wanted = format!("wanted one of the stations of the WLAN {wlan:?}: {}", listed.join(", "));
+                        return Err(ScenarioError::valued(&format!("flow[{i}].{key}"), format!("{name:?}: {wanted}")));
+                    }
                     names.push(name.clone());
                 }
             }
         }
         match wireless {
             Wireless::Ap(_) if names.len() > usize::from(u16::MAX) => {
-                Err(ScenarioError::at("station", "wanted at most 65535 stations"))
+                Err(ScenarioError::at(&format!("{place}.station"), "wanted at most 65535 stations"))
             }
             _ => Ok(names),
         }

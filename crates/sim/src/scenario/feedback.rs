@@ -166,14 +166,22 @@ impl XcpB {
 
 impl Qfcp {
     /// The router in front of a line of `rate`, and of `top` at most.
-    pub fn router(&self, rate: Rate, top: Rate) -> qfcp::RouterParams {
+    ///
+    /// # Errors
+    /// If C starts above what it is bounded by.
+    pub fn router(&self, rate: Rate, top: Rate) -> Result<qfcp::RouterParams, ScenarioError> {
         let told = self.capacity.map_or(rate, |capacity| capacity.0);
         let (capacity, bound) = match self.max_capacity {
+            Some(bound) if bound.0 < told => {
+                let mbps = |rate: Rate| rate.as_bps() as f64 / 1e6;
+                let found = format!("\"{} Mbit/s\": wanted at least `capacity`, {} Mbit/s", mbps(bound.0), mbps(told));
+                return Err(ScenarioError::valued("max_capacity", found));
+            }
             Some(bound) => (told, bound.0),
             None if self.probing => (told.min(top), top),
             None => (told, top.max(told)),
         };
-        qfcp::RouterParams {
+        Ok(qfcp::RouterParams {
             capacity: bytes_per_s(capacity),
             max_capacity: bytes_per_s(bound),
             alpha: self.alpha,
@@ -188,7 +196,7 @@ impl Qfcp {
             bounded: self.bounded,
             average_flows: self.average_flows,
             hold: self.hold,
-        }
+        })
     }
 }
 

@@ -19,6 +19,11 @@ impl ScenarioError {
         Self(format!("{key}: {message}"))
     }
 
+    /// Says it of a key's value.
+    pub fn valued(key: &str, message: impl std::fmt::Display) -> Self {
+        Self(format!("{key} = {message}"))
+    }
+
     /// Puts the enclosing table in front: `rate: …` within `link[0]` is `link[0].rate: …`.
     #[must_use]
     pub fn within(self, table: &str) -> Self {
@@ -99,7 +104,7 @@ const MARK: char = '\u{1}';
 fn describe(root: &toml::Value, path: &str, message: &str) -> String {
     let mistaken = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     let message = match mistaken.and_then(|rest| rest.split_once(", expected ")) {
-        Some((found, wanted)) => format!("wanted {}, not {found}", plain_words(wanted)),
+        Some((found, wanted)) => format!("wanted {}, not {}", plain_words(wanted), plain_words(found)),
         None => message.to_owned(),
     };
     match (path.is_empty(), message.split_once(": wanted ")) {
@@ -121,6 +126,9 @@ fn plain_words(wanted: &str) -> &str {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
         "f64" => "a number",
         "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "map" => "a table",
+        "sequence" => "a list",
         other => other,
     }
 }

@@ -73,7 +73,7 @@ pub struct Wlan {
     /// Data frames received in error, to and from every station that says nothing else: the MAC sends them again.
     #[serde(default)]
     pub frame_errors: Option<Loss>,
-    /// Stations that differ from the rest. Any other station exists as soon as a flow names it.
+    /// The stations; by default those that flows name. Where any is listed, flows may name no other.
     #[serde(default)]
     pub station: Vec<WlanStation>,
 }
