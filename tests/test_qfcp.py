@@ -60,9 +60,16 @@ def test_when_a_rate_is_found() -> None:
     tables = acknowledged([8e6, 1e6, 5e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6])
     # The third second has 5 Mbit/s, and the last half of it is in the second up to 3.5 s: 4.5.
     assert qfcp_runs.found_s(tables) == 3.5
-    # Two seconds from 0.5 s on have 7.5 Mbit of 8, those from 1 s on 6, from 1.5 s on 7.5.
-    assert qfcp_runs.reached_s(tables, 0.0, 10.0) == 0.5
-    assert qfcp_runs.reached_s(tables, 1.0, 9.0) == 0.5
+    assert qfcp_runs.found_s(tables, 1.0, 9.0) == 2.5
+    assert qfcp_runs.found_s(tables, 4.0, 6.0) == 0.0
+
+
+def test_how_far_a_rate_is_from_the_later_one() -> None:
+    # 3 Mbit/s from 3 to 5 s after the first second, 4 later.
+    tables = acknowledged(
+        [9e6, 1e6, 1e6, 1e6, 3e6, 3e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6]
+    )
+    assert qfcp_runs.astray(tables, 1.0) == pytest.approx(0.25)
 
 
 def test_jains_index_of_each_second() -> None:

@@ -19,6 +19,7 @@ from .qfcp_runs import (
     ROUTER_OFF,
     STEADY_S,
     XCP_B,
+    astray,
     found_s,
     goodput,
     goodputs,
@@ -28,7 +29,6 @@ from .qfcp_runs import (
     of,
     qfcp,
     rates,
-    reached_s,
     series,
     summaries,
     xcp,
@@ -125,16 +125,6 @@ def long_queue(lab: Lab) -> list[float]:
     return [summary["queues"][0]["mean_bytes"] / PACKET_BYTES for summary in found]
 
 
-def over_qfcp(what: Overrides, lab: Lab) -> list[float]:
-    """Goodput of one download over that of QFCP with all its parts."""
-    return _over(goodputs(lab, DOWN, what), goodputs(lab, DOWN, qfcp()))
-
-
-def queue_over_qfcp(what: Overrides, lab: Lab) -> list[float]:
-    """The base station's mean queue over that of QFCP with all its parts."""
-    return _over(*(of_queue("mean_bytes", 1.0, each, lab) for each in (what, qfcp())))
-
-
 def early_queue(what: Overrides, lab: Lab) -> list[float]:
     """The greatest sample of the base station's queue in the first seconds, in packets."""
     values = []
@@ -153,12 +143,6 @@ def overflows(what: Overrides, lab: Lab) -> list[float]:
 def capacity_found(what: Overrides, lab: Lab) -> list[float]:
     """Seconds until one download has its rate."""
     return [found_s(tables) for tables in series(lab, DOWN, what)]
-
-
-def retransmits(what: Overrides, lab: Lab) -> list[float]:
-    """Segments that one download sends again after the first seconds."""
-    found = summaries(lab, DOWN, (*length(lab), *what))
-    return [float(summary["flows"][0]["retransmits"]) for summary in found]
 
 
 def fairness(what: Overrides, lab: Lab) -> list[float]:
@@ -196,7 +180,13 @@ def pair(what: Overrides, lab: Lab) -> list[float]:
 def follows(lab: Lab) -> list[float]:
     """Seconds until the rate is found after a step of the WLAN's, the slowest of the four."""
     found = series(lab, STEPS, (("duration", "75 s"),))
-    return [max(reached_s(tables, at, 14.0) for at in (15, 30, 45, 60)) for tables in found]
+    return [max(found_s(tables, at) for at in (15, 30, 45, 60)) for tables in found]
+
+
+def there(lab: Lab) -> list[float]:
+    """How far the rate is from the later one 3 s after a step of the WLAN's, the most of four."""
+    found = series(lab, STEPS, (("duration", "75 s"),))
+    return [max(astray(tables, at) for at in (15, 30, 45, 60)) for tables in found]
 
 
 def steps_over_tcp(lab: Lab) -> list[float]:
@@ -251,6 +241,20 @@ def many_fair(lab: Lab) -> list[float]:
     return [summary["fairness"]["jain"] for summary in summaries(lab, "qfcp-many")]
 
 
+def many_long(router: str, lab: Lab) -> list[float]:
+    """Goodput in Mbit/s of ten flows with a round trip of 400 ms."""
+    feedback = f'{{ kind = "qfcp", packet = "1340 B"{router} }}'
+    setting: Overrides = (
+        ("link[0].feedback", feedback),
+        ("link[0].queue.limit", "75 packets"),
+        ("flow[0].count", "10"),
+        ("flow[0].rtt", "400 ms"),
+        ("duration", "60 s"),
+        ("warmup", "20 s"),
+    )
+    return [goodput(summary) / 1e6 for summary in summaries(lab, "qfcp-many", setting)]
+
+
 def _over(above: list[float], below: list[float]) -> list[float]:
     return [one / other for one, other in zip(above, below, strict=True)]
 
@@ -291,9 +295,9 @@ MEASURES: dict[str, Measure] = {
     "qfcp:2-off-probing-10": partial(
         of_queue, "mean_bytes", PACKET_BYTES, off("probing", "10 Mbit/s")
     ),
-    "qfcp:2-off-resident": partial(over_qfcp, off("resident queue")),
-    "qfcp:2-off-smoothing": partial(queue_over_qfcp, off("smoothing")),
-    "qfcp:2-off-virtual": partial(retransmits, off("virtual queue", "10 Mbit/s")),
+    "qfcp:2-off-resident": partial(over_tcp, off("resident queue")),
+    "qfcp:2-off-smoothing": partial(of_queue, "mean_bytes", PACKET_BYTES, off("smoothing")),
+    "qfcp:2-off-virtual": partial(of_queue, "drops", 1, off("virtual queue", "10 Mbit/s")),
     "qfcp:3-tcp": partial(fairness, NEWRENO),
     "qfcp:3-tcp-downloads": downloads_share,
     "qfcp:3-qfcp": partial(fairness, qfcp()),
@@ -309,8 +313,11 @@ MEASURES: dict[str, Measure] = {
     "qfcp:loss-off-sack": partial(kept, 0.01, NEWRENO_REPAIR),
     "qfcp:loss-best": best_of_all,
     "qfcp:steps-follow": follows,
+    "qfcp:steps-there": there,
     "qfcp:steps-goodput": steps_over_tcp,
     "qfcp:many-fair": many_fair,
     "qfcp:many-left": partial(many, ""),
     "qfcp:many-off-bound": partial(many, ", bounded = false"),
+    "qfcp:many-long": partial(many_long, ""),
+    "qfcp:many-off-long": partial(many_long, ", average_flows = false, hold = false"),
 }

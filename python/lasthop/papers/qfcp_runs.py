@@ -129,37 +129,28 @@ def jain(frame: pd.DataFrame) -> pd.Series:
     return total**2 / (frame.shape[1] * squares.where(squares > 0))
 
 
-def reached_s(tables: dict[str, pd.DataFrame], after_s: float, until_s: float) -> float:
-    """Seconds from ``after_s`` until the rate of two seconds comes within a tenth of the later one.
-
-    The later one is the mean over the five seconds up to ``after_s + until_s``.
-    """
-    flows = tables["flows"]
-    wide = flows.pivot(index="time_s", columns="flow", values="acknowledged_bytes")
-    total = wide.astype(float).sum(axis=1)
-    time = total.index.to_numpy()
-    step = round(2.0 / float(time[1] - time[0]))
-    ahead = total.to_numpy()[step:] - total.to_numpy()[:-step]
-    starts = time[:-step]
-    end_s = after_s + until_s
-    settled = ahead[(starts >= end_s - 5) & (starts <= end_s - 2)].mean()
-    within = (starts >= after_s) & (np.abs(ahead / settled - 1) <= 0.1)
-    return float(starts[within][0] - after_s) if within.any() else float("nan")
-
-
-def found_s(tables: dict[str, pd.DataFrame], until_s: float = 10.0) -> float:
-    """Seconds until the rate stays within a tenth of what it comes to.
+def found_s(tables: dict[str, pd.DataFrame], after_s: float = 0.0, until_s: float = 10.0) -> float:
+    """Seconds from ``after_s`` until the rate stays within a tenth of what it comes to.
 
     The rate is that of a second; what it comes to is its mean over the five seconds up to
-    ``until_s``.
+    ``until_s`` later.
     """
     flows = tables["flows"]
     wide = flows.pivot(index="time_s", columns="flow", values="acknowledged_bytes")
     total = wide.astype(float).sum(axis=1)
     step = round(1.0 / float(total.index[1] - total.index[0]))
     rate = (total.diff(step) * 8).dropna()
-    time = rate.index.to_numpy()
+    time = rate.index.to_numpy() - after_s
     settled = rate[(time > until_s - 5) & (time <= until_s)].mean()
-    early = rate[time <= until_s]
+    early = rate[(time > 0) & (time <= until_s)]
     off = early[np.abs(early / settled - 1) > 0.1]
-    return float(off.index[-1]) if len(off) else 0.0
+    return float(off.index[-1] - after_s) if len(off) else 0.0
+
+
+def astray(tables: dict[str, pd.DataFrame], after_s: float) -> float:
+    """By what share the rate from 3 to 5 s after ``after_s`` differs from that of 10 to 14 s."""
+    flows = tables["flows"]
+    wide = flows.pivot(index="time_s", columns="flow", values="acknowledged_bytes")
+    total = wide.astype(float).sum(axis=1)
+    at = np.interp([after_s + s for s in (3, 5, 10, 14)], total.index.to_numpy(), total.to_numpy())
+    return float(abs((at[1] - at[0]) / 2 / ((at[3] - at[2]) / 4) - 1))

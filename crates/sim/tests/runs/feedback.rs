@@ -340,7 +340,7 @@ fn every_key_moves_something() {
     let base = [("wlan[0].feedback", "qfcp"), ("flow[*].sender", "qfcp"), ("duration", "10 s")];
     let own = (
         "wlan[0].station",
-        r#"[{ name = "m2", feedback = { kind = "qfcp", capacity = "100 kbit/s", probing = false } }]"#,
+        r#"[{ name = "m1" }, { name = "m2", feedback = { kind = "qfcp", capacity = "100 kbit/s", probing = false } }]"#,
     );
     assert_ne!(figures(&run(&two, &base)), figures(&run(&two, &[&base[..], &[own]].concat())));
     let ap = AIR.replace("[[wlan]]", "[[ap]]\n    radio = { kind = \"constant\", rate = \"2 Mbit/s\" }");

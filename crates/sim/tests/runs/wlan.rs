@@ -159,11 +159,14 @@ fn every_key_moves_something() {
         ("price", r#"{ kind = "linear", a = "6.5 kB" }"#),
         ("loss", on),
         ("frame_errors", off),
-        ("station", r#"[{ name = "m1", rate = "2 Mbit/s" }]"#),
-        ("station", r#"[{ name = "m1", rate = "11 Mbit/s", rate_steps = [{ at = "5 s", rate = "1 Mbit/s" }] }]"#),
-        ("station", r#"[{ name = "m2", queue = { limit = "5 packets" } }]"#),
-        ("station", r#"[{ name = "m1", loss = { kind = "bernoulli", p = 0.02 } }]"#),
-        ("station", r#"[{ name = "m1", frame_errors = { kind = "bernoulli", p = 0.0 } }]"#),
+        ("station", r#"[{ name = "m1", rate = "2 Mbit/s" }, { name = "m2" }]"#),
+        (
+            "station",
+            r#"[{ name = "m1", rate = "11 Mbit/s", rate_steps = [{ at = "5 s", rate = "1 Mbit/s" }] }, { name = "m2" }]"#,
+        ),
+        ("station", r#"[{ name = "m1" }, { name = "m2", queue = { limit = "5 packets" } }]"#),
+        ("station", r#"[{ name = "m1", loss = { kind = "bernoulli", p = 0.02 } }, { name = "m2" }]"#),
+        ("station", r#"[{ name = "m1", frame_errors = { kind = "bernoulli", p = 0.0 } }, { name = "m2" }]"#),
     ] {
         // A price moves nothing but CLAMP's receivers; those of the data that a station sends, its own.
         let clamp = [("flow[*].receiver.kind", "clamp"), ("flow[*].receiver.tau", "500 B")];
@@ -178,7 +181,7 @@ fn every_key_moves_something() {
     let clamp = [
         ("flow[*].receiver.kind", "clamp"),
         ("flow[*].receiver.tau", "500 B"),
-        ("wlan[0].station", r#"[{ name = "m2", price = { kind = "linear", a = "6.5 kB" } }]"#),
+        ("wlan[0].station", r#"[{ name = "m1" }, { name = "m2", price = { kind = "linear", a = "6.5 kB" } }]"#),
     ];
     assert_ne!(figures(&run(&two, &clamp)), figures(&run(&two, &clamp[..2])), "price of a station");
 }
