@@ -12,6 +12,7 @@ pub mod codel;
 pub mod cubic;
 pub mod dumbbell;
 pub mod gamma;
+pub mod linux;
 pub mod qfcp;
 pub mod red;
 pub mod tfrc;
@@ -45,6 +46,10 @@ pub enum SenderLaw {
     Binomial(BinomialParams),
     /// CUBIC (RFC 9438).
     Cubic(CubicParams),
+    /// Linux's Reno.
+    LinuxReno,
+    /// Linux's CUBIC.
+    LinuxCubic(linux::CubicParams),
     /// Vegas.
     Vegas(VegasParams),
     /// Veno.
@@ -133,6 +138,10 @@ pub enum Sender {
     Binomial(Binomial),
     /// CUBIC.
     Cubic(Cubic),
+    /// Linux's Reno.
+    LinuxReno(linux::Reno),
+    /// Linux's CUBIC.
+    LinuxCubic(Box<linux::Cubic>),
     /// Vegas.
     Vegas(Box<Vegas>),
     /// Veno.
@@ -156,6 +165,8 @@ impl Sender {
             SenderLaw::Gamma(params) => Self::Gamma(Box::new(Gamma::new(params)?)),
             SenderLaw::Binomial(params) => Self::Binomial(Binomial::new(params)?),
             SenderLaw::Cubic(params) => Self::Cubic(Cubic::new(params)?),
+            SenderLaw::LinuxReno => Self::LinuxReno(linux::Reno::default()),
+            SenderLaw::LinuxCubic(params) => Self::LinuxCubic(Box::new(linux::Cubic::new(params)?)),
             SenderLaw::Vegas(params) => Self::Vegas(Box::new(Vegas::new(params)?)),
             SenderLaw::Veno(params) => Self::Veno(Box::new(Veno::new(params)?)),
             SenderLaw::Westwood(params) => Self::Westwood(Box::new(Westwood::new(params)?)),
@@ -173,11 +184,21 @@ impl Sender {
             Self::Binomial(_) | Self::Cubic(_) if window.in_slow_start() => window.slow_start(ack.acked),
             Self::Binomial(law) => window.cwnd = law.increase(window.cwnd, ack.acked),
             Self::Cubic(law) => window.cwnd = law.increase(window.cwnd, ack),
+            Self::LinuxReno(law) => law.on_ack(window, ack),
+            Self::LinuxCubic(law) => law.on_ack(window, ack),
             Self::Vegas(law) => law.on_ack(window, ack),
             Self::Veno(law) => law.on_ack(window, ack),
             Self::Westwood(law) => law.on_ack(window, ack),
             Self::Xcp(law) => law.on_ack(window, ack),
             Self::Qfcp(law) => law.on_ack(window, ack),
+        }
+    }
+
+    /// New data was acknowledged that had not been sent again, whatever limits the sender: a law may learn from it.
+    #[inline]
+    pub fn observe(&mut self, window: &mut Window, ack: &AckSample) {
+        if let Self::LinuxCubic(law) = self {
+            law.observe(window, ack);
         }
     }
 
@@ -235,6 +256,8 @@ impl Sender {
             Self::Gamma(law) => law.on_loss(window, flight),
             Self::Binomial(law) => law.decrease(window.cwnd, flight),
             Self::Cubic(law) => law.on_loss(window.cwnd, flight),
+            Self::LinuxReno(law) => law.on_loss(window.cwnd),
+            Self::LinuxCubic(law) => law.on_loss(window.cwnd),
             Self::Vegas(law) => law.on_loss(flight),
             Self::Veno(law) => law.on_loss(flight),
             Self::Westwood(law) => law.on_loss(window),
@@ -250,6 +273,8 @@ impl Sender {
             Self::Gamma(law) => law.on_timeout(window, flight),
             Self::Binomial(law) => law.decrease(window.cwnd, flight),
             Self::Cubic(law) => law.on_timeout(window.cwnd, flight),
+            Self::LinuxReno(law) => law.on_loss(window.cwnd),
+            Self::LinuxCubic(law) => law.on_timeout(window.cwnd),
             Self::Vegas(law) => law.on_timeout(flight),
             Self::Veno(law) => law.on_timeout(flight),
             Self::Westwood(law) => law.on_timeout(window),
