@@ -360,14 +360,10 @@ impl<P: Traveller> Builder<'_, P> {
     }
 
     fn flow(&mut self, flow: &scenario::Flow) -> Result<(), ScenarioError> {
-        if flow.packet.0.get() <= HEADER || flow.packet.0.get() > 65_535 {
-            let message = format!("{:?}: wanted 41 B to 65535 B, 40 of them headers", flow.packet.0);
-            return Err(ScenarioError::at("packet", message));
-        }
         if flow.count == 0 || flow.count as usize > MOST_FLOWS {
             return Err(ScenarioError::at("count", format!("{}: wanted 1 to {MOST_FLOWS}", flow.count)));
         }
-        let payload = Bytes::new(flow.packet.0.get() - HEADER);
+        let payload = senders::payload(flow)?;
         let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
@@ -416,7 +412,7 @@ impl<P: Traveller> Builder<'_, P> {
         let parameter = ScenarioError::parameter;
         let id = self.flows.len() as u32;
         let (there, back) = self.path(spec)?;
-        let payload = Bytes::new(spec.packet.0.get() - HEADER);
+        let payload = senders::payload(spec)?;
         let Ends { sender, receiver, sender_kind, receiver_kind, header_bytes, ahead } = match &spec.sender {
             scenario::Sender::Tfrc(options) => {
                 rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample.0))?

@@ -16,15 +16,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use feedback::Feedback;
-pub use flow::{App, Clamp, DelayedAcks, Flow, Plain, Reader, Receiver, ReceiverSlowStart, Sink, Sizes};
+pub use flow::{App, Clamp, DelayedAcks, Flow, Linux, Plain, Reader, Receiver, ReceiverSlowStart, Sink, Sizes};
 pub use kinds::{
     Aqm, Average, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Price, PriceOptions, Radio,
     Scheduler, Unit,
 };
 pub use read::{ScenarioError, effective, parse, schema};
 pub use sender::{
-    AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Kernel, Qfcp, Recovery, Sender, SenderOptions, Tfrc,
-    Vegas, Veno, Westwood,
+    AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Kernel, LinuxCubic, Qfcp, Recovery, RttEstimator,
+    Sender, SenderOptions, Tfrc, Validation, Vegas, Veno, Westwood,
 };
 pub use wlan::{RateStep, Wlan, WlanStation};
 

@@ -17,6 +17,30 @@ pub enum Recovery {
     Sack,
 }
 
+/// When the congestion window may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Validation {
+    /// With each acknowledgement of new data (RFC 5681).
+    #[default]
+    Always,
+    /// If it was full when the acknowledgement came (RFC 7661 §1, RFC 9438 §5.8).
+    Full,
+    /// If it was full at any time in the last round trip, or, in slow start, less than twice what was outstanding (Linux:
+    /// tcp_is_cwnd_limited, tcp_cwnd_validate).
+    Linux,
+}
+
+/// How the retransmission time-out follows from round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RttEstimator {
+    /// SRTT + 4 RTTVAR, at least the least time-out (RFC 6298).
+    #[default]
+    Rfc6298,
+    /// SRTT + RTTVAR, where RTTVAR is the greatest mean deviation of the last round trips, falls slowly, and is at least the
+    /// least time-out (Linux: tcp_rtt_estimator). Times are those of the segments themselves, not of echoes.
+    Linux,
+}
+
 /// A sender's parameters. [`Default`] is a NewReno sender by the RFCs' defaults, 1500-byte packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderConfig {
@@ -39,8 +63,8 @@ pub struct SenderConfig {
     pub initial_ssthresh: Option<Bytes>,
     /// Most bytes outstanding, whatever the windows say (a send buffer); `None`: no such limit.
     pub window_limit: Option<Bytes>,
-    /// Whether the congestion window rests while it is not what limits the sender (RFC 7661 §1, RFC 9438 §5.8).
-    pub window_validation: bool,
+    /// When the congestion window may grow.
+    pub validation: Validation,
     /// Whether the window falls back to the initial one when nothing was sent for longer than the time-out
     /// (RFC 5681 §4.1).
     pub restart_after_idle: bool,
@@ -59,6 +83,19 @@ pub struct SenderConfig {
     /// Whether a retransmission is found lost when something sent later has arrived (RFC 8985 §6.2), with
     /// [`Recovery::Sack`]; otherwise it waits for the timer.
     pub find_lost_retransmissions: bool,
+    /// Whether anything is found lost when something sent later has arrived, at once or after a reordering window of a
+    /// quarter of the least round-trip time (RFC 8985 §6.2; as Linux has it, at once in recovery or with three segments
+    /// SACKed, as long as no reordering was seen), and a time-out keeps what is SACKed. With [`Recovery::Sack`] only; it
+    /// implies `find_lost_retransmissions`.
+    pub rack: bool,
+    /// Whether the last segment is repeated, or a new one sent, when no acknowledgement has come for two round trips
+    /// (RFC 8985 §7). With `rack` only.
+    pub tail_loss_probe: bool,
+    /// Whether the window falls in proportion to what arrives in recovery, and not at once (RFC 6937, with Linux's
+    /// reduction bound). With [`Recovery::Sack`] only.
+    pub rate_reduction: bool,
+    /// How the time-out follows from round-trip times.
+    pub rtt_estimator: RttEstimator,
     /// Queues of the path that could speak QFCP: what the difference of two hop counts tells, one that every router
     /// lowers and one that only QFCP's do (as in RFC 4782 §3).
     pub queues: u8,
@@ -89,11 +126,15 @@ impl Default for SenderConfig {
             initial_window: None,
             initial_ssthresh: None,
             window_limit: None,
-            window_validation: false,
+            validation: Validation::default(),
             restart_after_idle: true,
             strict_duplicate_acks: false,
             cut_at_each_timeout: false,
             find_lost_retransmissions: false,
+            rack: false,
+            tail_loss_probe: false,
+            rate_reduction: false,
+            rtt_estimator: RttEstimator::default(),
             queues: 0,
             one_fast_retransmit: false,
             cut_of_window: false,
@@ -108,7 +149,7 @@ impl Default for SenderConfig {
 }
 
 /// Bytes that RFC 7323's timestamps option adds to a segment, padding included.
-const TIMESTAMPS_OPTION: u32 = 12;
+pub const TIMESTAMPS_OPTION: u32 = 12;
 
 impl SenderConfig {
     /// The initial window in segments (RFC 5681 eq. 1 unless told otherwise).
@@ -125,11 +166,24 @@ impl SenderConfig {
         self.header + if self.timestamps { TIMESTAMPS_OPTION } else { 0 }
     }
 
+    /// Whether a rule goes by when each segment was sent.
+    pub(super) fn tracks_segments(&self) -> bool {
+        self.rack
+            || self.rate_reduction
+            || self.rtt_estimator == RttEstimator::Linux
+            || self.validation == Validation::Linux
+            || matches!(self.law, SenderLaw::LinuxReno | SenderLaw::LinuxCubic(_))
+    }
+
     /// Refuses what no sender can be.
     ///
     /// # Errors
     /// The first parameter outside its domain.
     pub fn validate(&self) -> Result<(), ParameterError> {
+        let has_sack = self.recovery == Recovery::Sack;
+        ensure(has_sack || !self.rack, "rack", true, "`sack` with it")?;
+        ensure(has_sack || !self.rate_reduction, "rate_reduction", true, "`sack` with it")?;
+        ensure(self.rack || !self.tail_loss_probe, "tail_loss_probe", true, "`rack` with it")?;
         let bytes = |b: Option<Bytes>| b.map_or(0, Bytes::get);
         let mss = u64::from(self.mss);
         ensure((1..=65_535).contains(&self.mss), "mss", self.mss, "1 B to 65535 B")?;
@@ -172,13 +226,17 @@ impl SenderConfig {
 /// Delayed acknowledgements: one for every second segment, or when the time is up (RFC 5681 §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
+    /// How many segments one acknowledgement is for, at least 2; more where the network card joins them.
+    pub every: u32,
+    /// How many acknowledgements at the start are not delayed, and up to 16 again after a repeated segment (Linux: quickack).
+    pub quick: u32,
     /// Longest delay, more than 0 and at most 500 ms (RFC 1122 §4.2.3.2).
     pub timeout: Duration,
 }
 
 impl Default for DelayedAck {
     fn default() -> Self {
-        Self { timeout: Duration::from_millis(200) }
+        Self { every: 2, quick: 0, timeout: Duration::from_millis(200) }
     }
 }
 
@@ -220,6 +278,7 @@ impl ReceiverConfig {
     pub fn validate(&self) -> Result<(), ParameterError> {
         ensure(self.buffer > Bytes::ZERO, "buffer", format!("{:?}", self.buffer), "at least 1 B")?;
         if let Some(delayed) = self.delayed_ack {
+            ensure(delayed.every >= 2, "delayed_ack.every", delayed.every, "at least 2 segments")?;
             ensure(
                 !delayed.timeout.is_zero() && delayed.timeout <= Duration::from_millis(500),
                 "delayed_ack",

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::config::ReceiverConfig;
+use super::config::{DelayedAck, ReceiverConfig};
 use super::ranges::Ranges;
 use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
@@ -14,7 +14,7 @@ use crate::error::ParameterError;
 use crate::law::{self, DataSample};
 use crate::packet::{Kind, Packet, Parcel, Signal};
 use crate::stats::Span;
-use crate::units::{Bytes, Duration, Instant};
+use crate::units::{Bytes, Instant};
 
 /// Bytes on the wire of a SACK option without its blocks, padding included (RFC 2018 §3).
 const SACK_OPTION: u32 = 4;
@@ -22,6 +22,9 @@ const SACK_OPTION: u32 = 4;
 const SACK_BLOCK: u32 = 8;
 /// Duplicate acknowledgements that the law is told of.
 const DUP_THRESH: u32 = 3;
+
+/// Acknowledgements after a repeated segment that are not delayed (Linux: TCP_MAX_QUICKACKS).
+const MAX_QUICK_ACKS: u32 = 16;
 
 /// The receiving side of a connection.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub struct Receiver {
     /// Segments in order that are not acknowledged yet, and what the first of them echoes.
     delayed: u32,
     delayed_echo: Instant,
+    /// Acknowledgements that are not to be delayed.
+    quick: u32,
     /// When the delayed acknowledgement is due; [`Instant::MAX`]: none is.
     deadline: Instant,
     duplicate_acks: u32,
@@ -80,6 +85,7 @@ impl Receiver {
             due: None,
             delayed: 0,
             delayed_echo: Instant::ZERO,
+            quick: config.delayed_ack.map_or(0, |delayed| delayed.quick),
             deadline: Instant::MAX,
             duplicate_acks: 0,
             feedback: Signal::None,
@@ -186,6 +192,8 @@ impl Receiver {
             self.stats.refused += counts;
         } else if end <= self.next {
             self.stats.duplicates += counts;
+            let quick = self.config.delayed_ack.map_or(0, |delayed| delayed.quick.min(MAX_QUICK_ACKS));
+            self.quick = self.quick.max(quick);
         } else if start <= self.next {
             self.next = self.ranges.deliver(end);
         } else if self.ranges.insert(start, end) {
@@ -222,19 +230,22 @@ impl Receiver {
     #[inline]
     fn acknowledge(&mut self, now: Instant, echo: Instant, is_plain: bool) {
         match self.config.delayed_ack {
-            Some(delayed) => self.acknowledge_later(now, echo, is_plain, delayed.timeout),
+            Some(delayed) => self.acknowledge_later(now, echo, is_plain, delayed),
             None => self.due = Some(Due { at: now, echo, is_syn_ack: false }),
         }
     }
 
-    fn acknowledge_later(&mut self, now: Instant, echo: Instant, is_plain: bool, timeout: Duration) {
+    fn acknowledge_later(&mut self, now: Instant, echo: Instant, is_plain: bool, rule: DelayedAck) {
         // RFC 7323 §4.3: an acknowledgement of several segments echoes the first of them.
         let echo = if self.delayed > 0 { self.delayed_echo } else { echo };
-        if is_plain && self.delayed == 0 {
-            self.delayed = 1;
-            self.delayed_echo = echo;
-            self.deadline = now + timeout;
+        if is_plain && self.delayed + 1 < rule.every && self.quick == 0 {
+            if self.delayed == 0 {
+                self.delayed_echo = echo;
+                self.deadline = now + rule.timeout;
+            }
+            self.delayed += 1;
         } else {
+            self.quick = self.quick.saturating_sub(1);
             self.delayed = 0;
             self.deadline = Instant::MAX;
             self.due = Some(Due { at: now, echo, is_syn_ack: false });

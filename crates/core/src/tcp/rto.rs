@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The retransmission time-out (RFC 6298).
 
-use crate::tcp::SenderConfig;
+use crate::tcp::{RttEstimator, SenderConfig};
 use crate::units::Duration;
 
 /// Weight of a measurement in SRTT (RFC 6298 §2.3).
@@ -22,6 +22,7 @@ pub(super) struct Rto {
     min: Duration,
     max: Duration,
     granularity_ns: f64,
+    linux: Option<Linux>,
 }
 
 impl Rto {
@@ -32,6 +33,7 @@ impl Rto {
             min: config.rto_min,
             max: config.rto_max,
             granularity_ns: config.rto_granularity.as_nanos() as f64,
+            linux: (config.rtt_estimator == RttEstimator::Linux).then(Linux::default),
         }
     }
 
@@ -50,7 +52,26 @@ impl Rto {
     /// One measurement a round trip. It ends a back-off (RFC 6298 §5, last paragraph).
     #[inline]
     pub(super) fn sample(&mut self, rtt: Duration) {
-        self.weighted_sample(rtt, 1.0);
+        if self.linux.is_some() {
+            self.linux_sample(rtt, true);
+        } else {
+            self.weighted_sample(rtt, 1.0);
+        }
+    }
+
+    /// One of any number of measurements a round trip, by the rules of Linux; `is_next_round` with the first of each.
+    pub(super) fn linux_sample(&mut self, rtt: Duration, is_next_round: bool) {
+        let Some(linux) = &mut self.linux else { return };
+        let us = |time: Duration| (time.as_nanos() / 1000) as i64;
+        linux.sample(us(rtt), us(self.min), is_next_round);
+        self.smoothed = Some(((linux.srtt_8 / 8 * 1000) as f64, (linux.mdev_4 / 4 * 1000) as f64));
+        let timeout = Duration::from_micros((linux.srtt_8 / 8 + linux.rttvar) as u64);
+        self.timeout = timeout.clamp(self.min, self.max);
+    }
+
+    /// Whether time-outs follow the rules of Linux.
+    pub(super) fn is_linux(&self) -> bool {
+        self.linux.is_some()
     }
 
     /// One of many measurements a round trip: `share` is what the weights are multiplied by, so that the memory
@@ -80,5 +101,84 @@ impl Rto {
         if self.smoothed.is_none() {
             self.timeout = AFTER_LOST_SYN.clamp(self.min, self.max);
         }
+    }
+}
+
+/// Linux's estimator (tcp_rtt_estimator), in its own units \[µs\].
+#[derive(Clone, Debug, Default)]
+struct Linux {
+    /// Eight times the smoothed round-trip time; 0: no measurement yet.
+    srtt_8: i64,
+    /// Four times the mean deviation, and the greatest of them in this round trip.
+    mdev_4: i64,
+    mdev_max: i64,
+    /// What the time-out stands above the smoothed round-trip time.
+    rttvar: i64,
+}
+
+impl Linux {
+    fn sample(&mut self, rtt: i64, min: i64, is_next_round: bool) {
+        if self.srtt_8 == 0 {
+            self.srtt_8 = (8 * rtt).max(1);
+            self.mdev_4 = 2 * rtt;
+            self.rttvar = self.mdev_4.max(min);
+            self.mdev_max = self.rttvar;
+            return;
+        }
+        let error = rtt - self.srtt_8 / 8;
+        self.srtt_8 = (self.srtt_8 + error).max(1);
+        let mut change = error.abs() - self.mdev_4 / 4;
+        if error < 0 && change > 0 {
+            // A path that gets shorter is no reason to wait longer.
+            change /= 8;
+        }
+        self.mdev_4 += change;
+        self.mdev_max = self.mdev_max.max(self.mdev_4);
+        self.rttvar = self.rttvar.max(self.mdev_max);
+        if is_next_round {
+            self.rttvar -= (self.rttvar - self.mdev_max) / 4;
+            self.mdev_max = min;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn linux() -> Rto {
+        let rtt_estimator = RttEstimator::Linux;
+        Rto::new(&SenderConfig { rtt_estimator, rto_min: MS * 200, ..SenderConfig::default() })
+    }
+
+    #[test]
+    fn linux_stands_the_least_time_out_above_a_steady_round_trip_time() {
+        // 100 ms measured: twice that above it. Then the deviation falls, and the time-out a quarter of the way to 300 ms
+        // with each round trip: at once, as 200 ms of deviation are the floor too.
+        let mut rto = linux();
+        rto.sample(MS * 100);
+        assert_eq!(rto.timeout(), MS * 300);
+        for _ in 0..8 {
+            rto.linux_sample(MS * 100, true);
+        }
+        assert_eq!((rto.timeout(), rto.srtt_s()), (MS * 300, 0.1));
+    }
+
+    #[test]
+    fn linux_keeps_the_greatest_deviation_of_a_round_trip() {
+        // 400 ms: mdev = 2·400. One sample of 1200 ms: srtt = 500 ms; error 800, mdev = 800 + 800 − 200 = 1400.
+        let mut rto = linux();
+        rto.sample(MS * 400);
+        assert_eq!(rto.timeout(), MS * 1200);
+        rto.linux_sample(MS * 1200, false);
+        assert_eq!(rto.timeout(), MS * (500 + 1400));
+        // Back to 500 ms: mdev = 1400 − 350, and the greatest stays through the round trip and a quarter of the way after
+        // it: 1400 − (1400 − 1400)/4, then with mdev = 1050 − 262.5 as the greatest of its own: 1400 − 612.5/4.
+        rto.linux_sample(MS * 500, true);
+        assert_eq!(rto.timeout(), MS * 1900);
+        rto.linux_sample(MS * 500, true);
+        assert_eq!(rto.timeout(), Duration::from_micros(1_900_000 - 153_125));
     }
 }

@@ -16,11 +16,40 @@ pub(super) struct Scoreboard {
     pub(super) high_rxt: u64,
     /// Whether this recovery has made its rescue retransmission (RescueRxt).
     pub(super) rescued: bool,
+    /// What is not SACKed below this byte is lost, where the time of sending decides; none: where the count of segments
+    /// does.
+    lost_edge: Option<u64>,
 }
 
 impl Scoreboard {
     pub(super) fn new(mss: u64) -> Self {
-        Self { sacked: Vec::new(), mss, high_rxt: 0, rescued: false }
+        Self { sacked: Vec::new(), mss, high_rxt: 0, rescued: false, lost_edge: None }
+    }
+
+    /// Lets the time of sending decide what is lost.
+    pub(super) fn decide_by_time(&mut self) {
+        self.lost_edge = Some(0);
+    }
+
+    /// All below `edge` was sent before something that has arrived; true if that makes more of it lost.
+    pub(super) fn raise_lost_edge(&mut self, una: u64, edge: u64) -> bool {
+        let known = self.lost_edge.unwrap_or(0).max(una);
+        if edge <= known {
+            return false;
+        }
+        self.lost_edge = Some(edge);
+        let covered: u64 = self.sacked.iter().map(|&(start, end)| end.min(edge).saturating_sub(start.max(known))).sum();
+        covered < edge - known
+    }
+
+    /// Bytes SACKed above `una`.
+    pub(super) fn sacked_bytes(&self, una: u64) -> u64 {
+        self.sacked.iter().map(|&(start, end)| end.saturating_sub(start.max(una))).sum()
+    }
+
+    /// Where the highest SACKed range begins; 0: nothing is SACKed.
+    pub(super) fn highest_start(&self) -> u64 {
+        self.sacked.last().map_or(0, |&(start, _)| start)
     }
 
     /// Update(): takes in the blocks of an acknowledgement of all before `una`; true if one tells something new.
@@ -64,6 +93,9 @@ impl Scoreboard {
     /// IsLost() for all at once: what is not SACKed below this byte is lost. Above a lost byte are three SACKed
     /// ranges, or more than two segments of SACKed bytes.
     fn lost_below(&self) -> u64 {
+        if let Some(edge) = self.lost_edge {
+            return edge;
+        }
         let mut bytes = 0;
         for (above, &(start, end)) in self.sacked.iter().rev().enumerate() {
             bytes += end - start;
@@ -76,7 +108,7 @@ impl Scoreboard {
 
     /// IsLost(): whether byte `una`, the first unacknowledged, is lost.
     pub(super) fn is_lost(&self, una: u64) -> bool {
-        una < self.lost_below()
+        una < self.lost_below() && (self.lost_edge.is_none() || !self.sacked.first().is_some_and(|r| r.0 <= una))
     }
 
     /// Whether bytes `start..end` are neither acknowledged up to `una` nor wholly SACKed.
@@ -91,9 +123,7 @@ impl Scoreboard {
         let mut from = una;
         for (start, end) in self.sacked.iter().copied().chain([(max, max)]) {
             if from < start {
-                if from >= lost_below {
-                    pipe += start - from;
-                }
+                pipe += start.saturating_sub(from.max(lost_below));
                 pipe += self.high_rxt.clamp(from, start) - from;
             }
             from = end;
@@ -111,7 +141,9 @@ impl Scoreboard {
             }
             from = from.max(end);
         }
-        None
+        // By time all may be lost, with nothing SACKed above.
+        let edge = self.lost_edge.unwrap_or(0);
+        (from < edge).then(|| (from, edge.min(from + self.mss), true))
     }
 
     /// NextSeg() rule 4: the last segment that is outstanding and not SACKed, as `start..end`.
@@ -162,6 +194,23 @@ mod tests {
         // Its retransmission is in the network again: 60.
         board.high_rxt = 10;
         assert_eq!(board.pipe(0, 100), 60);
+    }
+
+    #[test]
+    fn by_time_all_below_the_edge_is_lost() {
+        // RFC 8985 §6.2. One SACKed segment above two that were sent before it: by count nothing is lost.
+        let mut board = board(&[(20, 30)]);
+        assert_eq!((board.is_lost(0), board.pipe(0, 100)), (false, 90));
+        board.decide_by_time();
+        assert!(board.raise_lost_edge(0, 20));
+        assert_eq!((board.is_lost(0), board.pipe(0, 100), board.sacked_bytes(0)), (true, 70, 10));
+        // What is SACKED is not lost by a higher edge, and a lower one says nothing.
+        assert!(!board.raise_lost_edge(0, 30));
+        assert!(!board.raise_lost_edge(0, 10));
+        assert!(board.raise_lost_edge(0, 40));
+        // Above the last SACKed byte too: 30..40 is lost, 40..100 in the network.
+        board.high_rxt = 20;
+        assert_eq!((board.next_hole(0), board.pipe(0, 100)), (Some((30, 40, true)), 80));
     }
 
     #[test]

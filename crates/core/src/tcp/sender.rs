@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sender: sequence space, windows and the timer. What it sends next is in `output`, loss recovery in `recovery`.
+//! The sender: sequence space, windows and the timer. What it sends next is in `output`, loss recovery in `recovery`, what
+//! goes by the times of segments in `early`.
 //!
 //! Segments are built when they are asked for, as long as the windows allow, so there is nothing to queue. The timer
 //! is an instant that acknowledgements move; nobody has to be told.
 
+mod early;
 mod output;
 mod recovery;
+mod reduction;
 mod repairs;
+mod timing;
+mod tracking;
 
 use std::collections::VecDeque;
 
-use super::config::{Recovery, SenderConfig};
+use super::config::{Recovery, SenderConfig, Validation};
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::stats::{SenderStats, WindowAverages, WindowMeans};
@@ -22,6 +27,8 @@ use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
 
 use repairs::Repairs;
+use timing::Clock;
+use tracking::Tracking;
 
 /// The window before any is advertised, in a connection without handshake: the most a packet can tell.
 const UNKNOWN_WINDOW: u64 = u32::MAX as u64;
@@ -54,6 +61,8 @@ enum Urgent {
     Retransmission,
     /// A segment to learn whether a closed window has opened.
     Probe,
+    /// A segment to learn whether the last ones have arrived.
+    TailProbe,
 }
 
 /// The sending side of a connection.
@@ -121,6 +130,8 @@ pub struct Sender {
     /// What the next segments ask the routers of the path.
     request: Signal,
     repairs: Repairs,
+    clock: Clock,
+    tracking: Option<Box<Tracking>>,
     config: Box<SenderConfig>,
     header: u32,
     flow: u32,
@@ -137,6 +148,8 @@ impl Sender {
     /// A parameter outside its domain.
     pub fn new(flow: u32, config: SenderConfig, span: Span) -> Result<Self, ParameterError> {
         config.validate()?;
+        let find_lost_retransmissions = config.find_lost_retransmissions || config.rack;
+        let config = SenderConfig { find_lost_retransmissions, ..config };
         let law = law::Sender::new(config.law).map_err(|e| e.within("law"))?;
         let mss = u64::from(config.mss);
         let ssthresh = config.initial_ssthresh.map_or(f64::INFINITY, |b| b.as_f64() / mss as f64);
@@ -180,6 +193,8 @@ impl Sender {
             law,
             request: Signal::None,
             repairs: Repairs::default(),
+            clock: Clock::of(&config),
+            tracking: config.tracks_segments().then(|| Box::new(Tracking::new())),
             header: config.header_size(),
             config: Box::new(config),
             flow,
@@ -189,6 +204,10 @@ impl Sender {
             outbox: VecDeque::new(),
         };
         sender.set_cwnd(sender.window.cwnd);
+        if sender.config.rack {
+            sender.board.decide_by_time();
+        }
+        sender.mind();
         Ok(sender)
     }
 
@@ -353,7 +372,11 @@ impl Sender {
             return;
         }
         if self.syns == 1 || self.config.timestamps {
-            self.rto.sample(self.now.saturating_since(packet.echo));
+            let rtt = self.now.saturating_since(packet.echo);
+            self.rto.sample(rtt);
+            if let Some(tracking) = &mut self.tracking {
+                tracking.measured(rtt);
+            }
         } else {
             self.rto.begin_after_lost_syn();
         }
@@ -415,7 +438,7 @@ impl Sender {
         let flight = self.nxt.saturating_sub(self.una);
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        self.measure_rtt(ack, rtt, flight);
+        let rtt = self.measure_rtt(ack, rtt, flight);
         if self.state == State::Recovery {
             self.on_ack_in_recovery(acked, packet);
         } else {
@@ -423,7 +446,11 @@ impl Sender {
             if self.duplicate_acks > 0 || self.state == State::Loss || packet.sack.is_some() {
                 self.leave_doubt(packet);
             }
-            let is_used = !self.config.window_validation || flight + self.mss > self.cwnd_bytes;
+            let is_used = match self.config.validation {
+                Validation::Always => true,
+                Validation::Full => flight + self.mss > self.cwnd_bytes,
+                Validation::Linux => self.was_limited(),
+            };
             if is_used {
                 let sample = AckSample {
                     now: self.now,
@@ -475,23 +502,6 @@ impl Sender {
     }
 
     #[inline]
-    fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64) {
-        if self.config.timestamps {
-            // RFC 7323 appendix G: a flight is acknowledged by half as many acknowledgements as it has segments.
-            let samples = flight.div_ceil(2 * self.mss).max(1);
-            self.rto.weighted_sample(rtt, 1.0 / samples as f64);
-        } else if ack >= self.timed_end {
-            self.rto.sample(self.now.saturating_since(self.timed_at));
-            self.timed_end = u64::MAX;
-        }
-    }
-
-    /// Karn's rule: no measurement from what may have been retransmitted (RFC 6298 §3).
-    fn stop_timing(&mut self) {
-        self.timed_end = u64::MAX;
-    }
-
-    #[inline]
     fn set_cwnd(&mut self, segments: f64) {
         self.window.cwnd = segments;
         // No window on the wire is above 32 bits, and this conversion is the cheap one.
@@ -514,11 +524,19 @@ impl Sender {
 
     /// Whether `poll_departure` must take the slow way.
     fn mind(&mut self) {
-        self.attention = self.urgent != Urgent::Nothing || self.is_in_sack_recovery() || !self.outbox.is_empty();
+        self.attention = self.urgent != Urgent::Nothing
+            || self.is_in_sack_recovery()
+            || !self.outbox.is_empty()
+            || self.tracking.is_some();
     }
 
+    /// Whether the scoreboard says what is sent next.
     fn is_in_sack_recovery(&self) -> bool {
-        self.state == State::Recovery && self.config.recovery == Recovery::Sack
+        match self.state {
+            State::Recovery => self.config.recovery == Recovery::Sack,
+            State::Loss => self.config.rack,
+            State::Closed | State::SynSent | State::Open => false,
+        }
     }
 
     /// Whether what happens now counts.
@@ -530,6 +548,10 @@ impl Sender {
 
     fn on_timer(&mut self) {
         self.release = Instant::ZERO;
+        if self.tracking.is_some() && self.on_early_timer() {
+            self.end_event();
+            return;
+        }
         self.deadline = Instant::MAX;
         if self.state == State::SynSent {
             self.rto.back_off();

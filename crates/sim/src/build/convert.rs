@@ -19,8 +19,8 @@ use lasthop_core::marker::MarkerConfig;
 use lasthop_core::queue::{Limit, QueueConfig};
 use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
 use lasthop_core::scheduler::SchedulerConfig;
-use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery};
-use lasthop_core::units::{Bytes, Instant, Rate};
+use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery, TIMESTAMPS_OPTION};
+use lasthop_core::units::{Bytes, Duration, Instant, Rate};
 use lasthop_core::wlan::{self, RateSteps, WlanConfig};
 
 use super::senders;
@@ -367,22 +367,42 @@ fn fading(jakes: &scenario::Jakes) -> FadingRadio {
     }
 }
 
+/// What Linux receivers do by default (see the key; TCP_ATO_MIN; the greatest of tcp_rmem).
+const LINUX_QUICK_ACKS: u32 = 300;
+const LINUX_ACK_TIMEOUT: Duration = Duration::from_millis(40);
+const LINUX_BUFFER: Bytes = Bytes::new(6_291_456);
+
 /// The receiver of a connection, and its kind's name; it sends SACK blocks if the sender reads them.
 pub(super) fn receiver(
     receiver: &scenario::Receiver,
     sender: &scenario::Sender,
     payload: Bytes,
 ) -> (ReceiverConfig, &'static str) {
-    let (buffer, delayed, law, kind) = match receiver {
-        scenario::Receiver::Plain(plain) => (plain.buffer, plain.delayed_acks, ReceiverLaw::Plain, "plain"),
+    let delayed = |delayed: scenario::DelayedAcks| DelayedAck { timeout: delayed.timeout.0, ..DelayedAck::default() };
+    let (buffer, delayed, ack_size, law, kind) = match receiver {
+        scenario::Receiver::Plain(plain) => {
+            (plain.buffer, plain.delayed_acks.map(delayed), plain.ack_size, ReceiverLaw::Plain, "plain")
+        }
+        scenario::Receiver::Linux(linux) => {
+            let delayed = DelayedAck {
+                every: linux.ack_every.unwrap_or(2),
+                quick: linux.quick_acks.unwrap_or(LINUX_QUICK_ACKS),
+                timeout: linux.ack_timeout.map_or(LINUX_ACK_TIMEOUT, |time| time.0),
+            };
+            let buffer = linux.buffer.unwrap_or(Size(LINUX_BUFFER));
+            (Some(buffer), Some(delayed), linux.ack_size, ReceiverLaw::Plain, "linux")
+        }
         scenario::Receiver::Clamp(clamp) => {
-            (clamp.buffer, clamp.delayed_acks, ReceiverLaw::Clamp(clamp_receiver(clamp, payload)), "clamp")
+            let law = ReceiverLaw::Clamp(clamp_receiver(clamp, payload));
+            (clamp.buffer, clamp.delayed_acks.map(delayed), None, law, "clamp")
         }
     };
     let defaults = ReceiverConfig::default();
+    let options = if sender.is_linux() && sender.has_timestamps() { TIMESTAMPS_OPTION } else { 0 };
     let config = ReceiverConfig {
         buffer: buffer.map_or(defaults.buffer, |size| size.0),
-        delayed_ack: delayed.map(|delayed| DelayedAck { timeout: delayed.timeout.0 }),
+        ack_size: ack_size.map_or(defaults.ack_size + options, |size| size.0.get().min(65_535) as u32),
+        delayed_ack: delayed,
         sack: senders::recovery(sender) == Recovery::Sack,
         law,
         ..defaults

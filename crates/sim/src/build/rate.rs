@@ -50,8 +50,9 @@ pub(super) fn ends(
 /// TFRC comes with a receiver of its own, which neither advertises a window nor acknowledges.
 fn check_receiver(receiver: &scenario::Receiver) -> Result<(), ScenarioError> {
     let unfit = match receiver {
-        scenario::Receiver::Plain(plain) if plain.buffer.is_none() && plain.delayed_acks.is_none() => return Ok(()),
-        scenario::Receiver::Plain(_) => "a buffer or delayed ACKs",
+        scenario::Receiver::Plain(plain) if plain.is_bare() => return Ok(()),
+        scenario::Receiver::Plain(_) => "a buffer, delayed ACKs or their size",
+        scenario::Receiver::Linux(_) => "\"linux\"",
         scenario::Receiver::Clamp(_) => "\"clamp\"",
     };
     Err(ScenarioError::at("receiver", format!("{unfit}: wanted \"plain\" alone, as the sender \"tfrc\" has no window")))

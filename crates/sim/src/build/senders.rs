@@ -5,27 +5,51 @@ use lasthop_core::law::aimd::friendly_alpha;
 use lasthop_core::law::gamma::{self, Boost, Cut};
 use lasthop_core::law::{
     self, AimdParams, BinomialParams, CubicParams, GammaParams, QfcpParams, SenderLaw, VegasParams, VenoParams,
-    WestwoodParams, XcpParams,
+    WestwoodParams, XcpParams, linux,
 };
-use lasthop_core::tcp::{Recovery, SenderConfig};
-use lasthop_core::units::Bytes;
+use lasthop_core::tcp::{Recovery, RttEstimator, SenderConfig, TIMESTAMPS_OPTION, Validation};
+use lasthop_core::units::{Bytes, Duration};
 
-use crate::scenario::{self, Sender, SenderOptions};
+use super::HEADER;
+use crate::scenario::{self, ScenarioError, Sender, SenderOptions};
+
+/// Payload of a flow's full segments.
+pub(super) fn payload(flow: &scenario::Flow) -> Result<Bytes, ScenarioError> {
+    let options = flow.sender.options();
+    if let Some(mss) = options.and_then(|options| options.mss) {
+        if mss.0 == Bytes::ZERO || mss.0.get() > 65_535 {
+            return Err(ScenarioError::at("sender.mss", format!("{:?}: wanted 1 B to 65535 B", mss.0)));
+        }
+        return Ok(mss.0);
+    }
+    let header = options.and_then(|options| options.header).map_or(HEADER, |header| header.0.get());
+    let has_options = flow.sender.is_linux() && flow.sender.has_timestamps();
+    let headers = header.saturating_add(if has_options { u64::from(TIMESTAMPS_OPTION) } else { 0 });
+    let packet = flow.packet.0;
+    if packet.get() <= headers || packet.get() > 65_535 {
+        let least = headers.saturating_add(1);
+        let message = format!("{packet:?}: wanted {least} B to 65535 B, {headers} of them headers");
+        return Err(ScenarioError::at("packet", message));
+    }
+    Ok(Bytes::new(packet.get() - headers))
+}
 
 /// A sender with segments of `payload` bytes on a path of `queues` queues, and its kind's name.
 pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> (SenderConfig, &'static str) {
     let (law, kind) = law(sender);
     let none = SenderOptions::default();
     let options = sender.options().unwrap_or(&none);
+    let is_linux = sender.is_linux();
     let is_aimd = matches!(sender, Sender::Aimd(_));
-    let defaults = SenderConfig::default();
+    let defaults = if is_linux { linux() } else { SenderConfig::default() };
     let config = SenderConfig {
         mss: payload.get() as u32,
+        header: options.header.map_or(defaults.header, |size| size.0.get().min(u64::from(u32::MAX)) as u32),
         law,
         recovery: recovery(sender),
         limited_transmit: options.limited_transmit,
-        timestamps: options.timestamps,
-        initial_window: options.initial_window,
+        timestamps: sender.has_timestamps(),
+        initial_window: options.initial_window.or(defaults.initial_window),
         initial_ssthresh: options.initial_ssthresh.map(|amount| amount.payload(payload)),
         window_limit: options.window_limit.map(|amount| amount.payload(payload)),
         strict_duplicate_acks: options.strict_duplicate_acks,
@@ -37,13 +61,41 @@ pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> (SenderC
         rto_min: options.rto_min.map_or(defaults.rto_min, |time| time.0),
         rto_initial: options.rto_initial.map_or(defaults.rto_initial, |time| time.0),
         rto_max: options.rto_max.map_or(defaults.rto_max, |time| time.0),
+        rack: options.rack.unwrap_or(defaults.rack),
+        tail_loss_probe: options.tail_loss_probe.unwrap_or(defaults.tail_loss_probe),
+        rate_reduction: options.rate_reduction.unwrap_or(defaults.rate_reduction),
+        rtt_estimator: options.rtt_estimator.map_or(defaults.rtt_estimator, |estimator| match estimator {
+            scenario::RttEstimator::Rfc6298 => RttEstimator::Rfc6298,
+            scenario::RttEstimator::Linux => RttEstimator::Linux,
+        }),
+        validation: options.validation.map_or(defaults.validation, |validation| match validation {
+            scenario::Validation::Always => Validation::Always,
+            scenario::Validation::Full => Validation::Full,
+            scenario::Validation::Linux => Validation::Linux,
+        }),
         handshake: options.handshake.unwrap_or(defaults.handshake),
         ..defaults
     };
     (config, kind)
 }
 
-/// CUBIC and QFCP come with selective acknowledgements unless told otherwise, as in every system that has it.
+/// What Linux's senders have beside their laws.
+fn linux() -> SenderConfig {
+    SenderConfig {
+        initial_window: Some(10),
+        rack: true,
+        tail_loss_probe: true,
+        rate_reduction: true,
+        rtt_estimator: RttEstimator::Linux,
+        validation: Validation::Linux,
+        rto_min: Duration::from_millis(200),
+        rto_max: Duration::from_secs(120),
+        syn_size: 60,
+        ..SenderConfig::default()
+    }
+}
+
+/// CUBIC, QFCP and Linux's senders come with selective acknowledgements unless told otherwise, as in every system that has it.
 pub(super) fn recovery(sender: &Sender) -> Recovery {
     let (has_sack, without) = match sender {
         Sender::Reno(_) | Sender::Xcp(_) => (false, Recovery::Reno),
@@ -52,7 +104,7 @@ pub(super) fn recovery(sender: &Sender) -> Recovery {
             scenario::Recovery::Newreno => (false, Recovery::NewReno),
             scenario::Recovery::Sack => (true, Recovery::NewReno),
         },
-        Sender::Cubic(_) | Sender::Qfcp(_) => (true, Recovery::NewReno),
+        Sender::Cubic(_) | Sender::Qfcp(_) | Sender::LinuxReno(_) | Sender::LinuxCubic(_) => (true, Recovery::NewReno),
         Sender::Newreno(_)
         | Sender::Vegas(_)
         | Sender::Veno(_)
@@ -72,6 +124,12 @@ fn law(sender: &Sender) -> (SenderLaw, &'static str) {
         Sender::Cubic(with) => {
             let scenario::Cubic { c, beta, fast_convergence, reno_friendly } = with.law;
             (SenderLaw::Cubic(CubicParams { c, beta, fast_convergence, reno_friendly }), "cubic")
+        }
+        Sender::LinuxReno(_) => (SenderLaw::LinuxReno, "linux-reno"),
+        Sender::LinuxCubic(with) => {
+            let scenario::LinuxCubic { fast_convergence, reno_friendly, hystart, tick } = with.law;
+            let params = linux::CubicParams { fast_convergence, reno_friendly, hystart, tick: tick.0 };
+            (SenderLaw::LinuxCubic(params), "linux-cubic")
         }
         Sender::Vegas(with) => {
             let scenario::Vegas { alpha, beta, gamma, loss_share } = with.law;

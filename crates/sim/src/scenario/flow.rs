@@ -47,7 +47,7 @@ pub struct Flow {
     /// The receiver's private access link.
     #[serde(default)]
     pub sink: Option<Sink>,
-    /// Size of a full data packet on the wire, with 40 bytes of headers.
+    /// Size of a full data packet on the wire, with 40 bytes of headers, 52 with `linux-reno` and `linux-cubic`.
     #[serde(default = "mtu")]
     pub packet: Size,
     /// Each packet leaves its sender after a time uniform from nothing to this.
@@ -106,6 +106,8 @@ pub struct Sink {
 pub enum Receiver {
     /// Advertises its free buffer.
     Plain(Plain),
+    /// Advertises its free buffer, and acknowledges as Linux does: the first segments each, then every second one.
+    Linux(Linux),
     /// Advertises CLAMP's window (clamp eq. 14–17).
     Clamp(Clamp),
 }
@@ -120,6 +122,32 @@ pub struct Plain {
     /// Acknowledge every second segment (RFC 1122); every segment at once by default.
     #[serde(default)]
     pub delayed_acks: Option<DelayedAcks>,
+    /// Size of an ACK on the wire, without SACK blocks; 40 B by default, 52 B if the sender is Linux's and has timestamps.
+    #[serde(default)]
+    pub ack_size: Option<Size>,
+}
+
+/// The receiver of Linux.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Linux {
+    /// The most that it ever advertises; 6 MB by default (tcp_rmem).
+    #[serde(default)]
+    pub buffer: Option<Size>,
+    /// How many segments one ACK is for, at least 2; more where the network card joins segments (GRO).
+    #[serde(default)]
+    pub ack_every: Option<u32>,
+    /// How many ACKs at the start are not delayed; 300 by default, as measured with Linux 6.18: 16 by themselves
+    /// (TCP_MAX_QUICKACKS), the others because a sender whose socket buffer is still growing pushes each segment. HyStart
+    /// takes them for a train. After a repeated segment 16 more, if so many are allowed at the start.
+    #[serde(default)]
+    pub quick_acks: Option<u32>,
+    /// The longest that an ACK waits for a further segment; 40 ms by default (TCP_ATO_MIN).
+    #[serde(default)]
+    pub ack_timeout: Option<Time>,
+    /// Size of an ACK on the wire, without SACK blocks; 40 B by default, 52 B if the sender is Linux's and has timestamps.
+    #[serde(default)]
+    pub ack_size: Option<Size>,
 }
 
 /// Delayed acknowledgements.
@@ -289,9 +317,16 @@ pub struct Cbr {
     pub chunk: Option<Size>,
 }
 
-kinds!(Receiver or "plain": "plain" => Plain(_), "clamp" => Clamp(_));
+kinds!(Receiver or "plain": "plain" => Plain(_), "linux" => Linux(_), "clamp" => Clamp(_));
 kinds!(App: "bulk" => Bulk, "fixed" => Fixed(_), "on-off" => OnOff(_), "poisson" => Poisson(_), "cbr" => Cbr(_));
 kinds!(Sizes: "constant" => Constant(_), "triangular" => Triangular(_), "pareto" => Pareto(_));
+
+impl Plain {
+    /// Whether it is told nothing.
+    pub fn is_bare(&self) -> bool {
+        self.buffer.is_none() && self.delayed_acks.is_none() && self.ack_size.is_none()
+    }
+}
 
 impl Default for Receiver {
     fn default() -> Self {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::read::{field_names, kinds, rest, unknown_field};
-use crate::quantity::{Amount, BitRate, Time};
+use crate::quantity::{Amount, BitRate, Size, Time};
 
 /// A sender: its window law and its loss recovery, or its rate.
 #[derive(Clone, Debug, JsonSchema)]
@@ -21,6 +21,11 @@ pub enum Sender {
     Aimd(With<Aimd>),
     /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
     Cubic(With<Cubic>),
+    /// Reno as in Linux 6.18: SACK, RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), timestamps,
+    /// an initial window of 10 (RFC 6928), a least time-out of 200 ms, growth by whole segments while the window is full.
+    LinuxReno(SenderOptions),
+    /// CUBIC as in Linux 6.18: HyStart, arithmetic in whole segments and ticks, and all that `linux-reno` has.
+    LinuxCubic(With<LinuxCubic>),
     /// Vegas (Brakmo, Peterson 1995), with the recovery of RFC 6582.
     Vegas(With<Vegas>),
     /// Veno (Fu, Liew 2003), with the recovery of RFC 6582.
@@ -191,6 +196,24 @@ pub struct Cubic {
     pub reno_friendly: bool,
 }
 
+/// Linux's CUBIC: tcp_cubic.c with C = 0.4 and β = 717/1024.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinuxCubic {
+    /// Make room for new flows: a flow that loses before it is back at its last maximum aims lower (fast_convergence).
+    #[serde(default = "yes")]
+    pub fast_convergence: bool,
+    /// Keep up with the window that Reno would have (tcp_friendliness).
+    #[serde(default = "yes")]
+    pub reno_friendly: bool,
+    /// Leave slow start when acknowledgements come in a long train, or late (hystart).
+    #[serde(default = "yes")]
+    pub hystart: bool,
+    /// The kernel's tick, 1 ms to 10 ms: 4 ms with CONFIG_HZ=250.
+    #[serde(default = "four_ms")]
+    pub tick: Time,
+}
+
 /// Vegas, with the numbers of ns-2.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -297,16 +320,23 @@ pub struct Tfrc {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SenderOptions {
-    /// Selective acknowledgements (RFC 2018, 6675); on for CUBIC and QFCP, off for the others.
+    /// Payload of a full segment; by default `packet` of the flow less 40 bytes, and with `linux-reno` and `linux-cubic`
+    /// less the 12 bytes of timestamps, so that packets are `packet` long.
+    #[serde(default)]
+    pub mss: Option<Size>,
+    /// IP and TCP header of a data segment, without the 12 bytes of timestamps; 40 B by default.
+    #[serde(default)]
+    pub header: Option<Size>,
+    /// Selective acknowledgements (RFC 2018, 6675); on for CUBIC, QFCP and Linux's senders, off for the others.
     #[serde(default)]
     pub sack: Option<bool>,
-    /// Timestamps (RFC 7323): an RTT sample from every ACK.
+    /// Timestamps (RFC 7323): an RTT sample from every ACK. On for Linux's senders, off for the others.
     #[serde(default)]
-    pub timestamps: bool,
+    pub timestamps: Option<bool>,
     /// Limited transmit (RFC 3042).
     #[serde(default)]
     pub limited_transmit: bool,
-    /// Initial window in segments; RFC 5681's by default.
+    /// Initial window in segments; 10 for Linux's senders (RFC 6928), otherwise RFC 5681's by default.
     #[serde(default)]
     pub initial_window: Option<u32>,
     /// Initial slow-start threshold; unlimited by default.
@@ -315,13 +345,13 @@ pub struct SenderOptions {
     /// A bound on the window besides the receiver's; none by default.
     #[serde(default)]
     pub window_limit: Option<Amount>,
-    /// Least retransmission time-out; 1 s (RFC 6298) by default.
+    /// Least retransmission time-out; 200 ms for Linux's senders (TCP_RTO_MIN), otherwise 1 s (RFC 6298) by default.
     #[serde(default)]
     pub rto_min: Option<Time>,
     /// Retransmission time-out before the first RTT sample; 1 s (RFC 6298) by default.
     #[serde(default)]
     pub rto_initial: Option<Time>,
-    /// Greatest retransmission time-out; 60 s by default.
+    /// Greatest retransmission time-out; 120 s for Linux's senders (TCP_RTO_MAX), otherwise 60 s by default.
     #[serde(default)]
     pub rto_max: Option<Time>,
     /// Count an ACK as a duplicate only if its window is that of the last (RFC 5681 to the letter). CLAMP changes the
@@ -344,14 +374,56 @@ pub struct SenderOptions {
     /// otherwise it waits for the time-out. On for QFCP, off for the others.
     #[serde(default)]
     pub find_lost_retransmissions: Option<bool>,
+    /// With selective acknowledgements, find anything lost when something sent later has arrived, at once or after a
+    /// quarter of the least round-trip time, and keep what was SACKed after a time-out (RFC 8985 §6.2, as Linux has it).
+    /// On for Linux's senders, off for the others.
+    #[serde(default)]
+    pub rack: Option<bool>,
+    /// With `rack`, send a segment when no acknowledgement has come for two round trips (RFC 8985 §7). On for Linux's
+    /// senders, off for the others.
+    #[serde(default)]
+    pub tail_loss_probe: Option<bool>,
+    /// With selective acknowledgements, let the window fall in recovery in proportion to what arrives (RFC 6937). On for
+    /// Linux's senders, off for the others.
+    #[serde(default)]
+    pub rate_reduction: Option<bool>,
+    /// How the time-out follows from round-trip times; `linux` for Linux's senders, otherwise `rfc6298`.
+    #[serde(default)]
+    pub rtt_estimator: Option<RttEstimator>,
+    /// When the window may grow; `linux` for Linux's senders, otherwise `always`.
+    #[serde(default)]
+    pub validation: Option<Validation>,
     /// Open with SYN and SYN-ACK, as by default; otherwise data goes at once.
     #[serde(default)]
     pub handshake: Option<bool>,
 }
 
+/// How the time-out follows from round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttEstimator {
+    /// SRTT + 4 RTTVAR, at least the least time-out (RFC 6298).
+    Rfc6298,
+    /// SRTT + RTTVAR, which is at least the least time-out (tcp_rtt_estimator).
+    Linux,
+}
+
+/// When the congestion window may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Validation {
+    /// With each acknowledgement of new data (RFC 5681).
+    Always,
+    /// If it was full when the acknowledgement came (RFC 7661).
+    Full,
+    /// If it was full in the last round trip, or in slow start less than twice what was outstanding (tcp_cwnd_validate).
+    Linux,
+}
+
 kinds!(
     Sender or "newreno":
     "newreno" => Newreno(_), "reno" => Reno(_), "aimd" => Aimd(_), "cubic" => Cubic(_),
+    "linux-reno" => LinuxReno(_), "linux-cubic" => LinuxCubic(_),
     "vegas" => Vegas(_), "veno" => Veno(_), "westwood" => Westwood(_), "binomial" => Binomial(_),
     "xcp" => Xcp(_), "qfcp" => Qfcp(_), "tfrc" => Tfrc(_),
     "kernel" => Kernel(_)
@@ -367,7 +439,10 @@ impl Sender {
     /// What every sender of TCP has; none where it is another's.
     pub fn options(&self) -> Option<&SenderOptions> {
         match self {
-            Self::Newreno(options) | Self::Reno(options) | Self::Xcp(options) => Some(options),
+            Self::Newreno(options) | Self::Reno(options) | Self::Xcp(options) | Self::LinuxReno(options) => {
+                Some(options)
+            }
+            Self::LinuxCubic(with) => Some(&with.options),
             Self::Aimd(with) => Some(&with.options),
             Self::Cubic(with) => Some(&with.options),
             Self::Vegas(with) => Some(&with.options),
@@ -378,6 +453,20 @@ impl Sender {
             Self::Tfrc(_) | Self::Kernel(_) => None,
         }
     }
+
+    /// Whether it is one of Linux's.
+    pub fn is_linux(&self) -> bool {
+        matches!(self, Self::LinuxReno(_) | Self::LinuxCubic(_))
+    }
+
+    /// Whether its segments carry timestamps.
+    pub fn has_timestamps(&self) -> bool {
+        self.options().and_then(|options| options.timestamps).unwrap_or(self.is_linux())
+    }
+}
+
+fn four_ms() -> Time {
+    Time(lasthop_core::units::Duration::from_millis(4))
 }
 
 fn quarter() -> f64 {

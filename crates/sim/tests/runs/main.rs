@@ -4,6 +4,7 @@
 
 mod ahead;
 mod feedback;
+mod linux;
 mod metrics;
 mod queues_and_losses;
 mod senders;

@@ -58,6 +58,25 @@ fn every_key_of_a_sender_moves_something() {
             ],
         ),
         ("cubic", vec!["c = 4.0", "beta = 0.5", "fast_convergence = false", "reno_friendly = false", "sack = false"]),
+        // Each of Linux's rules off, or one of the law's own.
+        (
+            "linux-reno",
+            vec![
+                "mss = \"1000 B\"",
+                "header = \"60 B\"",
+                "sack = false, rack = false, tail_loss_probe = false, rate_reduction = false",
+                "timestamps = false",
+                "initial_window = 4",
+                "rack = false, tail_loss_probe = false",
+                "rate_reduction = false",
+                "rtt_estimator = \"rfc6298\"",
+                "validation = \"full\"",
+            ],
+        ),
+        (
+            "linux-cubic",
+            vec!["fast_convergence = false", "reno_friendly = false", "hystart = false", "tick = \"1 ms\""],
+        ),
         ("vegas", vec!["alpha = 0.0", "beta = 6.0", "gamma = 6.0", "loss_share = 0.5"]),
         ("veno", vec!["beta = 6.0", "random_loss_share = 0.7", "reset_base_rtt = false"]),
         ("westwood", vec!["filter = 0.5", "least_interval = \"400 ms\""]),
@@ -111,6 +130,9 @@ fn what_is_wrong_with_a_law_is_said_by_its_key() {
             "{ kind = \"veno\", betta = 2 }",
             "flow[0].sender.betta: unknown field `betta`, expected one of `beta`, `random_loss_share`",
         ),
+        ("{ kind = \"linux-cubic\", tick = \"20 ms\" }", "flow[0].sender.tick = 0.020000000s: wanted 1 ms to 10 ms"),
+        ("{ kind = \"linux-reno\", sack = false }", "flow[0].sender.rack = true: wanted `sack` with it"),
+        ("{ kind = \"linux-reno\", mss = \"0 B\" }", "flow[0].sender.mss: 0 B: wanted 1 B to 65535 B"),
         ("{ kind = \"westwood\", filter = \"high\" }", "flow[0].sender.filter = \"high\": wanted a number"),
     ] {
         let said = outcome(sender).unwrap_err();

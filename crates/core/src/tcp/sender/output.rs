@@ -20,9 +20,13 @@ impl Sender {
     pub(super) fn advance(&mut self) -> Option<Departure<Packet>> {
         loop {
             let departure = self.next_segment();
+            if let Some(departure) = &departure {
+                self.record(&departure.packet);
+            }
             if departure.is_some() {
                 return departure;
             }
+            self.rest();
             if self.deadline > self.horizon {
                 self.settled = true;
                 return None;
@@ -88,6 +92,7 @@ impl Sender {
                 let packet = Packet::syn(self.flow, self.config.syn_size, self.now);
                 Some(Departure { at: self.now, packet })
             }
+            Urgent::TailProbe => Some(self.send_tail_probe()),
             Urgent::Retransmission => {
                 let len = self.mss.min(self.max - self.una);
                 Some(self.retransmit(self.una, len))

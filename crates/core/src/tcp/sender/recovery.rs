@@ -20,6 +20,7 @@ impl Sender {
     pub(super) fn on_repeated_ack(&mut self, packet: &Packet, is_update: bool) {
         let is_sack = self.config.recovery == Recovery::Sack;
         let is_news = is_sack && self.board.update(packet.sack.as_deref(), self.una, self.max);
+        self.track_repeated_ack(packet.echo, is_news);
         if self.nxt == self.una {
             self.on_window_update();
             return;
@@ -31,7 +32,7 @@ impl Sender {
         }
         self.stats.duplicate_acks += u64::from(self.counts());
         self.law.on_duplicate(self.now);
-        if self.state == State::Recovery {
+        if self.state == State::Recovery || self.is_in_sack_recovery() {
             if is_sack {
                 self.survey(packet);
             } else {
@@ -42,6 +43,10 @@ impl Sender {
             return;
         }
         self.duplicate_acks += 1;
+        if self.config.rack {
+            self.judge(packet);
+            return;
+        }
         let is_loss = self.duplicate_acks >= DUP_THRESH || (is_sack && self.board.is_lost(self.una));
         if is_loss && self.may_recover() {
             self.begin_recovery();
@@ -56,7 +61,7 @@ impl Sender {
     /// Whether duplicate acknowledgements tell of a new loss, and not of what was sent before the last recovery
     /// or time-out (RFC 6582 §3.2 steps 2 and 6, RFC 6675 §5.1). Reno heeds the time-out only,
     /// unless told otherwise.
-    fn may_recover(&self) -> bool {
+    pub(super) fn may_recover(&self) -> bool {
         self.recover.is_none_or(|recover| match self.config.recovery {
             Recovery::Sack => self.una >= recover,
             Recovery::Reno | Recovery::NewReno => self.una > recover,
@@ -74,12 +79,20 @@ impl Sender {
     }
 
     /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2, RFC 6675 §5 step 4.
-    fn begin_recovery(&mut self) {
-        let limited = if self.inflation > 0 { self.nxt.saturating_sub(self.limited_from) } else { 0 };
+    pub(super) fn begin_recovery(&mut self) {
+        let limited = match self.inflation {
+            sacked @ 1.. if self.config.rack => sacked as u64,
+            1.. => self.nxt.saturating_sub(self.limited_from),
+            _ => 0,
+        };
         let flight = self.lost_window((self.nxt - self.una - limited) as f64 / self.mss as f64);
         self.stats.fast_retransmits += u64::from(self.counts());
         self.window.ssthresh = self.law.on_loss(&self.window, flight).max(LEAST_SSTHRESH);
-        self.set_cwnd(self.window.ssthresh);
+        if self.config.rate_reduction {
+            self.begin_reduction();
+        } else {
+            self.set_cwnd(self.window.ssthresh);
+        }
         self.state = State::Recovery;
         self.partial_acks = 0;
         if self.config.recovery != Recovery::Reno || self.config.one_fast_retransmit {
@@ -87,11 +100,19 @@ impl Sender {
         }
         if self.config.recovery == Recovery::Sack {
             self.inflation = 0;
-            self.board.high_rxt = (self.una + self.mss).min(self.max);
             self.board.rescued = false;
-            self.pipe = self.board.pipe(self.una, self.max);
+            self.repairs.clear();
+            if self.config.rate_reduction {
+                self.board.high_rxt = self.board.high_rxt.max(self.una);
+                self.measure_pipe();
+                self.reduce(false);
+                self.restart_timer();
+                self.set_urgent(Urgent::Nothing);
+                return;
+            }
+            self.board.high_rxt = (self.una + self.mss).min(self.max);
+            self.measure_pipe();
             if self.config.find_lost_retransmissions {
-                self.repairs.clear();
                 self.repairs.sent(self.una, self.board.high_rxt, self.now);
             }
         } else {
@@ -129,6 +150,11 @@ impl Sender {
                 self.restart_timer();
                 self.board.update(packet.sack.as_deref(), self.una, self.max);
                 self.board.high_rxt = self.board.high_rxt.max(self.una);
+                if is_full && self.config.rack {
+                    self.end_recovery(self.window.ssthresh);
+                    self.judge(packet);
+                    return;
+                }
                 let goes_on = is_full && self.config.find_lost_retransmissions && self.board.is_lost(self.una);
                 if goes_on {
                     self.prolong_recovery();
@@ -154,15 +180,27 @@ impl Sender {
     }
 
     /// What is lost and what is in the network, after an acknowledgement in SACK recovery.
-    fn survey(&mut self, packet: &Packet) {
-        self.pipe = self.board.pipe(self.una, self.max);
+    pub(super) fn survey(&mut self, packet: &Packet) {
+        let mut is_worse = self.config.rack && self.detect(packet.echo);
         if self.config.find_lost_retransmissions {
+            let reordering = if self.config.rack {
+                self.reordering_window()
+            } else {
+                Duration::from_nanos((self.rto.srtt_s() * 1e9 * REORDERING_SHARE) as u64)
+            };
             let Self { repairs, board, una, .. } = self;
-            let reordering = Duration::from_nanos((self.rto.srtt_s() * 1e9 * REORDERING_SHARE) as u64);
-            repairs.arrived(packet.echo, reordering, |start, end| board.is_missing(*una, start, end));
-            // The pipe takes them for under way.
-            self.pipe = self.pipe.saturating_sub(repairs.lost_bytes());
+            is_worse |= repairs.arrived(packet.echo, reordering, |start, end| board.is_missing(*una, start, end));
         }
+        self.measure_pipe();
+        if self.config.rate_reduction && self.state == State::Recovery {
+            self.reduce(is_worse);
+        }
+    }
+
+    /// What is in the network, of what recovery knows.
+    pub(super) fn measure_pipe(&mut self) {
+        // The board takes lost retransmissions for under way.
+        self.pipe = self.board.pipe(self.una, self.max).saturating_sub(self.repairs.lost_bytes());
     }
 
     fn end_recovery(&mut self, cwnd: f64) {
@@ -186,6 +224,9 @@ impl Sender {
         if self.state == State::Loss && self.recover.is_none_or(|recover| self.una >= recover) {
             self.state = State::Open;
         }
+        if self.config.rack {
+            self.judge(packet);
+        }
     }
 
     /// The retransmission timer went off (RFC 6298 §5.4 to 5.6, RFC 5681 §3.1): back to the first segment that is
@@ -199,16 +240,26 @@ impl Sender {
             let flight =
                 if self.state == State::Recovery { unacknowledged.min(self.window.cwnd) } else { unacknowledged };
             let flight = self.lost_window(flight);
-            self.window.ssthresh = self.law.on_timeout(&self.window, flight).max(LEAST_SSTHRESH);
+            let ssthresh = self.law.on_timeout(&self.window, flight).max(LEAST_SSTHRESH);
+            // Where recovery has reduced the window, a time-out in it does not do so again (Linux: tcp_enter_loss).
+            if !(self.config.rate_reduction && self.state == State::Recovery) {
+                self.window.ssthresh = ssthresh;
+            }
         }
         self.timed_out_at = Some(self.una);
         self.recover = Some(self.max);
         self.state = State::Loss;
-        self.nxt = self.una;
         self.inflation = 0;
         self.duplicate_acks = 0;
-        self.board.clear();
         self.repairs.clear();
+        if self.config.rack {
+            self.board.raise_lost_edge(self.una, self.max);
+            self.board.high_rxt = self.una;
+            self.pipe = 0;
+        } else {
+            self.nxt = self.una;
+            self.board.clear();
+        }
         self.stop_timing();
         self.rto.back_off();
         self.set_cwnd(1.0);
@@ -226,7 +277,8 @@ impl Sender {
             }
             return Some(self.repair_again(start, end));
         }
-        let hole = self.board.next_hole(self.una);
+        // By time only what is lost is sent again.
+        let hole = self.board.next_hole(self.una).filter(|&(_, _, is_lost)| is_lost || !self.config.rack);
         let segment = match hole {
             Some((start, end, true)) => self.repair(start, end),
             _ => match (self.new_segment_allowed(), hole) {
@@ -235,7 +287,7 @@ impl Sender {
                     self.send_next(len)
                 }
                 (None, Some((start, end, _))) => self.repair(start, end),
-                (None, None) if !self.board.rescued => {
+                (None, None) if !self.board.rescued && !self.config.rack => {
                     let (start, end) = self.board.last_segment(self.una, self.max)?;
                     self.board.rescued = true;
                     self.repair_again(start, end)

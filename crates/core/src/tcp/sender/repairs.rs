@@ -22,8 +22,14 @@ impl Repairs {
     }
 
     /// Something that was sent at `sent` has arrived: what was sent more than `reordering` before it, and has not, is
-    /// lost. `is_missing` says so of `start..end`.
-    pub(super) fn arrived(&mut self, sent: Instant, reordering: Duration, is_missing: impl Fn(u64, u64) -> bool) {
+    /// lost. `is_missing` says so of `start..end`. True if that makes any lost.
+    pub(super) fn arrived(
+        &mut self,
+        sent: Instant,
+        reordering: Duration,
+        is_missing: impl Fn(u64, u64) -> bool,
+    ) -> bool {
+        let mut any = false;
         while let Some(&(start, end, when)) = self.under_way.front() {
             if when + reordering >= sent {
                 break;
@@ -31,9 +37,11 @@ impl Repairs {
             self.under_way.pop_front();
             if is_missing(start, end) {
                 self.lost.push_back((start, end));
+                any = true;
             }
         }
         self.lost.retain(|&(start, end)| is_missing(start, end));
+        any
     }
 
     /// Bytes of lost retransmissions that have not been sent again.

@@ -3,6 +3,7 @@
 
 mod feedback;
 mod laws;
+mod linux;
 mod network;
 mod properties;
 mod receiver;

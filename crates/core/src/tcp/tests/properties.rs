@@ -11,12 +11,12 @@ use crate::law::clamp::ReceiverParams;
 use crate::law::gamma::{Boost, Cut};
 use crate::law::{
     AimdParams, BinomialParams, CubicParams, GammaParams, ReceiverLaw, SenderLaw, VegasParams, VenoParams,
-    WestwoodParams,
+    WestwoodParams, linux,
 };
 use crate::packet::{Kind, Packet, Parcel};
 use crate::rng::{Stream, Streams};
 use crate::stats::Span;
-use crate::tcp::{DelayedAck, Receiver, ReceiverConfig, Recovery, Sender, SenderConfig};
+use crate::tcp::{DelayedAck, Receiver, ReceiverConfig, Recovery, RttEstimator, Sender, SenderConfig, Validation};
 use crate::units::{Bytes, Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -44,16 +44,27 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
         Just(SenderLaw::Vegas(VegasParams::default())),
         Just(SenderLaw::Veno(VenoParams::default())),
         Just(SenderLaw::Westwood(WestwoodParams::default())),
+        Just(SenderLaw::LinuxReno),
+        Just(SenderLaw::LinuxCubic(linux::CubicParams::default())),
     ];
+    let early = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (recovery, law, flags, 1u32..1600, proptest::option::of(1u64..20)).prop_map(
-        |(recovery, law, (limited_transmit, timestamps, handshake, validation, cut), mss, limit)| SenderConfig {
+    (recovery, law, flags, early, 1u32..1600, proptest::option::of(1u64..20)).prop_map(
+        |(recovery, law, (limited_transmit, timestamps, handshake, validation, cut), early, mss, limit)| SenderConfig {
+            rack: early.0 && recovery == Recovery::Sack,
+            tail_loss_probe: early.0 && early.1 && recovery == Recovery::Sack,
+            rate_reduction: early.2 && recovery == Recovery::Sack,
+            rtt_estimator: if early.3 { RttEstimator::Linux } else { RttEstimator::Rfc6298 },
             recovery,
             law,
             limited_transmit,
             timestamps,
             handshake,
-            window_validation: validation,
+            validation: match (validation, early.3) {
+                (false, _) => Validation::Always,
+                (true, false) => Validation::Full,
+                (true, true) => Validation::Linux,
+            },
             cut_at_each_timeout: cut,
             mss,
             window_limit: limit.map(|segments| Bytes::new(segments * u64::from(mss))),
@@ -234,7 +245,7 @@ fn every_parameter_of_a_sender_matters() {
         ("initial_window", SenderConfig { initial_window: Some(10), ..base.clone() }),
         ("initial_ssthresh", SenderConfig { initial_ssthresh: some(8000), ..base.clone() }),
         ("window_limit", SenderConfig { window_limit: some(8000), ..base.clone() }),
-        ("window_validation", SenderConfig { window_validation: true, ..base.clone() }),
+        ("validation", SenderConfig { validation: Validation::Full, ..base.clone() }),
         ("restart_after_idle", SenderConfig { restart_after_idle: false, ..base.clone() }),
         ("rto_min", SenderConfig { rto_min: MS * 500, ..base.clone() }),
         ("rto_granularity", SenderConfig { rto_granularity: MS * 500, ..base.clone() }),
@@ -281,6 +292,29 @@ fn the_remaining_parameters_of_a_sender_matter() {
     let sack = ReceiverConfig { sack: true, ..ReceiverConfig::default() };
     let with_sack = SenderConfig { recovery: Recovery::Sack, ..base.clone() };
     assert_ne!(outcome(base.clone(), sack.clone()), outcome(with_sack, sack));
+    // What goes by the times of segments, each on top of the one before.
+    let sack = ReceiverConfig { sack: true, ..ReceiverConfig::default() };
+    let rack = SenderConfig { recovery: Recovery::Sack, rack: true, rto_min: MS * 100, ..base.clone() };
+    let reno = SenderConfig { law: SenderLaw::LinuxReno, ..rack.clone() };
+    let cubic = |params| SenderConfig { law: SenderLaw::LinuxCubic(params), ..rack.clone() };
+    let usual = linux::CubicParams::default();
+    let mut idle = vec![];
+    let mut outcomes = vec![outcome(SenderConfig { rack: false, ..rack.clone() }, sack.clone())];
+    for config in [
+        rack.clone(),
+        SenderConfig { rate_reduction: true, ..rack.clone() },
+        reno,
+        cubic(usual),
+        cubic(linux::CubicParams { reno_friendly: false, ..usual }),
+        cubic(linux::CubicParams { tick: MS * 10, ..usual }),
+    ] {
+        let new = outcome(config.clone(), sack.clone());
+        if outcomes.contains(&new) {
+            idle.push(config);
+        }
+        outcomes.push(new);
+    }
+    assert!(idle.is_empty(), "changes nothing: {idle:?}");
     // The initial and the greatest time-out: only where nothing is answered.
     let timeouts = |config| {
         let mut end = Sender::new(0, config, Span::ALWAYS).unwrap();
@@ -297,11 +331,14 @@ fn the_remaining_parameters_of_a_sender_matter() {
 fn every_parameter_of_a_receiver_matters() {
     let base = ReceiverConfig::default();
     let clamp = |params| ReceiverConfig { law: ReceiverLaw::Clamp(params), ..base.clone() };
+    let delayed = DelayedAck::default();
     let variants = [
         ("buffer", ReceiverConfig { buffer: Bytes::new(8000), ..base.clone() }),
         ("ack_size", ReceiverConfig { ack_size: 60, ..base.clone() }),
         ("delayed_ack", ReceiverConfig { delayed_ack: Some(DelayedAck::default()), ..base.clone() }),
-        ("timeout", ReceiverConfig { delayed_ack: Some(DelayedAck { timeout: MS * 5 }), ..base.clone() }),
+        ("timeout", ReceiverConfig { delayed_ack: Some(DelayedAck { timeout: MS * 5, ..delayed }), ..base.clone() }),
+        ("every", ReceiverConfig { delayed_ack: Some(DelayedAck { every: 3, ..delayed }), ..base.clone() }),
+        ("quick", ReceiverConfig { delayed_ack: Some(DelayedAck { quick: 16, ..delayed }), ..base.clone() }),
         ("sack", ReceiverConfig { sack: true, ..base.clone() }),
         ("sample_interval", ReceiverConfig { sample_interval: Some(MS * 100), ..base.clone() }),
         ("law", clamp(ReceiverParams::new(500.0, 1460.0))),
@@ -330,6 +367,9 @@ fn parameters_outside_their_domain_are_refused_by_name() {
         ("rto_max", SenderConfig { rto_max: MS, ..base.clone() }),
         ("rto_initial", SenderConfig { rto_initial: none, ..base.clone() }),
         ("rto_granularity", SenderConfig { rto_granularity: Duration::from_secs(61), ..base.clone() }),
+        ("rack", SenderConfig { rack: true, ..base.clone() }),
+        ("rate_reduction", SenderConfig { rate_reduction: true, ..base.clone() }),
+        ("tail_loss_probe", SenderConfig { tail_loss_probe: true, ..base.clone() }),
         (
             "law.beta",
             SenderConfig { law: SenderLaw::Aimd(AimdParams { beta: 1.0, ..AimdParams::default() }), ..base.clone() },
@@ -341,8 +381,18 @@ fn parameters_outside_their_domain_are_refused_by_name() {
     let base = ReceiverConfig::default();
     let wrong = [
         ("buffer", ReceiverConfig { buffer: Bytes::ZERO, ..base.clone() }),
-        ("delayed_ack", ReceiverConfig { delayed_ack: Some(DelayedAck { timeout: MS * 501 }), ..base.clone() }),
+        (
+            "delayed_ack",
+            ReceiverConfig {
+                delayed_ack: Some(DelayedAck { timeout: MS * 501, ..DelayedAck::default() }),
+                ..base.clone()
+            },
+        ),
         ("sample_interval", ReceiverConfig { sample_interval: Some(none), ..base.clone() }),
+        (
+            "delayed_ack.every",
+            ReceiverConfig { delayed_ack: Some(DelayedAck { every: 1, ..DelayedAck::default() }), ..base.clone() },
+        ),
         ("law.tau", ReceiverConfig { law: ReceiverLaw::Clamp(ReceiverParams::new(0.0, 1460.0)), ..base.clone() }),
     ];
     for (key, config) in wrong {

@@ -56,6 +56,27 @@ fn delayed_acknowledgements() {
 }
 
 #[test]
+fn the_first_acknowledgements_may_be_quick() {
+    // Linux's quickack: two at once, then every third segment or 40 ms; a repeated segment makes them quick again.
+    let rule = DelayedAck { every: 3, quick: 2, timeout: Duration::from_millis(40) };
+    receiver(
+        ReceiverConfig { delayed_ack: Some(rule), ..plain() },
+        "0   data 0 -> ack 1
+         1   data 1 -> ack 2
+         2   data 2 ->
+         3   data 3 ->
+         4   data 4 -> ack 5
+         10  data 5 ->
+         20  data 6 ->
+         50  wake   -> ack 7
+         60  data 6 -> ack 7
+         70  data 7 -> ack 8
+         80  data 8 ->
+         ? delivered 9",
+    );
+}
+
+#[test]
 fn a_delayed_acknowledgement_echoes_the_first_segment() {
     // RFC 7323 §4.3: the sender's measurement takes in the delay.
     let mut end = Receiver::new(0, delayed(), Span::ALWAYS).unwrap();

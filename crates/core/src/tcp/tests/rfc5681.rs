@@ -2,7 +2,7 @@
 //! RFC 5681: slow start, congestion avoidance, fast retransmit, fast recovery, loss window, restart.
 
 use super::script::{plain, sender};
-use crate::tcp::{Recovery, SenderConfig};
+use crate::tcp::{Recovery, SenderConfig, Validation};
 use crate::units::Bytes;
 
 fn reno(initial_window: u32) -> SenderConfig {
@@ -197,7 +197,7 @@ fn a_window_that_is_not_used_rests_if_asked_to() {
     // RFC 9438 §5.8, RFC 7661: the application leaves half of the window unused.
     let script = |cwnd| format!("0 open 2 -> 0 1\n 100 ack 1 ->\n 100 ack 2 ->\n ? cwnd {cwnd}");
     sender(plain(), &script("6"));
-    sender(SenderConfig { window_validation: true, ..plain() }, &script("4"));
+    sender(SenderConfig { validation: Validation::Full, ..plain() }, &script("4"));
 }
 
 #[test]

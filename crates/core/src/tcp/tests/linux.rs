@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What goes by the times of segments: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), and
+//! Linux's rules for growth and time-outs.
+
+use super::script::{plain, sender};
+use crate::law::SenderLaw;
+use crate::tcp::{Recovery, RttEstimator, SenderConfig, Validation};
+use crate::units::Duration;
+
+/// Ten segments to begin with.
+fn rack() -> SenderConfig {
+    SenderConfig { recovery: Recovery::Sack, rack: true, initial_window: Some(10), ..plain() }
+}
+
+fn linux() -> SenderConfig {
+    SenderConfig {
+        law: SenderLaw::LinuxReno,
+        rate_reduction: true,
+        tail_loss_probe: true,
+        rtt_estimator: RttEstimator::Linux,
+        validation: Validation::Linux,
+        timestamps: true,
+        rto_min: Duration::from_millis(200),
+        ..rack()
+    }
+}
+
+#[test]
+fn with_three_segments_sacked_all_that_was_sent_before_is_lost() {
+    // Of 0 to 9 arrive 2, 4 and 6: by count of segments (RFC 6675) 0 and 1 alone are lost, by time 3 and 5 too. Each
+    // segment SACKed lets another go. In flight are 7, 8, 9, 10 and 11: the window of 10 less two is halved, and there is
+    // room for the first retransmission, with six in flight; from the second that arrives then each makes room for another.
+    sender(
+        rack(),
+        "0   open                            -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 0 sack 2-3 echo 0           -> 10
+         100 ack 0 sack 2-3 4-5 echo 0       -> 11
+         100 ack 0 sack 2-3 4-5 6-7 echo 0   -> 0
+         ? state Recovery
+         ? cwnd 5
+         110 ack 0 sack 2-3 4-5 6-8 echo 0   ->
+         110 ack 0 sack 2-3 4-5 6-9 echo 0   -> 1
+         110 ack 0 sack 2-3 4-5 6-10 echo 0  -> 3",
+    );
+}
+
+#[test]
+fn fewer_segments_wait_for_the_reordering_window() {
+    // A first round trip of 100 ms: a quarter of it after 2 has come 1 is lost, without a third duplicate or the timer.
+    sender(
+        rack(),
+        "0   open                     -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 1 echo 0             -> 10 11
+         110 ack 1 sack 2-3 echo 0    -> 12
+         135 wake                     -> 1
+         ? state Recovery",
+    );
+    // And what arrives within it was late.
+    sender(
+        rack(),
+        "0   open                     -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 1 echo 0             -> 10 11
+         110 ack 1 sack 2-3 echo 0    -> 12
+         120 ack 3 echo 0             -> 13 14
+         ? state Open",
+    );
+}
+
+#[test]
+fn after_a_timeout_what_is_sacked_is_not_sent_again() {
+    // 2 and 3 are SACKed, no third: 0, 1 and then 4 to 11 are lost by the timer, and go as slow start lets them.
+    let config = SenderConfig { rack: true, rto_min: Duration::from_millis(50), ..rack() };
+    sender(
+        SenderConfig { rto_initial: Duration::from_millis(50), ..config },
+        "0   open                        -> 0 1 2 3 4 5 6 7 8 9
+         50  wake                        -> 0
+         ? state Loss
+         ? cwnd 1
+         60  ack 0 sack 2-4 echo 0       ->
+         70  ack 1 sack 2-4 echo 50      -> 1 4
+         80  ack 4 echo 70               -> 5 6",
+    );
+}
+
+#[test]
+fn the_last_segments_are_probed_after_two_round_trips() {
+    // The first round trip takes 100 ms. 8 and 9 are lost with what was written: 2·100 + 2 ms after the last ACK 9 goes
+    // again, a new segment not being there; it is SACKed, and 8 is known to be lost: no time-out.
+    let quarter = "0   open 10                 -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 8 echo 0               ->
+         302 wake                       -> 9
+         402 ack 8 sack 9-10 echo 302   -> 8
+         502 ack 10 echo 402            ->
+         ? done false";
+    let end = sender(SenderConfig { tail_loss_probe: true, timestamps: true, ..rack() }, quarter);
+    assert_eq!((end.stats().timeouts, end.stats().retransmits), (0, 2));
+    // Without probes there is a time-out.
+    let timer = "0 open 10 -> 0 1 2 3 4 5 6 7 8 9\n 100 ack 8 echo 0 ->\n 1100 wake -> 8\n ? state Loss";
+    sender(SenderConfig { timestamps: true, ..rack() }, timer);
+}
+
+#[test]
+fn a_probe_that_repairs_a_loss_halves_the_window() {
+    // 9 alone is lost: the probe would wait for a delayed ACK besides (rto_min), but the time-out would come before, after
+    // 300 ms. It is acknowledged. Which of the two
+    // transmissions arrived the echo tells: the window falls only if it was the probe.
+    let probe = "0   open 10           -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 9 echo 0          ->
+         400 wake                  -> 9";
+    let config = SenderConfig { restart_after_idle: false, ..linux() };
+    sender(config.clone(), &format!("{probe}\n 500 ack 10 echo 400.000001 ->\n ? cwnd 9\n ? ssthresh 9"));
+    sender(config, &format!("{probe}\n 401 ack 10 echo 0 ->\n ? cwnd 20"));
+}
+
+#[test]
+fn the_window_falls_in_proportion_to_what_arrives() {
+    // 0 of ten is lost. The third SACKed segment begins recovery; ssthresh is 5, and in flight are 10 and 11 and the six
+    // not SACKed: the first retransmission makes nine. Then one goes for each two that arrive, until five are in flight.
+    sender(
+        linux(),
+        "0   open                     -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 0 sack 1-2 echo 0    -> 10
+         100 ack 0 sack 1-3 echo 0    -> 11
+         100 ack 0 sack 1-4 echo 0    -> 0
+         ? ssthresh 5
+         ? cwnd 9
+         101 ack 0 sack 1-5 echo 0    ->
+         102 ack 0 sack 1-6 echo 0    -> 12
+         103 ack 0 sack 1-7 echo 0    ->
+         104 ack 0 sack 1-8 echo 0    -> 13
+         105 ack 0 sack 1-9 echo 0    ->
+         106 ack 0 sack 1-10 echo 0   ->
+         200 ack 12 echo 100          -> 14 15 16
+         ? cwnd 5
+         ? state Open",
+    );
+}
+
+#[test]
+fn the_window_grows_only_while_it_is_used() {
+    // Two of a window of ten are used: Linux lets it grow in slow start while it is below twice what was used.
+    let config = |validation| SenderConfig { validation, ..linux() };
+    let used = "0 open 4 -> 0 1 2 3\n 100 ack 4 echo 0 ->\n ? cwnd";
+    sender(config(Validation::Linux), &format!("{used} 10"));
+    sender(config(Validation::Always), &format!("{used} 14"));
+    let used = "0 open 6 -> 0 1 2 3 4 5\n 100 ack 6 echo 0 ->\n ? cwnd";
+    sender(config(Validation::Linux), &format!("{used} 16"));
+    sender(config(Validation::Full), &format!("{used} 10"));
+}
+
+#[test]
+fn linux_stands_its_least_time_out_above_the_round_trip_time() {
+    // 100 ms + 200 ms, where RFC 6298 has 100 + 4·50 ms and with each steady sample less, 200 ms at least.
+    let script = "0 open 1 -> 0\n 100 ack 1 echo 0 ->\n 100 write 1 -> 1\n 200 ack 2 echo 100 ->\n ? rto";
+    sender(linux(), &format!("{script} 300"));
+    sender(SenderConfig { rtt_estimator: RttEstimator::Rfc6298, ..linux() }, &format!("{script} 250"));
+}
+
+#[test]
+fn a_measurement_is_of_the_first_segment_and_slow_start_by_all() {
+    // 0 went at 0 ms and 1 at 50 ms; one ACK for both at 120 ms, whatever it echoes, measures 120 ms; two segments more.
+    sender(
+        SenderConfig { timestamps: false, initial_window: Some(2), ..linux() },
+        "0   open 1             -> 0
+         50  write 1            -> 1
+         120 ack 2 echo 50      ->
+         ? rto 360
+         ? cwnd 4",
+    );
+}

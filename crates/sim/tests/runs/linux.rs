@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Linux's senders and receivers against Linux: what kernel TCP did over the same path in real time.
+
+/// 10 Mbit/s, and one flow.
+const LINE: &str = r#"
+    duration = "110 s"
+    warmup = "10 s"
+    [[link]]
+    name = "bottleneck"
+    from = "r1"
+    to = "r2"
+    rate = "10 Mbit/s"
+    delay = "0 ms"
+    [[flow]]
+    name = "flow"
+    path = ["r1", "r2"]
+    receiver = "linux"
+"#;
+
+/// Sender, round-trip time \[ms\], buffer \[packets\]; and what Linux 6.18 did from 10 s to 110 s: goodput \[Mbit/s\],
+/// mean time in the queue \[ms\], mean congestion window \[segments\]; and packets lost from the first on. A relay between
+/// two TUN devices was the path; segments of 1448 bytes, one at a time (no TSO, no GRO), CONFIG_HZ=250.
+const KERNEL: [(&str, u32, u32, f64, f64, f64, f64); 12] = [
+    ("reno", 20, 30, 9.653, 22.72, 37.3, 186.0),
+    ("reno", 20, 85, 9.653, 73.91, 79.9, 143.0),
+    ("reno", 20, 200, 9.653, 183.75, 171.4, 232.0),
+    ("cubic", 20, 30, 9.653, 27.37, 41.1, 77.0),
+    ("cubic", 20, 85, 9.653, 88.30, 91.9, 41.0),
+    ("cubic", 20, 200, 9.653, 203.63, 188.1, 82.0),
+    ("reno", 100, 30, 8.878, 12.26, 87.6, 68.0),
+    ("reno", 100, 85, 9.652, 57.55, 133.0, 180.0),
+    ("reno", 100, 200, 9.653, 167.12, 224.1, 289.0),
+    ("cubic", 100, 30, 9.625, 17.75, 99.5, 71.0),
+    ("cubic", 100, 85, 9.653, 74.30, 147.0, 67.0),
+    ("cubic", 100, 200, 9.653, 192.79, 245.9, 114.0),
+];
+
+fn keys(sender: &str, rtt: u32, buffer: u32) -> [(&'static str, String); 3] {
+    [
+        ("flow[0].sender", format!("\"linux-{sender}\"")),
+        ("flow[0].rtt", format!("\"{rtt} ms\"")),
+        ("link[0].queue", format!("{{ limit = \"{buffer} packets\" }}")),
+    ]
+}
+
+fn run(keys: &[(&'static str, String)], more: &[(&str, &str)]) -> lasthop_sim::Summary {
+    let all: Vec<_> = keys.iter().map(|(key, value)| (*key, value.as_str())).chain(more.iter().copied()).collect();
+    crate::outcome(LINE, &all).unwrap().summary
+}
+
+#[test]
+fn long_transfers_are_those_of_the_kernel() {
+    for (sender, rtt, buffer, goodput, delay, window, _) in KERNEL {
+        let what = format!("{sender}, {rtt} ms, {buffer} packets");
+        let told = run(&keys(sender, rtt, buffer), &[]);
+        let near = |name: &str, ours: f64, theirs: f64, share: f64| {
+            assert!((ours / theirs - 1.0).abs() < share, "{what}: {name} {ours}, of the kernel {theirs}");
+        };
+        near("goodput", told.flows[0].goodput_bps / 1e6, goodput, 0.01);
+        near("delay", told.queues[0].mean_delay_s.unwrap() * 1e3, delay, 0.03);
+        near("window", told.flows[0].mean_cwnd_bytes.unwrap() / 1448.0, window, 0.02);
+        // 1448 of 1500 bytes are payload, and none of it waits for the timer.
+        assert!(told.flows[0].goodput_bps <= 10e6 * 1448.0 / 1500.0 * 1.0001, "{what}");
+        assert_eq!(told.flows[0].timeouts, 0, "{what}");
+    }
+}
+
+#[test]
+fn slow_start_ends_where_the_kernels_does() {
+    // Most losses are those of the first overshoot, or, with HyStart, of none.
+    for (sender, rtt, buffer, .., lost) in KERNEL {
+        let drops = run(&keys(sender, rtt, buffer), &[("warmup", "\"0 s\"")]).queues[0].drops as f64;
+        assert!((drops - lost).abs() <= 10.0 + 0.25 * lost, "{sender}, {rtt} ms, {buffer}: {drops} and {lost}");
+    }
+}
+
+#[test]
+fn every_key_of_a_receiver_moves_something() {
+    let keys = keys("cubic", 100, 30);
+    let goodput = |receiver: &str| {
+        let told = run(&keys, &[("flow[0].receiver", receiver)]);
+        format!("{:?} {:?}", told.flows[0].goodput_bps, told.queues)
+    };
+    let mut outcomes = vec![goodput("\"linux\"")];
+    for key in
+        ["buffer = \"100 kB\"", "ack_every = 4", "quick_acks = 16", "ack_timeout = \"1 ms\"", "ack_size = \"1000 B\""]
+    {
+        let new = goodput(&format!("{{ kind = \"linux\", {key} }}"));
+        assert!(!outcomes.contains(&new), "{key} changes nothing");
+        outcomes.push(new);
+    }
+}
