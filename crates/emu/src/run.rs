@@ -284,8 +284,8 @@ fn congestion_controls(flows: &[StageFlow], options: &Options, run: bool) -> Res
             }
             match &flow.sender {
                 Sender::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),
-                Sender::Reno(_) | Sender::Newreno(_) => check(&key, "reno"),
-                Sender::Cubic(_) => check(&key, "cubic"),
+                Sender::Reno(_) | Sender::Newreno(_) | Sender::LinuxReno(_) => check(&key, "reno"),
+                Sender::Cubic(_) | Sender::LinuxCubic(_) => check(&key, "cubic"),
                 Sender::Vegas(_) => check(&key, "vegas"),
                 Sender::Veno(_) => check(&key, "veno"),
                 Sender::Westwood(_) => check(&key, "westwood"),

@@ -235,7 +235,7 @@ pub(super) fn uplink(
     let station = |name: &String| {
         Ok(StationConfig {
             name: name.clone(),
-            queue: queue(&uplink.queue, Router::None, radio.line_rate())?,
+            queue: queue(&uplink.queue, Router::None, radio.line_rate(), radio.top_rate())?,
             radio: radio.clone(),
             loss: loss_of_acks(ap.loss.as_ref(), &station_name(&ap.name, name)).map_err(|e| e.within("loss"))?,
         })
