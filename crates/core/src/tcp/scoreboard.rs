@@ -108,7 +108,7 @@ impl Scoreboard {
 
     /// IsLost(): whether byte `una`, the first unacknowledged, is lost.
     pub(super) fn is_lost(&self, una: u64) -> bool {
-        una < self.lost_below() && (self.lost_edge.is_none() || !self.sacked.first().is_some_and(|r| r.0 <= una))
+        una < self.lost_below() && (self.lost_edge.is_none() || self.sacked.first().is_none_or(|r| r.0 > una))
     }
 
     /// Whether bytes `start..end` are neither acknowledged up to `una` nor wholly SACKed.

@@ -469,7 +469,7 @@ mod tests {
         let scenario = Scenario::from_toml(SCENARIO, &overrides).unwrap();
         assert_eq!((scenario.seed, scenario.title.as_str()), (7, "Two flows"));
         assert!(scenario.flow.iter().all(|flow| flow.rtt == "80 ms".parse().unwrap()));
-        assert!(matches!(&scenario.flow[0].sender, crate::scenario::Sender::Newreno(o) if o.timestamps));
+        assert!(matches!(&scenario.flow[0].sender, crate::scenario::Sender::Newreno(o) if o.timestamps == Some(true)));
         assert!(scenario.probe.is_some());
     }
 

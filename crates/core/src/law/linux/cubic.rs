@@ -87,7 +87,7 @@ impl Cubic {
         ensure(known.contains(&params.tick), "tick", format!("{:?}", params.tick), "1 ms to 10 ms")?;
         Ok(Self {
             params,
-            tick_ns: params.tick.as_nanos() as u64,
+            tick_ns: params.tick.as_nanos(),
             growth: Growth::default(),
             hystart: Hystart::new(),
             found: false,
@@ -103,7 +103,7 @@ impl Cubic {
     /// New data was acknowledged that had not been sent again (cubictcp_acked).
     pub fn observe(&mut self, window: &mut Window, ack: &AckSample) {
         if let Some(epoch) = self.epoch
-            && self.tick(ack.now).saturating_sub(epoch.start) * self.tick_ns < SETTLING.as_nanos() as u64
+            && self.tick(ack.now).saturating_sub(epoch.start) * self.tick_ns < SETTLING.as_nanos()
         {
             return;
         }
@@ -204,7 +204,7 @@ impl Cubic {
 
     /// By the cubic alone, a round trip ahead.
     fn cubic_count(&self, epoch: &Epoch, cwnd: u32, tick: u64) -> u32 {
-        let ahead = self.delay_min.map_or(0, |delay| (delay.as_nanos() as u64).div_ceil(self.tick_ns));
+        let ahead = self.delay_min.map_or(0, |delay| delay.as_nanos().div_ceil(self.tick_ns));
         let ticks = tick.saturating_sub(epoch.start) + ahead;
         let t = ((ticks << TIME_BITS) * self.tick_ns) / 1_000_000_000;
         // Beyond this the cube would not fit 64 bits, and the window would grow by half a round trip anyway.

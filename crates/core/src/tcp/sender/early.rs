@@ -22,7 +22,7 @@ impl Sender {
     #[cold]
     pub(super) fn track_ack(&mut self, ack: u64, echoed: Duration, flight: u64) -> Duration {
         let Some(t) = &mut self.tracking else { return echoed };
-        let echo = Instant::from_nanos(self.now.as_nanos().saturating_sub(echoed.as_nanos() as u64));
+        let echo = Instant::from_nanos(self.now.as_nanos().saturating_sub(echoed.as_nanos()));
         t.delivered_before = t.delivered;
         t.delivered = ack + self.board.sacked_bytes(ack);
         t.advanced = true;
@@ -117,7 +117,7 @@ impl Sender {
         if t.suspects.back().map_or(una, |&(edge, _)| edge) < doubtful {
             t.suspects.push_back((doubtful, now + window + TOO_LATE));
         }
-        let earlier = Instant::from_nanos(echo.as_nanos().saturating_sub(window.as_nanos() as u64));
+        let earlier = Instant::from_nanos(echo.as_nanos().saturating_sub(window.as_nanos()));
         self.board.raise_lost_edge(una, t.sent_before(earlier))
     }
 
