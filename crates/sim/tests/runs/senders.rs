@@ -70,7 +70,6 @@ fn every_key_of_a_sender_moves_something() {
                 "rack = false, tail_loss_probe = false",
                 "rate_reduction = false",
                 "rtt_estimator = \"rfc6298\"",
-                "validation = \"full\"",
             ],
         ),
         (

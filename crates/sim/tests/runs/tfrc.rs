@@ -101,7 +101,7 @@ fn a_receiver_with_a_window_is_refused() {
         ),
         (
             "{ kind = \"plain\", buffer = \"10 kB\" }",
-            "flow[1].receiver: a buffer or delayed ACKs: wanted \"plain\" alone, as the sender \"tfrc\" has no window",
+            "flow[1].receiver: a buffer, delayed ACKs or their size: wanted \"plain\" alone, as the sender \"tfrc\" has no window",
         ),
     ] {
         assert_eq!(run(&[("flow[tfrc].receiver", receiver)]).unwrap_err(), message);
