@@ -11,10 +11,16 @@ import pytest
 from conftest import Command
 from lasthop.figures import make
 from lasthop.paper import load_paper, select, stems
-from lasthop.papers import clamp, gamma, qfcp, senders
+from lasthop.papers import clamp, gamma, qfcp, reality, senders
 from lasthop.scenario import load
 
-MODULES = {"clamp": clamp, "gamma": gamma, "qfcp": qfcp, "senders": senders}
+MODULES = {
+    "clamp": clamp,
+    "gamma": gamma,
+    "qfcp": qfcp,
+    "reality": reality,
+    "senders": senders,
+}
 EQUATIONS = {"clamp": 19, "gamma": 17, "qfcp": 12, "senders": 0}
 
 

@@ -129,6 +129,11 @@ def stems() -> list[str]:
     return sorted(name[:-5] for name in os.listdir(_folder()) if name.endswith(".toml"))
 
 
+def _papers() -> list[str]:
+    """Those that ``all`` stands for: what takes real time, and rights, is asked for by name."""
+    return [stem for stem in stems() if not load_paper(stem).document["paper"].get("real_time")]
+
+
 def load_paper(stem: str) -> Paper:
     """A paper by its stem."""
     with open(os.path.join(_folder(), f"{stem}.toml"), "rb") as file:
@@ -138,13 +143,13 @@ def load_paper(stem: str) -> Paper:
 def select(ids: Sequence[str]) -> list[tuple[Paper, list[str], list[Claim]]]:
     """Finds what ``lasthop fig`` was asked for: figures and claims by paper.
 
-    ``all`` is every paper, ``clamp`` a paper, ``clamp:4`` all panels of a figure,
+    ``all`` is every paper that is simulated alone, ``clamp`` a paper, ``clamp:4`` all panels of a figure,
     ``clamp:4c`` one panel. A claim belongs to a panel if it names it or its whole figure.
     """
     wanted: dict[str, set[str] | None] = {}
     for name in ids:
         stem, colon, figure = name.partition(":")
-        for each in stems() if name == "all" else [stem]:
+        for each in _papers() if name == "all" else [stem]:
             if each not in stems():
                 raise UserError(f"{name}: wanted all, a paper ({', '.join(stems())}) or a figure")
             if not colon:
