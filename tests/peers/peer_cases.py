@@ -39,11 +39,14 @@ class Sender:
     """TCP(alpha, beta) in ns-2."""
 
 
+GROWS = "grow_at_recovery_end = true"
+RULES = f"cut_of_window = true, cut_at_each_timeout = true, one_fast_retransmit = true, {GROWS}"
+"""ns-2's rules where the RFCs have or allow others; `aimd` has all but the last by itself."""
 SENDERS = {
-    "newreno": Sender("Newreno", 'kind = "newreno"'),
-    "reno": Sender("Reno", 'kind = "reno"'),
-    "smooth": Sender("Reno", 'kind = "aimd", alpha = 0.31, beta = 0.875', 0.31, 0.875),
-    "responsive": Sender("Reno", 'kind = "aimd", alpha = 1.25, beta = 0.25', 1.25, 0.25),
+    "newreno": Sender("Newreno", f'kind = "newreno", {RULES}'),
+    "reno": Sender("Reno", f'kind = "reno", {RULES}'),
+    "smooth": Sender("Reno", f'kind = "aimd", alpha = 0.31, beta = 0.875, {GROWS}', 0.31, 0.875),
+    "responsive": Sender("Reno", f'kind = "aimd", alpha = 1.25, beta = 0.25, {GROWS}', 1.25, 0.25),
     # ns-2 rounds what is in the queue to whole segments: its bounds of 1, 3 and 1 are these.
     "vegas": Sender("Vegas", 'kind = "vegas", alpha = 0.5, beta = 3.5, gamma = 1.5'),
     # Linux never learns the least round-trip time anew.
@@ -104,7 +107,14 @@ class Case:
 
     def scenario(self, seed: int, stagger: float) -> str:
         """The same as a scenario of lasthop."""
-        loss = f'loss = {{ kind = "bernoulli", p = {self.loss:g} }}\n' if self.loss else ""
+        loss = ""
+        if self.loss:
+            # Data alone is lost, so the way back is a link of its own.
+            loss = (
+                f'duplex = false\nloss = {{ kind = "bernoulli", p = {self.loss:g} }}\n'
+                f'[[link]]\nname = "back"\nfrom = "r2"\nto = "r1"\n'
+                f'duplex = false\nrate = "{self.rate_mbps:g} Mbit/s"\ndelay = "{self.one_way_ms:g} ms"\n'
+            )
         aqm = ""
         if self.red:
             aqm = f', aqm = {{ kind = "red", mean_packet = "{WIRE_BYTES} B", {self.red} }}'
@@ -134,7 +144,7 @@ class Case:
 def _random_loss() -> list[Case]:
     return [
         Case(f"loss-{p:g}", 3000, 50, rate_mbps=100, buffer=2000, loss=p)
-        for p in (1e-3, 1e-2, 3e-2)
+        for p in (1e-3, 1e-2, 3e-2, 5e-2)
     ]
 
 
@@ -182,7 +192,10 @@ def _tcl(word: object) -> str:
 CASES = (
     *_random_loss(),
     *_sharing(),
-    Case("reno-loss-0.01", 3000, 50, sender="reno", rate_mbps=100, buffer=2000, loss=1e-2),
+    *(
+        Case(f"reno-loss-{p:g}", 3000, 50, sender="reno", rate_mbps=100, buffer=2000, loss=p)
+        for p in (1e-2, 5e-2)
+    ),
     Case("reno-share-4-buffer-84", 300, 50, sender="reno", flows=4),
     Case("two-rtts", 3000, 50, flows=2, rtts_ms=(30, 100)),
     Case("short-transfer", 10, transfer=100),

@@ -80,6 +80,10 @@ pub struct SenderConfig {
     /// Whether a loss leaves a share of the congestion window, as far as its limits let it be used (ns-2); otherwise of
     /// what is in flight (RFC 5681 §3.1). An application that fills its window sees no difference.
     pub cut_of_window: bool,
+    /// Whether the acknowledgement that ends a fast recovery leaves the slow-start threshold as the window and grows it as
+    /// any other does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno leaves no more
+    /// than what is in flight and a segment (option 1).
+    pub grow_at_recovery_end: bool,
     /// Whether a retransmission is found lost when something sent later has arrived (RFC 8985 §6.2), with
     /// [`Recovery::Sack`]; otherwise it waits for the timer.
     pub find_lost_retransmissions: bool,
@@ -138,6 +142,7 @@ impl Default for SenderConfig {
             queues: 0,
             one_fast_retransmit: false,
             cut_of_window: false,
+            grow_at_recovery_end: false,
             rto_min: Duration::from_secs(1),
             rto_initial: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),

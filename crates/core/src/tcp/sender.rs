@@ -441,6 +441,9 @@ impl Sender {
         let rtt = self.measure_rtt(ack, rtt, flight);
         if self.state == State::Recovery {
             self.on_ack_in_recovery(acked, packet);
+            if self.config.grow_at_recovery_end && self.state == State::Open {
+                self.grow(acked, flight, rtt);
+            }
         } else {
             self.start_timer(self.rto.timeout()); // RFC 6298 §5.3
             if self.duplicate_acks > 0 || self.state == State::Loss || packet.sack.is_some() {
@@ -452,15 +455,7 @@ impl Sender {
                 Validation::Linux => self.was_limited(),
             };
             if is_used {
-                let sample = AckSample {
-                    now: self.now,
-                    acked: acked as i64 as f64 * self.per_mss,
-                    flight: flight as i64 as f64 * self.per_mss,
-                    rtt,
-                    srtt_s: self.rto.srtt_s(),
-                };
-                self.law.on_ack(&mut self.window, &sample);
-                self.set_cwnd(self.window.cwnd);
+                self.grow(acked, flight, rtt);
             }
         }
         if ack == self.max {
@@ -470,6 +465,19 @@ impl Sender {
                 self.finish();
             }
         }
+    }
+
+    #[inline]
+    fn grow(&mut self, acked: u64, flight: u64, rtt: Duration) {
+        let sample = AckSample {
+            now: self.now,
+            acked: acked as i64 as f64 * self.per_mss,
+            flight: flight as i64 as f64 * self.per_mss,
+            rtt,
+            srtt_s: self.rto.srtt_s(),
+        };
+        self.law.on_ack(&mut self.window, &sample);
+        self.set_cwnd(self.window.cwnd);
     }
 
     /// All that was written is acknowledged.

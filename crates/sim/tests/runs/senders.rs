@@ -37,7 +37,7 @@ fn outcome_with(sender: &str, more: &[(&str, &str)]) -> Result<String, String> {
 #[test]
 fn every_key_of_a_sender_moves_something() {
     for (kind, keys) in [
-        ("newreno", vec!["sack = true"]),
+        ("newreno", vec!["sack = true", "grow_at_recovery_end = true"]),
         (
             "aimd",
             vec![

@@ -130,6 +130,9 @@ impl Sender {
         self.law.on_ack_in_recovery(self.now, acked as f64 / self.mss as f64);
         match self.config.recovery {
             Recovery::Reno => self.end_recovery(self.window.ssthresh),
+            Recovery::NewReno if is_full && self.config.grow_at_recovery_end => {
+                self.end_recovery(self.window.ssthresh); // RFC 6582 §3.2 step 3, option 2
+            }
             Recovery::NewReno if is_full => {
                 // RFC 6582 §3.2 step 3, full acknowledgement, option 1: no burst.
                 let flight = (self.nxt - self.una) as f64 / self.mss as f64;

@@ -2,7 +2,7 @@
 //! RFC 6582: NewReno.
 
 use super::script::{plain, sender};
-use crate::tcp::SenderConfig;
+use crate::tcp::{Recovery, SenderConfig};
 
 fn newreno() -> SenderConfig {
     SenderConfig { initial_window: Some(10), ..plain() }
@@ -55,6 +55,15 @@ fn the_full_acknowledgement_takes_in_recover_itself() {
     // §3.2 step 3: all up to recover, which is 9, acknowledged; FlightSize is 3: cwnd = min(5, 4).
     sender(newreno(), &format!("{TWO_LOSSES} 200 ack 10 -> 13\n ? state Open\n ? cwnd 4"));
     sender(newreno(), &format!("{TWO_LOSSES} 200 ack 9 -> 9 13\n ? state Recovery"));
+}
+
+#[test]
+fn the_full_acknowledgement_may_leave_the_threshold_and_grow_it() {
+    // §3.2 step 3, option 2, with ns-2's growth by 1/cwnd: cwnd = 5 + 1/5, room for 13 and 14 behind 12. Reno's fast
+    // recovery ends with ACK 3 in the same way: the window is 5.2 from 3, and 13 segments are out already.
+    let config = |recovery| SenderConfig { recovery, grow_at_recovery_end: true, ..newreno() };
+    sender(config(Recovery::NewReno), &format!("{TWO_LOSSES} 200 ack 10 -> 13 14\n ? state Open\n ? cwnd 5.2"));
+    sender(config(Recovery::Reno), &format!("{TWO_LOSSES} 200 ack 3 ->\n ? state Open\n ? cwnd 5.2"));
 }
 
 #[test]
