@@ -13,7 +13,7 @@ import pytest
 from tfrc_cases import CASES, TABLE, VARIANTS, TfrcCase
 
 # Relative tolerance of each quantity; three standard deviations of ns-2's own runs come on top.
-# Without damping CoV and drops differ from ns-2's, and why is open: only goodput is held there.
+# Without damping CoV and drops differ from ns-2's (see README.md): only goodput is held there.
 DAMPED = {"goodput_bps": 0.02, "cov": 0.1, "drops": 0.1}
 UNDAMPED = {"goodput_bps": 0.02}
 

@@ -20,7 +20,7 @@ pub struct FqCodelParams {
     pub queues: usize,
     /// Bytes that a queue may send in a round.
     pub quantum: Bytes,
-    /// Most packets dropped at once from the queue with the most bytes when there is no room, at least 1.
+    /// Most packets dropped at once from the queue with the most bytes when there is no room, at least 1 (Linux: 64).
     pub batch: usize,
 }
 
@@ -81,7 +81,9 @@ impl<P: Parcel> FqCodel<P> {
         self.bytes
     }
 
-    /// A packet joins its flow's queue, whose place is given back (RFC 8290 §4.1).
+    /// A packet joins its flow's queue, whose place is given back.
+    ///
+    /// //= RFC 8290 §4.1
     pub(crate) fn enqueue(&mut self, now: Instant, packet: P) -> usize {
         let place = self.place(packet.flow());
         self.packets += 1;
@@ -96,8 +98,10 @@ impl<P: Parcel> FqCodel<P> {
         place
     }
 
-    /// Half of the packets of the queue with the most bytes, and at least one, are dropped from its head: the oldest, whose
-    /// senders will know soonest.
+    /// Packets are dropped from the head of the queue with the most bytes: the oldest, whose senders will know soonest. Linux
+    /// drops half of its packets at once, and at least one; a batch of 1 is the RFC's rule.
+    ///
+    /// //= RFC 8290 §4.1
     pub(crate) fn drop_from_fattest(&mut self) -> Dropped {
         let mut dropped = Dropped::default();
         let bytes_of = |place: &usize| self.flows[*place].backlog.bytes();
@@ -120,7 +124,9 @@ impl<P: Parcel> FqCodel<P> {
         self.flows[place].backlog.len() == 0
     }
 
-    /// The packet whose turn it is (RFC 8290 §4.2).
+    /// The packet whose turn it is.
+    ///
+    /// //= RFC 8290 §4.2
     pub(crate) fn dequeue(&mut self, now: Instant, dropped: &mut Dropped) -> Option<(Instant, P)> {
         loop {
             let is_new = !self.new.is_empty();
@@ -187,6 +193,7 @@ mod tests {
         order
     }
 
+    //= RFC 8290 §4.2
     #[test]
     fn queues_take_turns_by_bytes() {
         let mut fq = fq(FqCodelParams { quantum: Bytes::new(1500), ..FqCodelParams::default() });
@@ -197,6 +204,7 @@ mod tests {
         assert_eq!(order(&mut fq), wanted);
     }
 
+    //= RFC 8290 §4.1, §4.2
     #[test]
     fn who_has_just_come_goes_first_and_only_once() {
         let mut fq = fq(FqCodelParams::default());
@@ -214,6 +222,7 @@ mod tests {
         assert_eq!(order(&mut fq), [(2, 1), (2, 2), (1, 3), (2, 3)]);
     }
 
+    //= RFC 8290 §4.1
     #[test]
     fn the_queue_with_the_most_bytes_pays_for_the_lack_of_room() {
         let mut fq = fq(FqCodelParams { batch: 3, ..FqCodelParams::default() });

@@ -87,11 +87,13 @@ impl LossHistory {
         if weights > 0.0 { total / weights } else { 0.0 }
     }
 
-    /// The mean of I_0 to I_{n−1}, the closed ones discounted by `factor`.
+    /// The mean of I_0 to I_{k−1}, k being the number of closed intervals, these discounted by `factor`.
+    ///
+    /// //= RFC 5348 §5.4
     fn mean_with_open(&self, factor: f64) -> f64 {
         let (mut total, mut weights) = (self.intervals[0] * WEIGHTS[0], WEIGHTS[0]);
-        let closed = self.intervals.iter().zip(&self.discounts).skip(1).take(self.closed);
-        // The oldest of eight has no weight left.
+        // The open interval takes the place of the oldest, also of fewer than eight.
+        let closed = self.intervals.iter().zip(&self.discounts).skip(1).take(self.closed.saturating_sub(1));
         for ((interval, discount), weight) in closed.zip(&WEIGHTS[1..]) {
             let weight = weight * discount * factor;
             total += interval * weight;
@@ -175,9 +177,17 @@ mod tests {
         assert_rate(&plain, 1.0 / 150.0);
     }
 
+    //= RFC 5348 §5.4
     #[test]
     fn fewer_than_eight_are_averaged_alone() {
         assert_rate(&history(None, &[10.0, 30.0]), 1.0 / 20.0);
         assert_rate(&history(None, &[0.5]), 1.0);
+        // The open one in place of the oldest: (50 + 30)/2; alone against one: 50.
+        let mut two = history(None, &[10.0, 30.0]);
+        two.grow(50.0);
+        assert_rate(&two, 1.0 / 40.0);
+        let mut one = history(None, &[10.0]);
+        one.grow(50.0);
+        assert_rate(&one, 1.0 / 50.0);
     }
 }

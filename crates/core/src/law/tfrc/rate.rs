@@ -111,6 +111,8 @@ impl RateControl {
             self.tld = now;
             self.x_recv_set = vec![(now, f64::INFINITY)];
             self.x = self.initial_rate(feedback.r_sample);
+            // If the receiver's first words were lost, these may tell of losses: then the equation rules at once.
+            self.limit(now, f64::INFINITY);
             return;
         };
         let q = self.params.q;
@@ -215,6 +217,15 @@ mod tests {
         assert!((started(PARAMS).rate() - 40_000.0).abs() < 1e-9);
         let told = started(RateParams { initial_rate: Some(7000.0), ..PARAMS });
         assert_eq!(told.rate(), 7000.0);
+    }
+
+    //= RFC 5348 §4.2, §4.3
+    #[test]
+    fn losses_told_by_the_first_feedback_count_at_once() {
+        let mut control = RateControl::new(PARAMS);
+        control.on_feedback(0.1, feedback(0.06, 30_000.0));
+        // See the equation's own test.
+        assert!((control.rate() - 31_206.934_43).abs() < 1e-3, "{}", control.rate());
     }
 
     //= RFC 5348 §4.3
