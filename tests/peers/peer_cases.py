@@ -113,7 +113,8 @@ class Case:
             loss = (
                 f'duplex = false\nloss = {{ kind = "bernoulli", p = {self.loss:g} }}\n'
                 f'[[link]]\nname = "back"\nfrom = "r2"\nto = "r1"\n'
-                f'duplex = false\nrate = "{self.rate_mbps:g} Mbit/s"\ndelay = "{self.one_way_ms:g} ms"\n'
+                f'rate = "{self.rate_mbps:g} Mbit/s"\ndelay = "{self.one_way_ms:g} ms"\n'
+                "duplex = false\n"
             )
         aqm = ""
         if self.red:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,17 +75,29 @@ def furthest(name: str, contender: str, least: float, target: float, lab: Lab) -
     ]  # fmt: skip
 
 
+def weakest(differences: Sequence[Sequence[float]]) -> list[float]:
+    """Of several differences, each with one value a seed, the one whose mean is least.
+
+    The least of each seed would be that of its noise: the more differences there are, the further
+    below all their means.
+    """
+    return list(min(differences, key=fmean))
+
+
 def above(winners: Sequence[str], losers: Sequence[str], values: Values) -> list[float]:
     """How far the least of some lies above the most of others, one value a seed."""
-    best = [min(found) for found in zip(*(values(w) for w in winners), strict=True)]
-    worst = [max(found) for found in zip(*(values(x) for x in losers), strict=True)]
-    return [w - x for w, x in zip(best, worst, strict=True)]
+    return weakest(
+        [
+            [w - x for w, x in zip(values(winner), values(loser), strict=True)]
+            for winner in winners
+            for loser in losers
+        ]
+    )
 
 
 def rising(contenders: Sequence[str], values: Values) -> list[float]:
     """The smallest step upwards from each contender to the next; negative if one goes down."""
-    steps = [above([after], [before], values) for before, after in pairwise(contenders)]
-    return [min(of_seed) for of_seed in zip(*steps, strict=True)]
+    return weakest([above([after], [before], values) for before, after in pairwise(contenders)])
 
 
 def order(
@@ -106,11 +119,12 @@ def order_everywhere(
 ) -> list[float]:
     """The same at all points of a sweep: the least."""
     frame = sweep(lab, name)
-    gaps = [
-        order(name, float(value), column, winners, losers, lab)
-        for value in frame[FAMILIES[name].axis].unique()
-    ]
-    return [min(of_seed) for of_seed in zip(*gaps, strict=True)]
+    return weakest(
+        [
+            order(name, float(value), column, winners, losers, lab)
+            for value in frame[FAMILIES[name].axis].unique()
+        ]
+    )
 
 
 def over_time(
@@ -153,14 +167,16 @@ def falls(name: str, lab: Lab) -> list[float]:
 
 
 def smooth_under_red(lab: Lab) -> list[float]:
-    """How far the smooth protocol's mean fairness is from the responsive ones' under RED."""
+    """How far the smooth protocol's fairness is from Reno's under RED, where most in the mean."""
     frame = sweep(lab, "diverse-red")
     upto = frame[frame["longest_ms"] <= 300]
     table = upto.pivot_table(
-        index=["seed", "longest_ms"], columns="contender", values="fairness"
+        index=["longest_ms", "seed"], columns="contender", values="fairness"
     )  # fmt: skip
-    gap = (table[SMOOTH] - table[RENO]).abs()
-    return [float(value) for value in gap.groupby("seed").max()]
+    gap = table[SMOOTH] - table[RENO]
+    gaps = [[float(value) for value in of_value] for _, of_value in gap.groupby("longest_ms")]
+    most = max(gaps, key=lambda values: abs(fmean(values)))
+    return most if fmean(most) > 0 else [-value for value in most]
 
 
 def red_against_drop_tail(lab: Lab) -> list[float]:
