@@ -370,7 +370,7 @@ pub struct SenderOptions {
     /// slower; on for `aimd`, as ns-2 has it, off for the others (RFC 5681).
     #[serde(default)]
     pub cut_of_window: Option<bool>,
-    /// Without selective acknowledgements, let the ACK that ends a fast recovery leave the slow-start threshold as the window
+    /// Let the ACK that ends a fast recovery leave the slow-start threshold as the window
     /// and grow it as any other does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno
     /// leaves no more than what is in flight and a segment (option 1).
     #[serde(default)]
