@@ -29,6 +29,7 @@ check: setup
 
 bench: setup
 	$(BIN)/python bench/compare.py
+	$(BIN)/python bench/emulate.py
 
 clean:
 	cargo clean

@@ -159,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     emu.add_argument("--cc", metavar="NAME", help="the kernel's congestion control: bbr, cubic …")
     emu.add_argument("--ipv6", action="store_true", help="run the flows over IPv6")
     emu.add_argument("--offload", action="store_true",
-                     help="let kernels hand over and take packets larger than the MTU")  # fmt: skip
+                     help="join packets that leave together, as network cards do")  # fmt: skip
     emu.add_argument("--allow-lag", action="store_true",
                      help="accept a run that was late by over 1 ms")  # fmt: skip
     emu.add_argument("--log", metavar="PREFIX",

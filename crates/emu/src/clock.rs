@@ -43,6 +43,12 @@ fn monotonic_ns() -> u64 {
         .map_or(0, |now| now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
+/// Processor time that the calling thread has used \[s\].
+pub(crate) fn thread_cpu_s() -> f64 {
+    clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(0.0, |used| used.tv_sec() as f64 + used.tv_nsec() as f64 / 1e9)
+}
+
 /// A timer for instants of a [`Clock`].
 #[derive(Debug)]
 pub(crate) struct Timer {

@@ -1,112 +1,124 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The device between a kernel and the network.
+//!
+//! A kernel hands over what TCP has written in one piece, and we split it into packets of the MTU: the kernel would do no
+//! other, only slower. Joining packets that leave together, as network cards do, is an option.
 
 use std::io;
+use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use tun_rs::{DeviceBuilder, GROTable, IDEAL_BATCH_SIZE, SyncDevice, VIRTIO_NET_HDR_LEN};
+use tun_rs::{DeviceBuilder, GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
 use crate::error::{Attempt, Error};
 
 /// The name of the device in every namespace.
 pub(crate) const NAME: &str = "lasthop";
 
+/// What stands in front of a packet in its buffer: the header by which pieces larger than the MTU are announced.
+pub(crate) const HEADROOM: usize = VIRTIO_NET_HDR_LEN;
+
 /// The longest IP packet.
 const LONGEST: usize = 65_535;
+/// The least payload of a segment that Linux sends.
+const LEAST_SEGMENT: usize = 48;
 
 /// A TUN device of the namespace in which it was opened.
 pub(crate) struct Device {
     tun: SyncDevice,
-    mtu: usize,
-    offload: Option<Box<Offload>>,
+    joining: Option<Box<Joining>>,
 }
 
-/// What it takes to exchange packets larger than the MTU with the kernel: they come in and are split, and those of one
-/// flow that leave together are joined.
-struct Offload {
-    original: Vec<u8>,
-    parts: Vec<Vec<u8>>,
-    sizes: Vec<usize>,
+/// Packets that leave together, to be joined.
+#[derive(Default)]
+struct Joining {
     table: GROTable,
     leaving: Vec<Vec<u8>>,
 }
 
+/// Splits what kernels hand over; one serves all devices.
+pub(crate) struct Splitter {
+    piece: Vec<u8>,
+    packets: Vec<Vec<u8>>,
+    sizes: Vec<usize>,
+    /// Length of a buffer.
+    room: usize,
+    /// Buffers that are free.
+    pool: Vec<Vec<u8>>,
+}
+
+impl Splitter {
+    pub(crate) fn new(mtu: u16) -> Self {
+        let most = LONGEST / LEAST_SEGMENT;
+        let room = HEADROOM + usize::from(mtu);
+        Self {
+            piece: vec![0; HEADROOM + LONGEST],
+            packets: vec![vec![0; room]; most],
+            sizes: vec![0; most],
+            room,
+            pool: vec![],
+        }
+    }
+
+    /// Takes back a buffer that is free.
+    pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
+        self.pool.push(buffer);
+    }
+}
+
 impl Device {
-    /// Opens it, with room for `queue` packets that the kernel hands over.
-    pub(crate) fn open(mtu: u16, queue: u32, offload: bool) -> Result<Self, Error> {
+    /// Opens it, with room for `queue` pieces that the kernel hands over.
+    pub(crate) fn open(mtu: u16, queue: u32, joins: bool) -> Result<Self, Error> {
         let open = || {
-            let builder = DeviceBuilder::new().name(NAME).mtu(mtu).tx_queue_len(queue).offload(offload);
+            let builder = DeviceBuilder::new().name(NAME).mtu(mtu).tx_queue_len(queue).offload(true);
             let tun = builder.enable(false).build_sync()?;
             tun.set_nonblocking(true)?;
             Ok::<_, io::Error>(tun)
         };
         let tun = open().attempt("open a TUN device (/dev/net/tun)")?;
-        let offload = offload.then(|| {
-            Box::new(Offload {
-                original: vec![0; VIRTIO_NET_HDR_LEN + LONGEST],
-                parts: vec![vec![0; LONGEST]; IDEAL_BATCH_SIZE],
-                sizes: vec![0; IDEAL_BATCH_SIZE],
-                table: GROTable::default(),
-                leaving: vec![],
-            })
-        });
-        Ok(Self { tun, mtu: usize::from(mtu), offload })
+        Ok(Self { tun, joining: joins.then(Box::default) })
     }
 
-    /// Hands over the next packets from the kernel, each at most of the MTU, in buffers from `buffer`; none if there is
-    /// nothing now.
-    pub(crate) fn read(
-        &mut self,
-        mut buffer: impl FnMut() -> Vec<u8>,
-        mut take: impl FnMut(Vec<u8>),
-    ) -> io::Result<Option<()>> {
-        let Some(offload) = &mut self.offload else {
-            let mut bytes = buffer();
-            bytes.resize(self.mtu, 0);
-            return unless_blocked(self.tun.recv(&mut bytes)).map(|length| {
-                length.map(|length| {
-                    bytes.truncate(length);
-                    take(bytes);
-                })
-            });
+    /// Gives the next piece from the kernel, packet by packet in buffers with [`HEADROOM`]; false if there is none now.
+    pub(crate) fn read(&mut self, splitter: &mut Splitter, mut take: impl FnMut(Vec<u8>)) -> io::Result<bool> {
+        let Splitter { piece, packets, sizes, room, pool } = splitter;
+        let count = match self.tun.recv_multiple(piece, packets, sizes, HEADROOM) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
         };
-        let Offload { original, parts, sizes, .. } = &mut **offload;
-        let Some(count) = unless_blocked(self.tun.recv_multiple(original, parts, sizes, 0))? else { return Ok(None) };
-        for (part, &size) in parts.iter().zip(sizes.iter()).take(count) {
-            let mut bytes = buffer();
-            bytes.clear();
-            bytes.extend_from_slice(&part[..size]);
+        for (slot, &size) in packets.iter_mut().zip(sizes.iter()).take(count) {
+            let mut fresh = pool.pop().unwrap_or_default();
+            fresh.resize(*room, 0);
+            let mut bytes = mem::replace(slot, fresh);
+            bytes.truncate(HEADROOM + size);
+            bytes[..HEADROOM].fill(0);
             take(bytes);
         }
-        Ok(Some(()))
+        Ok(true)
     }
 
-    /// Hands a packet to the kernel, or keeps it for [`flush`](Self::flush) if such may be joined. The buffer comes back
-    /// when it is free.
+    /// Hands a packet to the kernel, or keeps it for [`flush`](Self::flush) if such are joined. The buffer comes back when
+    /// it is free.
     pub(crate) fn write(&mut self, bytes: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
-        match &mut self.offload {
+        match &mut self.joining {
             None => self.tun.send(&bytes).map(|_| Some(bytes)),
-            Some(offload) => {
-                let mut framed = Vec::with_capacity(VIRTIO_NET_HDR_LEN + LONGEST);
-                framed.resize(VIRTIO_NET_HDR_LEN, 0);
-                framed.extend_from_slice(&bytes);
-                offload.leaving.push(framed);
-                Ok(Some(bytes))
+            Some(joining) => {
+                joining.leaving.push(bytes);
+                Ok(None)
             }
         }
     }
 
     /// Hands over what has been kept.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        if let Some(offload) = &mut self.offload
-            && !offload.leaving.is_empty()
-        {
-            let Offload { table, leaving, .. } = &mut **offload;
-            let sent = self.tun.send_multiple(table, leaving, VIRTIO_NET_HDR_LEN);
-            leaving.clear();
-            sent?;
+    pub(crate) fn flush(&mut self, splitter: &mut Splitter) -> io::Result<()> {
+        let Some(joining) = &mut self.joining else { return Ok(()) };
+        if joining.leaving.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let sent = self.tun.send_multiple(&mut joining.table, &mut joining.leaving, HEADROOM);
+        joining.leaving.drain(..).for_each(|buffer| splitter.recycle(buffer));
+        sent.map(|_| ())
     }
 }
 
@@ -119,14 +131,6 @@ impl AsFd for Device {
 
 impl std::fmt::Debug for Device {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Device").field("mtu", &self.mtu).field("offload", &self.offload.is_some()).finish()
-    }
-}
-
-fn unless_blocked<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) => Err(error),
+        f.debug_struct("Device").field("joins", &self.joining.is_some()).finish_non_exhaustive()
     }
 }

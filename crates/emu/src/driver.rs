@@ -12,10 +12,13 @@ use crate::clock::Timer;
 use crate::edge::{Edge, SERVERS};
 use crate::frame::Frame;
 
-/// Packets read from one device before the others are looked at.
-const BATCH: usize = 64;
+/// Pieces read from one device before the others are looked at.
+const BATCH: usize = 16;
 /// How long the driver sleeps at most, and so how late it notices that it is to stop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// How long after a wake the next one is due at the earliest. A timer costs as much as several packets: where packets are
+/// nearer to each other, several leave at once, late by so much at most.
+const GRAIN: Duration = Duration::from_micros(40);
 /// The timer's number among the devices'.
 const TIMER: u64 = u64::MAX;
 
@@ -25,6 +28,8 @@ pub(crate) struct Driver {
     pub(crate) edge: Edge,
     timer: Timer,
     epoll: Epoll,
+    /// Packets that have been read and are to enter.
+    arrived: Vec<Vec<u8>>,
 }
 
 impl Driver {
@@ -34,21 +39,25 @@ impl Driver {
         for (number, device) in edge.devices.iter().enumerate() {
             epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, number as u64))?;
         }
-        Ok(Self { network, edge, timer, epoll })
+        Ok(Self { network, edge, timer, epoll, arrived: vec![] })
     }
 
     /// Relays until `end`, or until it is told to stop; gives the instant at which it did.
     pub(crate) fn run(&mut self, end: Instant, stop: &AtomicBool) -> Instant {
         let mut ready = [EpollEvent::empty(); 64];
+        let mut served = Instant::ZERO;
         loop {
             let now = self.edge.clock.now();
-            self.network.serve(&mut self.edge, now + Duration::from_nanos(1), u64::MAX);
+            if self.network.next_wake().is_some_and(|at| at <= now) {
+                self.network.serve(&mut self.edge, now + Duration::from_nanos(1), u64::MAX);
+                served = now;
+            }
             self.edge.flush();
             if now >= end || stop.load(Ordering::Relaxed) || self.edge.failure.is_some() {
                 return now;
             }
             let latest = (now + LONGEST_SLEEP).min(end);
-            let wake = self.network.next_wake().map_or(latest, |at| at.min(latest));
+            let wake = self.network.next_wake().map_or(latest, |at| at.max(served + GRAIN).min(latest));
             let waited = self.timer.set(wake).and_then(|()| Ok(self.epoll.wait(&mut ready, EpollTimeout::NONE)?));
             match waited {
                 Ok(count) => {
@@ -65,23 +74,16 @@ impl Driver {
     /// Takes in what a kernel has sent.
     fn read(&mut self, from: u16) {
         for _ in 0..BATCH {
-            let mut packets = [const { None }; 128];
-            let mut count = 0;
-            let Edge { devices, pool, .. } = &mut self.edge;
-            let read = devices[usize::from(from)].read(
-                || pool.pop().unwrap_or_default(),
-                |bytes| {
-                    packets[count] = Some(bytes);
-                    count += 1;
-                },
-            );
+            let Edge { devices, splitter, .. } = &mut self.edge;
+            let arrived = &mut self.arrived;
+            let read = devices[usize::from(from)].read(splitter, |bytes| arrived.push(bytes));
             let now = self.edge.clock.now();
-            for bytes in packets.iter_mut().take(count).filter_map(Option::take) {
-                self.enter(from, now, bytes);
-            }
+            let mut arrived = std::mem::take(&mut self.arrived);
+            arrived.drain(..).for_each(|bytes| self.enter(from, now, bytes));
+            self.arrived = arrived;
             match read {
-                Ok(Some(())) => {}
-                Ok(None) => return,
+                Ok(true) => {}
+                Ok(false) => return,
                 Err(error) => return self.edge.failure = Some(error),
             }
         }
@@ -90,7 +92,7 @@ impl Driver {
     /// A packet comes into the network.
     fn enter(&mut self, from: u16, now: Instant, bytes: Vec<u8>) {
         let Some((stream, exit, addresses)) = self.edge.route(from, &bytes) else {
-            return self.edge.pool.push(bytes);
+            return self.edge.splitter.recycle(bytes);
         };
         let is_data = self.edge.uploads[stream as usize] == (from != SERVERS);
         let frame = Frame::new(bytes, &addresses, stream, exit);

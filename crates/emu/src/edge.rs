@@ -12,7 +12,7 @@ use lasthop_sim::network::{End, Ends, Network};
 use lasthop_sim::stage::Stage;
 
 use crate::clock::Clock;
-use crate::device::Device;
+use crate::device::{Device, HEADROOM, Splitter};
 use crate::frame::{Addresses, Frame};
 use crate::log::Log;
 use crate::plan::Plan;
@@ -27,8 +27,7 @@ pub(crate) struct Edge {
     plan: Plan,
     /// Whether each stream's data comes from its host.
     pub(crate) uploads: Vec<bool>,
-    /// Buffers that are free.
-    pub(crate) pool: Vec<Vec<u8>>,
+    pub(crate) splitter: Splitter,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) log: Option<Log>,
     /// How much later than due packets left.
@@ -41,13 +40,13 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    pub(crate) fn new(clock: Clock, devices: Vec<Device>, plan: Plan, uploads: Vec<bool>) -> Self {
+    pub(crate) fn new(clock: Clock, devices: Vec<Device>, splitter: Splitter, plan: Plan, uploads: Vec<bool>) -> Self {
         Self {
             clock,
             devices,
             plan,
             uploads,
-            pool: vec![],
+            splitter,
             recorder: None,
             log: None,
             lag: LogHistogram::default(),
@@ -59,7 +58,7 @@ impl Edge {
 
     /// The stream of a packet that came from a device, and the device at which it is to leave.
     pub(crate) fn route(&mut self, from: u16, bytes: &[u8]) -> Option<(u32, u16, Addresses)> {
-        let addresses = Addresses::of(bytes);
+        let addresses = Addresses::of(&bytes[HEADROOM..]);
         let route = addresses.and_then(|addresses| match from {
             SERVERS => {
                 let (stream, host) = self.plan.stream_towards(addresses.from, addresses.to)?;
@@ -75,7 +74,7 @@ impl Edge {
 
     pub(crate) fn flush(&mut self) {
         for device in &mut self.devices {
-            if let Err(error) = device.flush() {
+            if let Err(error) = device.flush(&mut self.splitter) {
                 self.failure = Some(error);
             }
         }
@@ -88,7 +87,7 @@ impl Ends<Frame> for Edge {
         self.lag.record(lag);
         self.longest_lag = self.longest_lag.max(lag);
         match self.devices[usize::from(packet.exit)].write(packet.bytes) {
-            Ok(buffer) => self.pool.extend(buffer),
+            Ok(buffer) => buffer.into_iter().for_each(|buffer| self.splitter.recycle(buffer)),
             // The kernel refuses what is no packet: it is nobody's.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.strays += 1,
             Err(error) => self.failure = Some(error),

@@ -137,7 +137,7 @@ impl Flows {
 
     /// Runs the flows until `end`, or until they are told to stop; gives what they counted.
     pub(crate) fn run(mut self, house: &House, end: Instant, stop: &AtomicBool) -> Result<Vec<StageCount>, Error> {
-        let mut next_sample = self.span.from;
+        let mut next_sample = Instant::ZERO;
         let mut begun = false;
         let mut ready = [EpollEvent::empty(); 64];
         let chunk = vec![0u8; CHUNK];
@@ -151,11 +151,11 @@ impl Flows {
                 self.act(flow, now, house, &chunk)?;
             }
             if now >= next_sample {
-                if !begun {
+                if !begun && now >= self.span.from {
                     self.begin();
                     begun = true;
                 }
-                self.sample(now, true);
+                self.sample(now, begun);
                 next_sample += self.interval * (1 + (now - next_sample).as_nanos() / self.interval.as_nanos());
             }
             let apps = self.flows.iter().filter_map(|flow| flow.spec.app.next_wake()).min();
@@ -327,17 +327,19 @@ impl Flows {
     /// Asks the kernel how the flows stand.
     fn sample(&mut self, now: Instant, counts: bool) {
         for (flow, live) in self.flows.iter_mut().enumerate() {
-            if !live.observe() || !counts {
+            if !live.observe() {
                 continue;
             }
             let info = &live.latest;
             let cwnd = u64::from(info.snd_cwnd) * u64::from(info.snd_mss);
             let awnd = u64::from(info.snd_wnd);
-            live.area.samples += 1;
-            live.area.cwnd += cwnd;
-            live.area.awnd += awnd;
-            live.area.limited += u64::from(awnd < cwnd);
-            live.count.sender.rtt.record(Duration::from_micros(u64::from(info.rtt_us)));
+            if counts {
+                live.area.samples += 1;
+                live.area.cwnd += cwnd;
+                live.area.awnd += awnd;
+                live.area.limited += u64::from(awnd < cwnd);
+                live.count.sender.rtt.record(Duration::from_micros(u64::from(info.rtt_us)));
+            }
             if self.probe.is_some_and(|(from, _)| now >= from) {
                 let ssthresh = u64::from(info.snd_ssthresh) * u64::from(info.snd_mss);
                 let flight = info.bytes_sent.saturating_sub(info.bytes_retrans).saturating_sub(info.bytes_acked);

@@ -8,10 +8,12 @@ use lasthop_core::packet::{Parcel, Signal};
 use lasthop_core::units::{Bytes, Instant};
 use lasthop_sim::network::Traveller;
 
+use crate::device::HEADROOM;
+
 /// A packet as it came from a kernel, and as it will go into one: nothing in it is changed.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    /// IP header and all that follows.
+    /// Headroom, then the IP header and all that follows.
     pub(crate) bytes: Vec<u8>,
     /// The device at which it leaves.
     pub(crate) exit: u16,
@@ -42,7 +44,7 @@ impl Frame {
 
 impl Parcel for Frame {
     fn size(&self) -> Bytes {
-        Bytes::new(self.bytes.len() as u64)
+        Bytes::new((self.bytes.len() - HEADROOM) as u64)
     }
 
     fn station(&self) -> usize {
@@ -169,8 +171,9 @@ mod tests {
     #[test]
     fn the_size_is_that_of_the_ip_packet() {
         // 20 B of IP, 8 of UDP, 100 of payload.
-        let bytes = udp(false, (1, 2));
-        let addresses = Addresses::of(&bytes).unwrap();
+        let packet = udp(false, (1, 2));
+        let addresses = Addresses::of(&packet).unwrap();
+        let bytes = [&[0; HEADROOM], &packet[..]].concat();
         assert_eq!(Frame::new(bytes, &addresses, 0, 0).size(), Bytes::new(128));
     }
 }

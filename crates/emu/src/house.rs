@@ -92,7 +92,7 @@ pub(crate) struct House {
 #[derive(Clone, Debug)]
 pub(crate) struct Fittings {
     pub(crate) mtu: u16,
-    pub(crate) offload: bool,
+    pub(crate) joins: bool,
     /// The congestion control of sockets that do not say otherwise.
     pub(crate) congestion_control: Option<String>,
 }
@@ -262,7 +262,7 @@ fn fit(fittings: &Fittings) -> Result<(Routing, u32, Device, u32), Error> {
     let routing = Routing::new().attempt("open a netlink socket")?;
     let loopback = device_index("lo").attempt("find the device lo")?;
     routing.up(loopback).attempt("bring the device lo up")?;
-    let device = Device::open(fittings.mtu, DEVICE_QUEUE, fittings.offload)?;
+    let device = Device::open(fittings.mtu, DEVICE_QUEUE, fittings.joins)?;
     let index = device_index(device::NAME).attempt("find the TUN device")?;
     routing.up(index).attempt("bring the TUN device up")?;
     Ok((routing, loopback, device, index))

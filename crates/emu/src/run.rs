@@ -18,8 +18,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use crate::clock::{Clock, LockedMemory, become_realtime};
+use crate::clock::{Clock, LockedMemory, become_realtime, thread_cpu_s};
 use crate::command;
+use crate::device::Splitter;
 use crate::driver::Driver;
 use crate::edge::Edge;
 use crate::error::{Attempt, Error};
@@ -51,7 +52,7 @@ pub struct Options {
     pub congestion_control: Option<String>,
     /// Whether the flows use IPv6.
     pub ipv6: bool,
-    /// Whether kernels hand over and take packets larger than the MTU.
+    /// Whether packets of a flow that leave together are joined.
     pub offload: bool,
     /// Where to write logs of the first access point, without their endings.
     pub log: Option<PathBuf>,
@@ -91,7 +92,7 @@ pub fn run(
     };
     let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
     let mut plan = Plan::new(0, host_of.clone());
-    let fittings = Fittings { mtu, offload: options.offload, congestion_control: options.congestion_control.clone() };
+    let fittings = Fittings { mtu, joins: options.offload, congestion_control: options.congestion_control.clone() };
     let mut house = House::build(&mut plan, names.len(), &fittings)?;
     let log = options.log.as_ref().map(|_| start_log(&stage)).transpose()?;
 
@@ -101,7 +102,7 @@ pub fn run(
     let span = stage.span;
     let ip = if options.ipv6 { Ip::V6 } else { Ip::V4 };
     let uploads = stage.flows.iter().map(|flow| flow.is_upload).collect();
-    let mut edge = Edge::new(clock, std::mem::take(&mut house.devices), plan.clone(), uploads);
+    let mut edge = Edge::new(clock, std::mem::take(&mut house.devices), Splitter::new(mtu), plan.clone(), uploads);
     (edge.recorder, edge.log) = (stage.take_recorder(), log);
     let (network, flows) = stage.take_network();
     let flow_names = flows.len();
@@ -114,14 +115,14 @@ pub fn run(
         .transpose()?;
 
     let stop = AtomicBool::new(false);
-    let (until, realtime, counts, ended) = thread::scope(|scope| {
+    let ((until, realtime, cpu_s), counts, ended) = thread::scope(|scope| {
         let relay = scope.spawn(|| {
             let realtime = become_realtime();
             clock.wait_for_start();
             let until = driver.run(span.until, &stop);
             // A relay that ends by itself ends the rest.
             stop.store(true, Ordering::Relaxed);
-            (until, realtime)
+            (until, realtime, thread_cpu_s())
         });
         let running = flows.map(|flows| {
             scope.spawn(|| {
@@ -136,9 +137,9 @@ pub fn run(
         clock.wait_for_start();
         let ended = inside(&house, &plan, (options, &names, command_host), &signals, &stop);
         stop.store(true, Ordering::Relaxed);
-        let (until, realtime) = join(relay);
+        let relayed = join(relay);
         let counts = running.map_or_else(|| Ok(vec![StageCount::default(); flow_names]), join);
-        (until, realtime, counts, ended)
+        (relayed, counts, ended)
     });
     let Driver { network, edge, .. } = driver;
     if let Some(failure) = edge.failure {
@@ -150,6 +151,7 @@ pub fn run(
     }
     let emulation = Emulation {
         packets: edge.lag.count(),
+        cpu_s,
         lag_p50_s: edge.lag.quantile_s(0.5).unwrap_or(0.0),
         lag_p99_s: edge.lag.quantile_s(0.99).unwrap_or(0.0),
         lag_max_s: edge.longest_lag.as_secs_f64(),

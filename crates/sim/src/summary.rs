@@ -52,6 +52,8 @@ pub struct Summary {
 pub struct Emulation {
     /// Packets that left the network into a kernel.
     pub packets: u64,
+    /// Processor time of the thread that relays them \[s\]. What kernels do with a packet that they are handed is part of it.
+    pub cpu_s: f64,
     /// How much later than due half of them left \[s\].
     pub lag_p50_s: f64,
     /// How much later than due all but one in a hundred left at most \[s\].

@@ -42,9 +42,9 @@ def place(lab: Lab, name: str) -> Drawing:
         grid[2].set(title="queueing delay, 95th percentile", ylabel="time in the queue [ms]")
         if len(shares) > 1:
             _shares(grid[3], data, shares)
-        grid[0].legend(loc="lower center", fontsize="small")
+        figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
 
-    return Drawing(data, draw, (3.1 * (4 if len(shares) > 1 else 3), 3.4), _table(data, shares))
+    return Drawing(data, draw, (3.1 * (4 if len(shares) > 1 else 3), 3.7), _table(data, shares))
 
 
 def _groups(data: pd.DataFrame) -> list[tuple[int, str, str, pd.DataFrame]]:
@@ -134,7 +134,7 @@ def draw_windows(lab: Lab) -> Drawing:
                 )  # fmt: skip
             axes.set(title=NAMES[control], ylabel="congestion window [kB]")
             axes.set_ylim(bottom=0)
-        grid[0].legend(loc="lower right", fontsize="small")
+        figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
         grid[-1].set_xlabel("time [s]")
 
     return Drawing(data, draw, (8.0, 5.2))
