@@ -114,7 +114,8 @@ def main() -> None:
                 f"{packet:6}  {'yes' if offload else 'no':>7}  {rate_mbps:6}"
                 f"  {point.goodput_mbps:7.0f}  {point.packets_per_s / 1e3:6.0f}"
                 f"  {point.packets_per_cpu_s / 1e3:10.0f}  {point.lag_p50_s * 1e6:12.1f}"
-                f"  {point.lag_p99_s * 1e6:8.0f}  {point.overruns:8}{'' if point.is_kept else '  late'}",
+                f"  {point.lag_p99_s * 1e6:8.0f}  {point.overruns:8}"
+                f"{'' if point.is_kept else '  late'}",
                 flush=True,
             )
             if point.goodput_mbps < 0.5 * rate_mbps:

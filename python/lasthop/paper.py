@@ -143,8 +143,8 @@ def load_paper(stem: str) -> Paper:
 def select(ids: Sequence[str]) -> list[tuple[Paper, list[str], list[Claim]]]:
     """Finds what ``lasthop fig`` was asked for: figures and claims by paper.
 
-    ``all`` is every paper that is simulated alone, ``clamp`` a paper, ``clamp:4`` all panels of a figure,
-    ``clamp:4c`` one panel. A claim belongs to a panel if it names it or its whole figure.
+    ``all`` is every paper that is simulated alone, ``clamp`` a paper, ``clamp:4`` all panels of
+    a figure, ``clamp:4c`` one panel. A claim belongs to a panel if it names it or its whole figure.
     """
     wanted: dict[str, set[str] | None] = {}
     for name in ids:
