@@ -344,7 +344,18 @@ impl Flows {
                 let ssthresh = u64::from(info.snd_ssthresh) * u64::from(info.snd_mss);
                 let flight = info.bytes_sent.saturating_sub(info.bytes_retrans).saturating_sub(info.bytes_acked);
                 let acknowledged = info.bytes_acked;
-                let sample = FlowSample { at: now, flow: flow as u32, cwnd, awnd, ssthresh, flight, acknowledged };
+                let sample = FlowSample {
+                    at: now,
+                    flow: flow as u32,
+                    cwnd,
+                    awnd,
+                    ssthresh,
+                    flight,
+                    acknowledged,
+                    srtt_s: f64::from(info.rtt_us) / 1e6,
+                    // The kernel counts from the start; before the measured span begins nothing counts.
+                    retransmits: if counts { u64::from(info.total_retrans - live.before.total_retrans) } else { 0 },
+                };
                 live.count.samples.push(sample);
             }
         }

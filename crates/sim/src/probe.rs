@@ -35,6 +35,10 @@ pub struct FlowSample {
     pub flight: u64,
     /// Acknowledged so far.
     pub acknowledged: u64,
+    /// Smoothed round-trip time \[s\]; 0: not known yet.
+    pub srtt_s: f64,
+    /// Segments sent again, in the measured span so far.
+    pub retransmits: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +90,8 @@ impl Recorder {
                     ssthresh: sender.ssthresh().get(),
                     flight: sender.flight().get(),
                     acknowledged: sender.acknowledged().get(),
+                    srtt_s: sender.srtt_s(),
+                    retransmits: sender.stats().retransmits,
                 },
                 // A rate has no window but its product with the round trip, and nobody bounds it. Nothing is acknowledged:
                 // what has come stands for it.
@@ -100,6 +106,8 @@ impl Recorder {
                         Receiver::Tfrc(receiver) => receiver.delivered().get(),
                         Receiver::Tcp(_) => 0,
                     },
+                    srtt_s: sender.rtt().map_or(0.0, Duration::as_secs_f64),
+                    retransmits: 0,
                 },
             });
         }
@@ -175,6 +183,9 @@ impl Recorder {
         table.ints("ssthresh_bytes", self.flows.iter().map(|s| bounded(s.ssthresh)));
         table.ints("flight_bytes", self.flows.iter().map(|s| bounded(s.flight)));
         table.ints("acknowledged_bytes", self.flows.iter().map(|s| bounded(s.acknowledged)));
+        let known = |rtt: f64| if rtt > 0.0 { rtt } else { f64::NAN };
+        table.floats("rtt_s", self.flows.iter().map(|s| known(s.srtt_s)));
+        table.ints("retransmits", self.flows.iter().map(|s| bounded(s.retransmits)));
         table
     }
 

@@ -294,6 +294,11 @@ impl Sender {
         Bytes::new(self.nxt - self.una)
     }
 
+    /// The smoothed round-trip time \[s\] (RFC 6298 §2); 0: not known yet.
+    pub fn srtt_s(&self) -> f64 {
+        self.rto.srtt_s()
+    }
+
     /// Payload acknowledged in all.
     pub fn acknowledged(&self) -> Bytes {
         Bytes::new(self.una)
