@@ -188,14 +188,14 @@ impl<P: Parcel> AccessPoint<P> {
             let mut through = 0;
             if got_through {
                 station.failures = 0;
-                through = station.deliver(frame.bits, now, &mut self.departures);
+                through = station.deliver(frame.bits, frame.airtime, now, &mut self.departures);
             } else {
                 station.failures += 1;
                 if station.failures >= tries {
                     station.failures = 0;
                     through = match shared {
                         true => station.give_up(frame.bits, now),
-                        false => station.damage(frame.bits, now, &mut self.departures),
+                        false => station.damage(frame.bits, frame.airtime, now, &mut self.departures),
                     };
                 } else if !shared && repeats(station) {
                     again = Some(frame);
@@ -253,7 +253,7 @@ impl<P: Parcel> AccessPoint<P> {
             }
             station.failures = if got_through { 0 } else { station.failures + 1 };
             if got_through {
-                self.held -= station.deliver(frame.bits, now, &mut self.departures);
+                self.held -= station.deliver(frame.bits, frame.airtime, now, &mut self.departures);
             } else if station.failures >= attempts[frame.station] {
                 station.failures = 0;
                 self.held -= station.give_up(frame.bits, now);
@@ -306,7 +306,7 @@ impl<P: Parcel> AccessPoint<P> {
             if self.span.contains(now) {
                 station.air.count(&frame, true);
             }
-            self.held -= station.deliver(bits, now, &mut self.departures);
+            self.held -= station.deliver(bits, Duration::ZERO, now, &mut self.departures);
             self.scheduler.count(chosen, frame.rate, true);
         }
         *next = next.next(trace);

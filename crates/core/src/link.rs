@@ -113,6 +113,17 @@ impl<P: Parcel> Link<P> {
         }
     }
 
+    /// Bytes that have left by `now`, in the measured span. The meter of a link that [foresees](Self::foresees) is ahead of
+    /// it by those that wait.
+    pub fn departed(&self, now: Instant) -> Bytes {
+        let waiting = match &self.buffer {
+            Buffer::Foreseen(foreseen) => foreseen.waiting.iter().filter(|(start, _)| *start >= now),
+            Buffer::Held { queue, .. } => return queue.meter().departed,
+        };
+        let counted = |&(start, size): &(Instant, Bytes)| self.meter().part_of(start, start + size / self.rate, size);
+        self.meter().departed - waiting.map(counted).fold(Bytes::ZERO, |sum, part| sum + part)
+    }
+
     /// Brings the meter up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         match &mut self.buffer {
@@ -189,9 +200,12 @@ impl<P: Parcel> Link<P> {
         if next.is_none() {
             queue.rest(at);
         }
-        let next = next.map(|(size, packet)| Departure { at: at + self.sending_time(size), packet });
-        if let Buffer::Held { in_transmission, .. } = &mut self.buffer {
-            *in_transmission = next;
+        let next = next.map(|(size, packet)| (size, Departure { at: at + self.sending_time(size), packet }));
+        if let Buffer::Held { queue, in_transmission } = &mut self.buffer {
+            *in_transmission = next.map(|(size, departure)| {
+                queue.meter_mut().send(at, departure.at, size);
+                departure
+            });
         }
     }
 }
@@ -263,8 +277,9 @@ impl Foreseen {
             self.waiting.push_back((start, size));
             self.bytes += size;
         }
-        self.meter.depart(now, start, size);
+        self.meter.depart(now, start);
         self.busy_until = start + sending;
+        self.meter.send(start, self.busy_until, size);
         Some(self.busy_until)
     }
 

@@ -199,13 +199,14 @@ impl<P: Parcel> Queue<P> {
         self.marker.on_rest();
     }
 
-    /// The head leaves: the marker stamps it and the meter counts it.
+    /// The head leaves: the marker stamps it and the meter counts it. Its bytes are for the line to count, as it sends
+    /// them.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         self.let_go(now, Bytes::new(1));
         let (arrived, mut packet) = self.remove(now)?;
         let size = packet.size();
-        self.meter.depart(arrived, now, size);
+        self.meter.depart(arrived, now);
         if !matches!(self.marker, Marker::None) {
             let held = self.held();
             self.marker.on_departure(now, size, held, packet.signal_mut());

@@ -156,7 +156,7 @@ pub struct Meter {
     pub losses: u64,
     /// Packets that left.
     pub departures: u64,
-    /// Bytes that left.
+    /// Bytes that left; of a packet that the line was sending as the span began or ended, the part within.
     pub departed: Bytes,
     /// Time in the queue of the packets that left.
     pub delay: LogHistogram,
@@ -196,14 +196,36 @@ impl Meter {
         }
     }
 
-    /// A packet that came at `arrived` left at `now`.
+    /// A packet that came at `arrived` left the buffer at `now`. Its bytes are counted [as they are sent](Self::send).
     #[inline]
-    pub fn depart(&mut self, arrived: Instant, now: Instant, size: Bytes) {
+    pub fn depart(&mut self, arrived: Instant, now: Instant) {
         if self.span.contains(now) {
             self.departures += 1;
-            self.departed += size;
             self.delay.record(now - arrived);
         }
+    }
+
+    /// `size` bytes were sent from `start` until `end`, evenly.
+    #[inline]
+    pub fn send(&mut self, start: Instant, end: Instant, size: Bytes) {
+        let whole = self.span.from <= start && end <= self.span.until;
+        self.departed += if whole { size } else { self.part_of(start, end, size) };
+    }
+
+    /// `size` bytes were sent at once.
+    pub fn send_at_once(&mut self, now: Instant, size: Bytes) {
+        if self.span.contains(now) {
+            self.departed += size;
+        }
+    }
+
+    /// How many of `size` bytes, sent from `start` until `end`, are sent within the span.
+    pub(crate) fn part_of(&self, start: Instant, end: Instant, size: Bytes) -> Bytes {
+        let (part, whole) = (self.span.overlap(start, end).as_nanos(), (end - start).as_nanos());
+        if part == 0 {
+            return Bytes::ZERO;
+        }
+        Bytes::new((u128::from(size.get()) * u128::from(part) / u128::from(whole)) as u64)
     }
 
     /// A packet was lost at `now`.
@@ -291,7 +313,20 @@ mod tests {
         // 50 ms of 300 B and 20 ms of 100 B over 100 ms: 170 B; empty 30 ms of 100.
         assert!((meter.mean_bytes() - 170.0).abs() < 1e-9);
         assert!((meter.empty_fraction() - 0.3).abs() < 1e-12);
-        meter.depart(at(0), at(200), Bytes::new(1));
+        meter.depart(at(0), at(200));
         assert_eq!(meter.departures, 0);
+    }
+
+    #[test]
+    fn a_packet_on_the_line_at_an_end_of_the_span_counts_in_part() {
+        let mut meter = Meter::new(Span { from: at(100), until: at(200) });
+        // A line of 8 kB/s is busy all the time: 100 ms of it are 800 B.
+        for start in [0, 75, 150] {
+            meter.send(at(start), at(start + 75), Bytes::new(600));
+        }
+        assert_eq!(meter.departed, Bytes::new(400 + 400));
+        meter.send_at_once(at(100), Bytes::new(5));
+        meter.send_at_once(at(200), Bytes::new(7));
+        assert_eq!(meter.departed, Bytes::new(805));
     }
 }

@@ -119,7 +119,7 @@ impl Recorder {
         for (i, link) in network.links.iter().enumerate() {
             let (packets, bytes) = link.waiting(now);
             let marker = link.queue().map(|queue| queue.marker());
-            self.push(now, i, packets, bytes.get(), marker, link.meter().departed.get(), (f64::NAN, f64::NAN));
+            self.push(now, i, packets, bytes.get(), marker, link.departed(now).get(), (f64::NAN, f64::NAN));
         }
         let mut index = links;
         for ap in &mut network.aps {

@@ -23,6 +23,8 @@ pub struct Station<P> {
     loss: Loss,
     /// Bits of the head that have got through.
     sent_bits: u64,
+    /// Bits of the head, or of it and those behind it, that were sent before the measured span.
+    early_bits: u64,
     /// Attempts that have failed in a row.
     pub(super) failures: u32,
     /// Whether a part of the head was given up, so that the head is lost once it is through.
@@ -117,6 +119,7 @@ impl<P: Parcel> Station<P> {
             loss: Loss::new(&config.loss, streams, &name).map_err(|error| error.within("loss"))?,
             name,
             sent_bits: 0,
+            early_bits: 0,
             failures: 0,
             damaged: false,
             air: AirMeter::default(),
@@ -169,9 +172,19 @@ impl<P: Parcel> Station<P> {
         self.head_bits().map_or(0, |bits| bits - self.sent_bits)
     }
 
-    /// `bits` got through by `now`: the packets that they complete leave. Returns how many.
+    /// `bits` were sent for `airtime` and got through at `now`: the packets that they complete leave. Returns how many.
     #[inline]
-    pub(super) fn deliver(&mut self, bits: u64, now: Instant, departures: &mut VecDeque<Departure<P>>) -> usize {
+    pub(super) fn deliver(
+        &mut self,
+        bits: u64,
+        airtime: Duration,
+        now: Instant,
+        departures: &mut VecDeque<Departure<P>>,
+    ) -> usize {
+        let start = Instant::from_nanos(now.as_nanos().saturating_sub(airtime.as_nanos()));
+        if start < self.queue.meter().span().from {
+            self.note_early(bits, start, now);
+        }
         self.sent_bits += bits;
         let mut completed = 0;
         while let Some(head_bits) = self.head_bits().filter(|&head_bits| self.sent_bits >= head_bits) {
@@ -186,13 +199,26 @@ impl<P: Parcel> Station<P> {
         completed
     }
 
+    /// A part of `bits`, or all, was sent before the measured span.
+    #[cold]
+    fn note_early(&mut self, bits: u64, start: Instant, now: Instant) {
+        let from = self.queue.meter().span().from;
+        let (early, all) = (from.min(now).saturating_since(start).as_nanos(), (now - start).as_nanos());
+        // What takes no time was sent early altogether.
+        let share = if all == 0 { 1.0 } else { early as f64 / all as f64 };
+        self.early_bits += libm::ceil(bits as f64 * share) as u64;
+    }
+
     /// The head is complete: it departs, unless a part of it was given up or the channel's other losses strike.
     fn leave(&mut self, now: Instant, departures: &mut VecDeque<Departure<P>>) {
         let damaged = core::mem::take(&mut self.damaged);
         self.adapt(damaged);
+        let early = self.early_bits.min(self.head_bits().unwrap_or(0));
+        self.early_bits -= early;
         if self.loss.strikes(now) || damaged {
             self.queue.discard(now);
         } else if let Some(packet) = self.queue.pop(now) {
+            self.queue.meter_mut().send_at_once(now, packet.size() - Bytes::new(early / 8));
             departures.push_back(Departure { at: now, packet });
         }
     }
@@ -206,6 +232,7 @@ impl<P: Parcel> Station<P> {
         while let Some(head_bits) = self.head_bits().filter(|&head_bits| would_be_sent >= head_bits) {
             would_be_sent -= head_bits;
             self.sent_bits = 0;
+            self.early_bits = 0;
             self.queue.discard(now);
             self.adapt(true);
             lost += 1;
@@ -216,9 +243,15 @@ impl<P: Parcel> Station<P> {
 
     /// `bits` of the head are given up; the rest of it follows, but it is lost. Returns how many packets are through.
     #[cold]
-    pub(super) fn damage(&mut self, bits: u64, now: Instant, departures: &mut VecDeque<Departure<P>>) -> usize {
+    pub(super) fn damage(
+        &mut self,
+        bits: u64,
+        airtime: Duration,
+        now: Instant,
+        departures: &mut VecDeque<Departure<P>>,
+    ) -> usize {
         self.damaged = true;
-        self.deliver(bits, now, departures)
+        self.deliver(bits, airtime, now, departures)
     }
 
     #[inline]

@@ -18,20 +18,27 @@ fn packet(seq: u64, payload: u32) -> Packet {
 }
 
 fn link(limit: Limit) -> Link<Packet> {
+    measured_link(limit, SPAN)
+}
+
+fn measured_link(limit: Limit, span: Span) -> Link<Packet> {
     let config = LinkConfig {
         rate: Rate::from_bps(10_000_000),
         queue: QueueConfig { limit, ..QueueConfig::default() },
         loss: LossConfig::None,
     };
-    Link::new("link", &config, &Streams::new(1), SPAN).unwrap()
+    Link::new("link", &config, &Streams::new(1), span).unwrap()
 }
 
-/// The same link, made to hold its packets although it could foresee their departures.
+/// A link made to hold its packets although it could foresee their departures.
 fn holding(limit: Limit) -> Link<Packet> {
-    let mut link = link(limit);
+    made_to_hold(link(limit), limit)
+}
+
+fn made_to_hold(mut link: Link<Packet>, limit: Limit) -> Link<Packet> {
     let stream = |purpose: &str| Streams::new(1).stream("link", purpose);
     let config = QueueConfig { limit, ..QueueConfig::default() };
-    let queue = Queue::new(&config, Rate::from_bps(10_000_000), stream, SPAN).unwrap();
+    let queue = Queue::new(&config, Rate::from_bps(10_000_000), stream, link.meter().span()).unwrap();
     link.buffer = Buffer::Held { queue, in_transmission: None };
     link
 }
@@ -60,6 +67,27 @@ fn packets_leave_one_sending_time_apart_and_the_last_finds_no_room() {
         // 3600 µs of waiting, in packets of 1500 B, over a second; somebody waits for 2400 µs of it.
         assert!((link.meter().mean_bytes() - 5.4).abs() < 1e-9);
         assert!((link.meter().empty_fraction() - 0.9976).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn what_leaves_is_counted_while_it_is_sent() {
+    // 1500 B take 1200 µs: of a busy line 1250 B fall into each ms, however the packets lie in it.
+    let span = Span { from: at(1000), until: at(3000) };
+    let foreseen = measured_link(Limit::None, span);
+    let held = made_to_hold(measured_link(Limit::None, span), Limit::None);
+    for mut link in [foreseen, held] {
+        for i in 0..4 {
+            link.receive(at(0), packet(i, 1460));
+        }
+        // The first packet has 200 µs of the second ms, and the second the rest.
+        link.wake(at(1500));
+        assert_eq!(link.departed(at(1500)), Bytes::new(250 + 1500));
+        link.wake(at(5000));
+        assert_eq!(link.meter().departed, Bytes::new(2500));
+        assert_eq!(link.departed(at(5000)), Bytes::new(2500));
+        // Those that left the buffer within it are two all the same: at 1200 and 2400 µs.
+        assert_eq!(link.meter().departures, 2);
     }
 }
 

@@ -73,7 +73,7 @@ fn littles_law_holds() {
     }
     queue.finish(at(100));
     // Delays are 50 + 3i − 2i = 50…59 ms, 54.5 ms in the mean; 15 kB left in 100 ms: L = λW.
-    let rate = queue.meter().departed.as_f64() / 0.1;
+    let rate = 1500.0 * queue.meter().departures as f64 / 0.1;
     assert_eq!(queue.meter().delay.mean_s(), Some(0.0545));
     assert!((queue.meter().mean_bytes() - rate * 0.0545).abs() < 1e-9);
 }

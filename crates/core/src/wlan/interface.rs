@@ -146,6 +146,9 @@ impl<P: Parcel> Interface<P> {
         let waited = !self.queue.is_empty();
         self.ending = false;
         self.held = self.queue.pop(now);
+        if let Some(packet) = &self.held {
+            self.queue.meter_mut().send_at_once(now, packet.size());
+        }
         self.ready = now;
         if self.held.is_none() {
             self.queue.rest(now);

@@ -61,6 +61,34 @@ fn what_is_sampled_is_what_is_delivered() {
 }
 
 #[test]
+fn no_line_carries_more_than_it_can() {
+    // A packet takes 100 ms, and the run is measured for as long as three take, or for a part of one.
+    let link = "[[link]]\nname = \"link\"\nfrom = \"a\"\nto = \"b\"\nrate = \"120 kbit/s\"\nduplex = false\n";
+    let ap = |radio: &str| format!("[[ap]]\nname = \"ap\"\nradio = {radio}\n");
+    let (to_node, to_station) = ("path = [\"a\", \"b\"]", "station = \"m\"");
+    let fading =
+        r#"{ kind = "jakes", doppler = "60 Hz", bandwidth = "40 kHz", max_rate = "120 kbit/s", attempts = 15 }"#;
+    let mut busy = 0;
+    for (element, end, steady) in [
+        (link.to_owned(), to_node, true),
+        (format!("{link}queue = {{ aqm = \"codel\" }}\n"), to_node, true),
+        (ap(r#"{ kind = "constant", rate = "120 kbit/s" }"#), to_station, true),
+        (ap(fading), to_station, false),
+    ] {
+        for (warmup, duration) in [(0, 301), (0, 399), (50, 360), (50, 60), (0, 50), (95, 105), (990, 1290)] {
+            let head = format!("duration = \"{duration} ms\"\nwarmup = \"{warmup} ms\"\n");
+            let flow = format!("[[flow]]\nname = \"f\"\nrtt = \"1 ms\"\npacket = \"1500 B\"\n{end}\n");
+            let outcome = crate::outcome(&format!("{head}{element}{flow}"), &[]).unwrap();
+            let queue = &outcome.summary.queues[0];
+            let used = queue.utilisation.unwrap_or(0.0);
+            assert!(used <= 1.0 + 1e-9, "{element} {warmup} {duration}: {queue:?}");
+            busy += u32::from(steady && used > 0.95);
+        }
+    }
+    assert!(busy > 5, "{busy}");
+}
+
+#[test]
 fn a_reader_gets_its_share_or_not() {
     let success = |more: &[(&str, &str)]| run(more).summary.system.success;
     // Each of four flows gets some 2.4 Mbit/s.
