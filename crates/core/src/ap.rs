@@ -402,7 +402,7 @@ impl<P: Parcel> Candidates for At<'_, P> {
 impl Timing {
     fn new(stations: &[StationConfig]) -> Result<Self, ParameterError> {
         let Some(first) = stations.first() else {
-            return Err(ParameterError::new("stations", 0, "at least one station"));
+            return Err(ParameterError::new("station", "[]", "at least one, or a flow to one"));
         };
         let agree = |holds: bool, station: &StationConfig, wanted: &str| {
             ensure(holds, "radio", &station.name, wanted).map_err(|error| error.within(&station.name))

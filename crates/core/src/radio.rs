@@ -277,15 +277,25 @@ impl Errors {
                     Margin::Fixed(m) => {
                         let factor = 1.0 - m;
                         let fits = (LEAST_FACTOR..=MOST_FACTOR).contains(&factor);
-                        ensure(fits, "margin", m, "from −999 to 0.999")?;
+                        ensure(fits, "margin.value", m, "from −999 to 0.999")?;
                         Self::Outage { factor, on_success: 1.0, on_loss: 1.0, most: MOST_FACTOR }
                     }
                 })
             }
             ErrorModel::Linear { p_low, snr_low, snr_high } => {
-                ensure((0.0..=1.0).contains(&p_low), "p_low", p_low, "from 0 to 1")?;
-                ensure(snr_low.is_finite() && snr_low >= 0.0, "snr_low", snr_low, "at least 0, a plain ratio")?;
-                ensure(snr_high.is_finite() && snr_high > snr_low, "snr_high", snr_high, "more than snr_low")?;
+                ensure((0.0..=1.0).contains(&p_low), "errors.worst", p_low, "from 0 to 1")?;
+                ensure(
+                    snr_low.is_finite() && snr_low >= 0.0,
+                    "errors.lower_snr",
+                    snr_low,
+                    "at least 0, a plain ratio",
+                )?;
+                ensure(
+                    snr_high.is_finite() && snr_high > snr_low,
+                    "errors.upper_snr",
+                    snr_high,
+                    "more than lower_snr",
+                )?;
                 Ok(Self::Linear { p_low, snr_low, slope: p_low / (snr_high - snr_low), stream: stream() })
             }
         }

@@ -304,13 +304,17 @@ impl Mul<Duration> for Rate {
 
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "t={}.{:09}s", self.0 / NS_PER_S, self.0 % NS_PER_S)
+        Duration(self.0).fmt(f)
     }
 }
 
 impl fmt::Debug for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09}s", self.0 / NS_PER_S, self.0 % NS_PER_S)
+        let decimals = format!("{:09}", self.0 % NS_PER_S);
+        match decimals.trim_end_matches('0') {
+            "" => write!(f, "{} s", self.0 / NS_PER_S),
+            decimals => write!(f, "{}.{decimals} s", self.0 / NS_PER_S),
+        }
     }
 }
 
@@ -345,6 +349,13 @@ mod tests {
         // 10 Mbit/s for 1.2 ms less a nanosecond: one byte short of a whole packet.
         let d = Duration::from_nanos(1_199_999);
         assert_eq!(Rate::from_bps(10_000_000) * d, Bytes::new(1499));
+    }
+
+    #[test]
+    fn times_are_shown_as_a_person_writes_them() {
+        let shown = [0, 3_000_000_000, 250_000_000, 1_000_000_001].map(|ns| format!("{:?}", Duration::from_nanos(ns)));
+        assert_eq!(shown, ["0 s", "3 s", "0.25 s", "1.000000001 s"]);
+        assert_eq!(format!("{:?}", Instant::from_nanos(1)), "0.000000001 s");
     }
 
     #[test]

@@ -117,7 +117,8 @@ impl<P: Parcel> Wlan<P> {
     /// If there is no station, or a parameter lies outside its domain.
     pub fn new(name: &str, config: &WlanConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
         let stations = &config.stations;
-        ensure((1..=MOST_STATIONS).contains(&stations.len()), "stations", stations.len(), "1 to 32768 stations")?;
+        let wanted = "1 to 32768, flows' stations included";
+        ensure((1..=MOST_STATIONS).contains(&stations.len()), "station", stations.len(), wanted)?;
         let timing = Timing::new(&config.mac)?;
         // What a managed queue takes for the rate of its line; the base station's is that of its fastest station.
         let first_rate = |station: &StationConfig| station.rate.at(Instant::ZERO);

@@ -4,10 +4,12 @@
 mod ahead;
 mod convert;
 mod keys;
+mod names;
 mod rate;
 mod senders;
 mod wireless;
 
+use std::collections::BTreeSet;
 use std::path::Path as FilePath;
 
 use lasthop_core::ap::AccessPoint;
@@ -22,7 +24,7 @@ use lasthop_core::tcp;
 use lasthop_core::units::{Bytes, Duration, Instant, Rate};
 use lasthop_core::wlan::{Direction, Wlan};
 
-use crate::capture::Capture;
+use crate::capture::{self, Capture};
 use crate::events::MOST_ELEMENTS;
 use crate::host::{Host, Receiver, Sender};
 use crate::hosts::Hosts;
@@ -65,7 +67,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Res
         // A link that runs ahead would not be sampled at its instant.
         ahead::shorten(&mut built.parts, &built.exits);
     }
-    let (recorder, capture) = recording(scenario, &built.hosts)?;
+    let (recorder, capture) = recording(scenario, &built.labels.flows, &built.hosts)?;
     let Assembly { parts, hosts, receivers, exits, labels, .. } = built;
     let hosts = Hosts { hosts, receivers, exits, end: labels.span.until, packets: 0, recorder, capture };
     Ok((World::new(parts, hosts), labels))
@@ -81,12 +83,15 @@ pub(crate) fn assemble<P: Traveller>(
 ) -> Result<Assembly<P>, ScenarioError> {
     let end = Instant::ZERO + scenario.duration.0;
     let span = Span { from: Instant::ZERO + scenario.warmup.0, until: end };
+    if scenario.duration.0.is_zero() {
+        return Err(ScenarioError::refused("duration", "0 s", "more than 0 s"));
+    }
     if span.length().is_zero() {
-        let wanted = "wanted more than the warm-up and more than 0 s";
-        return Err(ScenarioError::at("duration", wanted));
+        let wanted = format!("less than the duration, {:?}", scenario.duration.0);
+        return Err(ScenarioError::refused("warmup", format!("{:?}", scenario.warmup.0), wanted));
     }
     if scenario.sample.0.is_zero() {
-        return Err(ScenarioError::at("sample", "0 s: wanted more than 0 s"));
+        return Err(ScenarioError::refused("sample", "0 s", "more than 0 s"));
     }
     at_most_samples("sample", span.length(), scenario.sample.0)?;
     let mut builder = Builder {
@@ -105,14 +110,24 @@ pub(crate) fn assemble<P: Traveller>(
         between: vec![],
         specs: vec![],
         flows: vec![],
+        names: BTreeSet::new(),
     };
+    names::check_elements(scenario)?;
     builder.name_stations()?;
+    let queues = builder.queue_names();
+    names::check_queues(&queues)?;
     builder.links()?;
     builder.access_points()?;
     builder.wlans()?;
     for (i, flow) in scenario.flow.iter().enumerate() {
         builder.flow(flow).map_err(|e| e.within(&format!("flow[{i}]")))?;
         builder.specs.resize(builder.flows.len(), i);
+    }
+    if builder.flows.iter().all(|flow| flow.start >= end)
+        && let Some(first) = builder.flows.first()
+    {
+        let wanted = format!("a start before the end of the run, {end:?}");
+        return Err(ScenarioError::refused("flow[0].start", format!("{:?}", first.start), wanted));
     }
     if builder.flows.is_empty() {
         return Err(ScenarioError::at("flow", "wanted at least one"));
@@ -123,8 +138,8 @@ pub(crate) fn assemble<P: Traveller>(
     if elements >= MOST_ELEMENTS {
         return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
     }
-    let queues = builder.queue_names();
     let title = scenario.title.clone();
+    let queues = queues.into_iter().map(|(_, name)| name).collect();
     let Builder { parts, hosts, receivers, exits, specs, flows, .. } = builder;
     let labels = Labels { title, seed, span, sample: scenario.sample.0, flows, queues };
     Ok(Assembly { parts, hosts, receivers, exits, specs, labels })
@@ -133,23 +148,31 @@ pub(crate) fn assemble<P: Traveller>(
 /// Refuses so short an interval that the samples would fill the memory.
 fn at_most_samples(key: &str, of: Duration, interval: Duration) -> Result<(), ScenarioError> {
     if of.as_nanos() / interval.as_nanos() > MOST_SAMPLES {
-        let message = format!("{interval:?}: wanted at most {MOST_SAMPLES} samples in {of:?}");
-        return Err(ScenarioError::at(key, message));
+        let wanted = format!("at most {MOST_SAMPLES} samples in {of:?}");
+        return Err(ScenarioError::refused(key, format!("{interval:?}"), wanted));
     }
     Ok(())
 }
 
-fn recording(scenario: &Scenario, hosts: &[Host]) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
+fn recording(
+    scenario: &Scenario,
+    flows: &[FlowLabel],
+    hosts: &[Host],
+) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
     let Some(probe) = &scenario.probe else { return Ok((None, None)) };
     if probe.every.is_some_and(|every| every.0.is_zero()) {
-        return Err(ScenarioError::at("probe.every", "0 s: wanted more than 0 s"));
+        return Err(ScenarioError::refused("probe.every", "0 s", "more than 0 s"));
     }
     if let Some(every) = probe.every {
         at_most_samples("probe.every", scenario.duration.0, every.0)?;
     }
     let recorder = probe.every.map(|every| Recorder::new(every.0, Instant::ZERO + probe.from.0));
-    let is_rate_based = hosts.iter().map(|host| matches!(host.sender, Sender::Tfrc(_)));
-    Ok((recorder, probe.packets.then(|| Capture::new(is_rate_based))))
+    let flows = flows.iter().zip(hosts).map(|(flow, host)| capture::Options {
+        is_rate_based: matches!(host.sender, Sender::Tfrc(_)),
+        sack: flow.sack,
+        timestamps: u64::from(flow.header_bytes) > HEADER,
+    });
+    Ok((recorder, probe.packets.then(|| Capture::new(flows))))
 }
 
 /// A shared element, by its place in its list.
@@ -181,19 +204,20 @@ struct Builder<'s, P> {
     between: Vec<(Shared, Shared, Duration, u32)>,
     specs: Vec<usize>,
     flows: Vec<FlowLabel>,
+    /// The names of the flows so far.
+    names: BTreeSet<String>,
 }
 
 impl<P: Traveller> Builder<'_, P> {
     /// A station exists as soon as its access point or a flow names it.
     fn name_stations(&mut self) -> Result<(), ScenarioError> {
-        let (aps, wlans) = (&self.scenario.ap, &self.scenario.wlan);
-        let wireless = aps.iter().map(|ap| &ap.name).chain(wlans.iter().map(|wlan| &wlan.name));
-        for i in 0..aps.len() + wlans.len() {
-            let key = if i < aps.len() { format!("ap[{i}]") } else { format!("wlan[{}]", i - aps.len()) };
-            unique(wireless.clone(), i, &format!("{key}.name"))?;
-        }
         for (i, flow) in self.scenario.flow.iter().enumerate() {
             let within = |e: ScenarioError| e.within(&format!("flow[{i}]"));
+            for (key, station) in [("station", &flow.station), ("source", &flow.source)] {
+                if station.as_ref().is_some_and(String::is_empty) {
+                    return Err(within(ScenarioError::at(key, "wanted a name")));
+                }
+            }
             self.last_hop(flow).map_err(within)?;
             self.first_hop(flow).map_err(within)?;
         }
@@ -214,15 +238,12 @@ impl<P: Traveller> Builder<'_, P> {
     fn links(&mut self) -> Result<(), ScenarioError> {
         for (i, link) in self.scenario.link.iter().enumerate() {
             let place = format!("link[{i}]");
-            unique(self.scenario.link.iter().map(|link| &link.name), i, &format!("{place}.name"))?;
             if link.from == link.to {
-                return Err(ScenarioError::at(
-                    &format!("{place}.to"),
-                    format!("{:?}: wanted another node than `from`", link.to),
-                ));
+                let key = format!("{place}.to");
+                return Err(ScenarioError::refused(&key, format!("{:?}", link.to), "another node than `from`"));
             }
             let config = convert::link(link).map_err(|e| e.within(&place))?;
-            let names = [link.name.clone(), back_name(&link.name)];
+            let names = [link.name.clone(), names::back(&link.name)];
             for name in names.iter().take(1 + usize::from(link.duplex)) {
                 let link = Link::new(name, &config, &self.streams, self.span)
                     .map_err(|e| ScenarioError::parameter(&place, keys::written(e)))?;
@@ -250,7 +271,7 @@ impl<P: Traveller> Builder<'_, P> {
             let config =
                 convert::uplink(ap, uplink, &self.stations[i], self.directory).map_err(|e| e.within(&place))?;
             let parameter = |e| ScenarioError::parameter(&place, keys::of_station(e, &self.stations[i], &[]));
-            let built = AccessPoint::new(&up_name(&ap.name), &config, &self.streams, self.span);
+            let built = AccessPoint::new(&names::up(&ap.name), &config, &self.streams, self.span);
             let built = built.map_err(|e| parameter(e).within("uplink"))?;
             self.uplinks.push(Some(self.parts.aps.len()));
             self.parts.aps.push(built);
@@ -268,24 +289,6 @@ impl<P: Traveller> Builder<'_, P> {
             self.parts.wlans.push(wlan);
         }
         Ok(())
-    }
-
-    fn queue_names(&self) -> Vec<String> {
-        let links = self.scenario.link.iter().flat_map(|link| {
-            let back = link.duplex.then(|| back_name(&link.name));
-            std::iter::once(link.name.clone()).chain(back)
-        });
-        let stations = self.scenario.ap.iter().zip(&self.stations);
-        let uplinks = stations.clone().filter(|(ap, _)| ap.uplink.is_some());
-        let of = |owner: &str, names: &[String]| {
-            names.iter().map(|name| convert::station_name(owner, name)).collect::<Vec<_>>()
-        };
-        let wlans = self.scenario.wlan.iter().zip(&self.wlan_stations);
-        links
-            .chain(stations.flat_map(|(ap, names)| of(&ap.name, names)))
-            .chain(uplinks.flat_map(|(ap, names)| of(&up_name(&ap.name), names)))
-            .chain(wlans.flat_map(|(wlan, names)| [vec![wlan.name.clone()], of(&wlan.name, names)].concat()))
-            .collect()
     }
 
     /// The link from one node to the other, and its place among the built ones.
@@ -361,7 +364,10 @@ impl<P: Traveller> Builder<'_, P> {
 
     fn flow(&mut self, flow: &scenario::Flow) -> Result<(), ScenarioError> {
         if flow.count == 0 || flow.count as usize > MOST_FLOWS {
-            return Err(ScenarioError::at("count", format!("{}: wanted 1 to {MOST_FLOWS}", flow.count)));
+            return Err(ScenarioError::refused("count", flow.count, format!("1 to {MOST_FLOWS}")));
+        }
+        if flow.name.is_empty() {
+            return Err(ScenarioError::at("name", "wanted a name"));
         }
         let payload = senders::payload(flow)?;
         let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
@@ -373,9 +379,8 @@ impl<P: Traveller> Builder<'_, P> {
                     let config = convert::sizes(&poisson.size, payload).map_err(|e| e.within("app.size"))?;
                     let rate = poisson.rate.0;
                     if rate <= 0.0 || rate * self.span.until.as_secs_f64() > MOST_FLOWS as f64 {
-                        let wanted =
-                            format!("{rate} /s: wanted more than 0 /s and at most {MOST_FLOWS} arrivals in all");
-                        return Err(ScenarioError::at("app.rate", wanted));
+                        let wanted = format!("more than 0 /s and at most {MOST_FLOWS} arrivals in all");
+                        return Err(ScenarioError::refused("app.rate", format!("{rate} /s"), wanted));
                     }
                     let until = poisson.until.map_or(self.span.until, |until| Instant::ZERO + until.0);
                     let mut times = self.streams.stream(&name, "arrivals");
@@ -403,8 +408,13 @@ impl<P: Traveller> Builder<'_, P> {
         (start, rtt): (Instant, Duration),
         app: AppConfig,
     ) -> Result<(), ScenarioError> {
-        if spec.count == 1 && !name.contains('#') && self.flows.iter().any(|flow| flow.name == name) {
-            return Err(ScenarioError::at("name", format!("{name:?}: wanted a name that no other flow has")));
+        if !self.names.insert(name.clone()) {
+            let wanted = if name == spec.name {
+                "a name that no other flow has".to_owned()
+            } else {
+                format!("another name: it makes a second flow {name:?}")
+            };
+            return Err(ScenarioError::refused("name", format!("{:?}", spec.name), wanted));
         }
         if self.flows.len() >= MOST_FLOWS {
             return Err(ScenarioError::at("count", format!("wanted at most {MOST_FLOWS} flows in all")));
@@ -413,7 +423,7 @@ impl<P: Traveller> Builder<'_, P> {
         let id = self.flows.len() as u32;
         let (there, back) = self.path(spec)?;
         let payload = senders::payload(spec)?;
-        let Ends { sender, receiver, sender_kind, receiver_kind, header_bytes, ahead } = match &spec.sender {
+        let Ends { sender, receiver, sender_kind, receiver_kind, header_bytes, sack, ahead } = match &spec.sender {
             scenario::Sender::Tfrc(options) => {
                 rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample.0))?
             }
@@ -426,7 +436,7 @@ impl<P: Traveller> Builder<'_, P> {
             .map_err(|e| if e.key == "stop" { parameter("", e) } else { parameter("app", e) })?;
         let access = spec.access.map(|rate| rate.0);
         if access == Some(Rate::from_bps(0)) {
-            return Err(ScenarioError::at("access", "0 bit/s: wanted more than 0 bit/s"));
+            return Err(ScenarioError::refused("access", "0 bit/s", "more than 0 bit/s"));
         }
 
         // There: jitter and access link, the shared elements, the sink.
@@ -505,6 +515,7 @@ impl<P: Traveller> Builder<'_, P> {
             stop,
             is_transfer,
             header_bytes,
+            sack,
             reader,
         });
         Ok(())
@@ -526,12 +537,13 @@ impl<P: Traveller> Builder<'_, P> {
         let parameter = ScenarioError::parameter;
         Ok(Ends {
             header_bytes: sender.header_size(),
+            sack: receiver.sack,
             ahead: receiver.delayed_ack.is_none(),
             sender: Sender::Tcp(
                 tcp::Sender::new(id, sender, self.span).map_err(|e| parameter("sender", keys::written(e)))?,
             ),
             receiver: Receiver::Tcp(
-                tcp::Receiver::new(id, receiver, self.span).map_err(|e| parameter("receiver", keys::written(e)))?,
+                tcp::Receiver::new(id, receiver, self.span).map_err(|e| parameter("receiver", keys::of_receiver(e)))?,
             ),
             sender_kind,
             receiver_kind,
@@ -541,7 +553,7 @@ impl<P: Traveller> Builder<'_, P> {
     fn sink(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Stage>, ScenarioError> {
         let Some(sink) = &flow.sink else { return Ok(None) };
         if sink.rate.is_some_and(|rate| rate.0 == Rate::from_bps(0)) {
-            return Err(ScenarioError::at("sink.rate", "0 bit/s: wanted more than 0 bit/s"));
+            return Err(ScenarioError::refused("sink.rate", "0 bit/s", "more than 0 bit/s"));
         }
         let config = convert::loss(sink.loss.as_ref(), name).map_err(|e| e.within("sink.loss"))?;
         let loss = Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("sink.loss", e))?;
@@ -582,6 +594,8 @@ struct Ends {
     receiver_kind: &'static str,
     /// Headers of a data packet.
     header_bytes: u32,
+    /// Whether the receiver sends selective acknowledgements.
+    sack: bool,
     /// Whether the receiver keeps no timer, and may be asked ahead of time.
     ahead: bool,
 }
@@ -608,24 +622,5 @@ fn end_of(shared: Shared) -> End {
         Shared::Link(link) => End::Link(link as u32),
         Shared::Ap(ap) => End::Ap(ap as u32),
         Shared::Wlan(wlan, direction) => End::Wlan(wlan as u32, direction),
-    }
-}
-
-fn up_name(name: &str) -> String {
-    format!("{name} (up)")
-}
-
-fn back_name(name: &str) -> String {
-    format!("{name} (back)")
-}
-
-fn unique<'n>(names: impl Iterator<Item = &'n String> + Clone, i: usize, key: &str) -> Result<(), ScenarioError> {
-    let mut before = names.clone().take(i);
-    match names.clone().nth(i) {
-        Some(name) if name.is_empty() => Err(ScenarioError::at(key, "wanted a name")),
-        Some(name) if before.any(|other| other == name) => {
-            Err(ScenarioError::at(key, format!("{name:?}: wanted a name that no other has")))
-        }
-        _ => Ok(()),
     }
 }

@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use etherparse::PacketBuilder;
-use lasthop_core::packet::{Kind, Packet, Parcel, Report};
+use etherparse::{PacketBuilder, TcpOptionElement};
+use lasthop_core::packet::{Kind, Packet, Parcel, Report, SackBlocks};
 use lasthop_core::units::Instant;
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
@@ -29,7 +29,32 @@ pub(crate) enum Point {
     Receiver,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// What the ends of a flow have agreed on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    /// It is no TCP.
+    pub(crate) is_rate_based: bool,
+    /// Its receiver sends selective acknowledgements.
+    pub(crate) sack: bool,
+    /// Its data carries timestamps.
+    pub(crate) timestamps: bool,
+}
+
+/// What is told of a packet besides its numbers.
+#[derive(Clone, Debug)]
+enum Extra {
+    None,
+    /// What feedback tells.
+    Report(Box<Report>),
+    /// The received blocks of an acknowledgement.
+    Sack(Box<SackBlocks>),
+    /// When data was sent, and when the acknowledgement that released it was.
+    Timestamps(Instant, Instant),
+    /// What a SYN or its answer offers.
+    Offer(Options),
+}
+
+#[derive(Clone, Debug)]
 struct Record {
     at: Instant,
     point: Point,
@@ -40,14 +65,14 @@ struct Record {
     size: u32,
     data_outgoing: bool,
     is_tcp: bool,
-    /// What feedback tells.
-    report: Option<Report>,
+    extra: Extra,
 }
 
 /// The packets of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
     records: Vec<Record>,
+    flows: Vec<Options>,
     /// Of each rate-based flow, when its packets were sent, by their numbers; none for the others.
     sent: Vec<Option<Vec<Instant>>>,
 }
@@ -58,15 +83,16 @@ const WINDOW_SHIFT: u8 = 7;
 const ISN: u32 = 0;
 
 impl Capture {
-    /// Nothing captured yet; `is_rate_based` says it of each flow.
-    pub(crate) fn new(is_rate_based: impl Iterator<Item = bool>) -> Self {
-        Self { records: vec![], sent: is_rate_based.map(|is| is.then(Vec::new)).collect() }
+    /// Nothing captured yet.
+    pub(crate) fn new(flows: impl Iterator<Item = Options>) -> Self {
+        let flows: Vec<_> = flows.collect();
+        let sent = flows.iter().map(|flow| flow.is_rate_based.then(Vec::new)).collect();
+        Self { records: vec![], flows, sent }
     }
 
     #[inline]
     pub(crate) fn record(&mut self, at: Instant, point: Point, packet: &Packet) {
         let kind = packet.kind();
-        let mut report = None;
         let sent = self.sent.get_mut(packet.flow as usize).and_then(Option::as_mut);
         let is_tcp = sent.is_none();
         if kind == Kind::Data
@@ -76,18 +102,26 @@ impl Capture {
             sent.push(at);
         }
         let (number, amount) = match kind {
-            Kind::Feedback => {
-                let told = packet.report();
-                report = Some(told);
-                (self.latest(packet), told.receive_rate as u32)
-            }
+            Kind::Feedback => (self.latest(packet), packet.report().receive_rate as u32),
             Kind::Data | Kind::Syn => (packet.seq(), packet.payload()),
             Kind::Ack | Kind::SynAck => (packet.ack_number(), packet.window().get() as u32),
         };
         let size = packet.size().get() as u32;
         let data_outgoing = matches!(kind, Kind::Data | Kind::Syn);
         let flow = packet.flow;
-        self.records.push(Record { at, point, kind, flow, number, amount, size, data_outgoing, is_tcp, report });
+        let extra = self.extra(packet);
+        self.records.push(Record { at, point, kind, flow, number, amount, size, data_outgoing, is_tcp, extra });
+    }
+
+    fn extra(&self, packet: &Packet) -> Extra {
+        let agreed = self.flows.get(packet.flow as usize).copied().unwrap_or_default();
+        match (packet.kind(), &packet.sack) {
+            (Kind::Feedback, _) => Extra::Report(Box::new(packet.report())),
+            (Kind::Ack, Some(blocks)) => Extra::Sack(blocks.clone()),
+            (Kind::Data, _) if agreed.timestamps => Extra::Timestamps(packet.sent, packet.echo),
+            (Kind::Syn | Kind::SynAck, _) => Extra::Offer(agreed),
+            (Kind::Ack | Kind::Data, _) => Extra::None,
+        }
     }
 
     /// The number of the packet that feedback echoes.
@@ -118,7 +152,8 @@ impl Capture {
     }
 
     /// Writes the capture: two interfaces, the senders' and the receivers' side; flow n is port 10000 + n at the
-    /// station 10.1.n/250.n%250+1 and port 80 at the server. Payload is cut off, as by a snap length of 0.
+    /// station 10.1.n/250.n%250+1 and port 80 at the server. Payload is cut off, as by a snap length of 0. TCP's options
+    /// are those that the simulated packet has room for; a SYN's make it longer than the simulated one, which has none.
     pub(crate) fn write_pcapng(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut writer = PcapNgWriter::new(out).map_err(io::Error::other)?;
         for name in ["senders", "receivers"] {
@@ -139,7 +174,7 @@ impl Capture {
             let block = EnhancedPacketBlock {
                 interface_id: u32::from(record.point == Point::Receiver),
                 timestamp: Duration::from_nanos(record.at.as_nanos()),
-                original_len: record.size,
+                original_len: record.size.max(bytes.len() as u32),
                 data: Cow::Borrowed(&bytes),
                 options: vec![],
             };
@@ -174,12 +209,10 @@ impl Record {
             Kind::SynAck => self.amount.min(65_535) as u16,
             Kind::Ack | Kind::Feedback => (self.amount.div_ceil(1 << WINDOW_SHIFT)).min(65_535) as u16,
         };
-        let mut builder = PacketBuilder::ipv4(from, to, 64).tcp(ports.0, ports.1, sequence, window);
+        let builder = PacketBuilder::ipv4(from, to, 64).tcp(ports.0, ports.1, sequence, window);
+        let mut builder = builder.options(&self.options(after_syn)).map_err(io::Error::other)?;
         if is_syn {
-            builder = builder
-                .syn()
-                .options(&[etherparse::TcpOptionElement::WindowScale(WINDOW_SHIFT), etherparse::TcpOptionElement::Noop])
-                .map_err(io::Error::other)?;
+            builder = builder.syn();
         }
         if let Some(acknowledged) = acknowledged {
             builder = builder.ack(acknowledged);
@@ -191,11 +224,40 @@ impl Record {
         Ok(())
     }
 
+    /// TCP's options, padded to whole words.
+    fn options(&self, after_syn: u32) -> Vec<TcpOptionElement> {
+        use TcpOptionElement::{
+            Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp, WindowScale,
+        };
+        match &self.extra {
+            Extra::None | Extra::Report(_) => vec![],
+            Extra::Sack(blocks) => {
+                let on_wire = |(start, end): (u64, u64)| {
+                    (after_syn.wrapping_add(start as u32), after_syn.wrapping_add(end as u32))
+                };
+                let mut blocks = blocks.iter().map(on_wire);
+                let Some(first) = blocks.next() else { return vec![] };
+                vec![Noop, Noop, SelectiveAcknowledgement(first, [blocks.next(), blocks.next(), None])]
+            }
+            Extra::Timestamps(sent, echo) => vec![Noop, Noop, Timestamp(milliseconds(*sent), milliseconds(*echo))],
+            Extra::Offer(agreed) => {
+                let mut offer = vec![Noop, WindowScale(WINDOW_SHIFT)];
+                if agreed.sack {
+                    offer.extend([Noop, Noop, SelectiveAcknowledgementPermitted]);
+                }
+                if agreed.timestamps {
+                    offer.extend([Noop, Noop, Timestamp(milliseconds(self.at), 0)]);
+                }
+                offer
+            }
+        }
+    }
+
     fn dccp_headers(&self, from: [u8; 4], to: [u8; 4], ports: (u16, u16), out: &mut Vec<u8>) -> io::Result<()> {
         let payload = if self.kind == Kind::Data { self.amount as usize } else { 0 };
-        let header = match self.report {
-            None => dccp::data(ports, self.number),
-            Some(report) => dccp::feedback(ports, self.number, &report),
+        let header = match &self.extra {
+            Extra::Report(report) => dccp::feedback(ports, self.number, report),
+            _ => dccp::data(ports, self.number),
         };
         let header = dccp::with_checksum(header, from, to, payload);
         let ip = PacketBuilder::ipv4(from, to, 64);
@@ -206,4 +268,9 @@ impl Record {
         out.truncate(out.len() - payload);
         Ok(())
     }
+}
+
+/// A clock of timestamps, by RFC 7323 §5.4's advice one of 1 ms.
+fn milliseconds(at: Instant) -> u32 {
+    (at.as_nanos() / 1_000_000) as u32
 }

@@ -16,7 +16,7 @@ use serde::{Serialize, Serializer};
 #[error("{text:?}: wanted {wanted}")]
 pub struct QuantityError {
     text: String,
-    wanted: &'static str,
+    wanted: String,
 }
 
 /// A span of time.
@@ -57,8 +57,25 @@ const FREQUENCIES: &[(&str, f64)] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), (
 const PER_SECOND: &[(&str, f64)] = &[("/s", 1.0), ("/min", 1.0 / 60.0)];
 const PACKETS: &[(&str, f64)] = &[("packets", 1.0), ("packet", 1.0)];
 
-/// `"2.5 ms"` → 2.5 × the unit's scale; none if it is no finite number of 0 or more with one of the units.
-fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+/// Why a text is no quantity.
+enum Unfit {
+    /// It is no number with one of the units.
+    Other,
+    Negative,
+    TooLarge,
+}
+
+/// `"2.5 ms"` → 2.5 × the unit's scale.
+fn scaled(text: &str, units: &[(&str, f64)]) -> Result<f64, Unfit> {
+    let value = signed(text, units).filter(|value| !value.is_nan()).ok_or(Unfit::Other)?;
+    match value {
+        f64::INFINITY => Err(Unfit::TooLarge),
+        _ if value < 0.0 => Err(Unfit::Negative),
+        _ => Ok(value),
+    }
+}
+
+fn signed(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
     let split = text.find(|c: char| c.is_alphabetic() || c == '/')?;
     // An exponent is part of the number: "1e6 bit/s".
@@ -71,11 +88,21 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, unit) = text.split_at(split);
     let scale = units.iter().find(|(name, _)| *name == unit)?.1;
     let value: f64 = number.trim().replace('_', "").parse().ok()?;
-    (value.is_finite() && value >= 0.0).then_some(value * scale)
+    Some(value * scale)
 }
 
-fn whole(value: f64) -> Option<u64> {
-    (value <= 9e18).then(|| libm::rint(value) as u64)
+fn whole(value: f64) -> Result<u64, Unfit> {
+    if value <= 9e18 { Ok(libm::rint(value) as u64) } else { Err(Unfit::TooLarge) }
+}
+
+/// What is wanted in place of an unfit value.
+fn in_place_of(unfit: &Unfit, usually: &str) -> String {
+    let kind = usually.split([',']).next().and_then(|kind| kind.split(" with").next()).unwrap_or(usually);
+    match unfit {
+        Unfit::Other => usually.to_owned(),
+        Unfit::Negative => format!("{kind} that is not negative"),
+        Unfit::TooLarge => format!("{kind} that is not so large"),
+    }
 }
 
 macro_rules! quantity {
@@ -83,8 +110,8 @@ macro_rules! quantity {
         impl FromStr for $type {
             type Err = QuantityError;
             fn from_str(text: &str) -> Result<Self, QuantityError> {
-                let parse: fn(&str) -> Option<$type> = $parse;
-                parse(text).ok_or_else(|| QuantityError { text: text.into(), wanted: $wanted })
+                let parse: fn(&str) -> Result<$type, Unfit> = $parse;
+                parse(text).map_err(|unfit| QuantityError { text: text.into(), wanted: in_place_of(&unfit, $wanted) })
             }
         }
 
@@ -116,24 +143,26 @@ macro_rules! quantity {
 }
 
 quantity!(Time, "a time with its unit, e.g. \"3 ms\"", r"^[0-9._eE+-]+ *(ns|us|µs|μs|ms|s|min|h)$", |text| {
-    Some(Time(Duration::from_nanos(whole(scaled(text, TIMES)?)?)))
+    Ok(Time(Duration::from_nanos(whole(scaled(text, TIMES)?)?)))
 });
 quantity!(Size, "a size with its unit, e.g. \"19.5 kB\"", r"^[0-9._eE+-]+ *(B|kB|MB|GB|KiB|MiB)$", |text| {
-    Some(Size(Bytes::new(whole(scaled(text, SIZES)?)?)))
+    Ok(Size(Bytes::new(whole(scaled(text, SIZES)?)?)))
 });
 quantity!(
     Amount,
     "a size, e.g. \"19.5 kB\" or \"60 packets\"",
     r"^[0-9._eE+-]+ *(B|kB|MB|GB|KiB|MiB|packets?)$",
     |text| {
-        if let Some(packets) = scaled(text, PACKETS) {
-            return (libm::rint(packets) == packets).then_some(Amount::Packets(whole(packets)?));
+        match scaled(text, PACKETS) {
+            Ok(packets) if libm::rint(packets) != packets => Err(Unfit::Other),
+            Ok(packets) => Ok(Amount::Packets(whole(packets)?)),
+            Err(Unfit::Other) => Ok(Amount::Bytes(Bytes::new(whole(scaled(text, SIZES)?)?))),
+            Err(unfit) => Err(unfit),
         }
-        Some(Amount::Bytes(Bytes::new(whole(scaled(text, SIZES)?)?)))
     }
 );
 quantity!(BitRate, "a rate with its unit, e.g. \"10 Mbit/s\"", r"^[0-9._eE+-]+ *[kMG]?bit/s$", |text| {
-    Some(BitRate(Rate::from_bps(whole(scaled(text, RATES)?)?)))
+    Ok(BitRate(Rate::from_bps(whole(scaled(text, RATES)?)?)))
 });
 quantity!(Frequency, "a frequency with its unit, e.g. \"60 Hz\"", r"^[0-9._eE+-]+ *[kMG]?Hz$", |text| {
     scaled(text, FREQUENCIES).map(Frequency)
@@ -224,6 +253,16 @@ mod tests {
         assert_eq!(error.to_string(), "\"3 parsecs\": wanted a time with its unit, e.g. \"3 ms\"");
         for text in ["", "3", "ms", "-1 s", "1e400 s", "nan s", "3 MS", "3 ms 4", "1e30 s", "--3 s"] {
             assert!(text.parse::<Time>().is_err(), "{text:?}");
+        }
+        for (said, wanted) in [
+            ("-1 s".parse::<Time>().unwrap_err(), "a time that is not negative"),
+            ("1e30 s".parse::<Time>().unwrap_err(), "a time that is not so large"),
+            ("1e400 s".parse::<Time>().unwrap_err(), "a time that is not so large"),
+            ("-3 packets".parse::<Amount>().unwrap_err(), "a size that is not negative"),
+            ("-3 kB".parse::<Amount>().unwrap_err(), "a size that is not negative"),
+            ("-3 /s".parse::<PerSecond>().unwrap_err(), "a number a second that is not negative"),
+        ] {
+            assert!(said.to_string().ends_with(&format!(": wanted {wanted}")), "{said}");
         }
         assert!("10 mbit/s".parse::<BitRate>().is_err());
         assert!("2.5 packets".parse::<Amount>().is_err());

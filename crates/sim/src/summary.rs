@@ -42,6 +42,8 @@ pub struct Summary {
     pub queues: Vec<QueueSummary>,
     /// How evenly the flows fared.
     pub fairness: Fairness,
+    /// What a reader of the figures should know.
+    pub notes: Vec<String>,
     /// How well real time was kept; none of a simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulation: Option<Emulation>,
@@ -179,6 +181,8 @@ pub(crate) struct FlowLabel {
     pub(crate) is_transfer: bool,
     /// IP and TCP headers of a data segment, options included.
     pub(crate) header_bytes: u32,
+    /// Whether its receiver sends selective acknowledgements.
+    pub(crate) sack: bool,
     pub(crate) reader: Option<Reader>,
 }
 
@@ -244,9 +248,19 @@ pub(crate) fn summarise<P: Traveller>(counted: &Counted<'_, P>, labels: &Labels)
         fairness: Fairness { jain: metrics::jain(&goodputs), short_term: metrics::short_term_fairness(&allotted) },
         queues: queues(counted.network, &labels.queues),
         system: system(&counted.flows, labels, &flows),
+        notes: absent(labels).into_iter().collect(),
         emulation: None,
         flows,
     }
+}
+
+/// Says which flows took no part, as they start after the end.
+fn absent(labels: &Labels) -> Option<String> {
+    let absent: Vec<_> = labels.flows.iter().filter(|flow| flow.start >= labels.span.until).collect();
+    let first = absent.first()?;
+    let others = if absent.len() > 1 { format!(" and {} more", absent.len() - 1) } else { String::new() };
+    let (at, end) = (first.start, labels.span.until);
+    Some(format!("flow {:?} (start {at:?}){others}: no part in the run, which ends at {end:?}", first.name))
 }
 
 /// The system's goodput and fairness in each interval, by the instant at which it begins.

@@ -107,7 +107,7 @@ impl<P: Parcel> Station<P> {
                 Channel::Fading(Box::new(Radio::new(fading, &name, streams).map_err(radio)?))
             }
             RadioConfig::Constant { rate } if rate.as_bps() == 0 => {
-                return Err(radio(ParameterError::new("rate", 0, "more than 0 bit/s")));
+                return Err(radio(ParameterError::new("rate", format!("{rate:?}"), "more than 0 bit/s")));
             }
             RadioConfig::Constant { rate } => Channel::Constant(*rate),
             RadioConfig::Trace(_) => Channel::Trace,

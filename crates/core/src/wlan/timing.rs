@@ -126,13 +126,16 @@ impl RateSteps {
     pub fn new(steps: Vec<(Instant, Rate)>) -> Result<Self, ParameterError> {
         let at = |step: &(Instant, Rate)| format!("{:?}", step.0);
         let Some(first) = steps.first() else {
-            return Err(ParameterError::new("rate", "[]", "at least one step"));
+            return Err(ParameterError::new("rate", "[]", "at least one"));
         };
-        ensure(first.0 == Instant::ZERO, "rate", at(first), "the first step at 0 s")?;
-        let unordered = steps.windows(2).find(|pair| pair[0].0 >= pair[1].0);
-        ensure(unordered.is_none(), "rate", unordered.map_or(String::new(), |pair| at(&pair[1])), "steps in order")?;
-        let positive = steps.iter().all(|(_, rate)| *rate > Rate::from_bps(0));
-        ensure(positive, "rate", "0 bit/s", "more than 0 bit/s")?;
+        ensure(first.0 == Instant::ZERO, "rate", at(first), "the first rate from 0 s on")?;
+        for (i, step) in steps.iter().enumerate() {
+            // The scenario's steps are those behind the first rate.
+            let key = |part: &str| if i == 0 { "rate".to_owned() } else { format!("rate_steps[{}].{part}", i - 1) };
+            let in_order = i == 0 || steps[i - 1].0 < step.0;
+            ensure(in_order, &key("at"), at(step), "steps in order, after 0 s")?;
+            ensure(step.1 > Rate::from_bps(0), &key("rate"), format!("{:?}", step.1), "more than 0 bit/s")?;
+        }
         Ok(Self(steps))
     }
 

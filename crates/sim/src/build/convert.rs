@@ -171,10 +171,10 @@ fn bursts(chain: &scenario::GilbertElliott) -> Result<GilbertElliott, ScenarioEr
         (None, None, Some(loss), Some(burst)) if states == [None, None] => {
             GilbertElliott::of_bursts(loss, burst).map_err(|e| ScenarioError::parameter("", e))
         }
-        _ => Err(ScenarioError::at(
-            "kind",
-            "\"gilbert-elliott\": wanted good_to_bad and bad_to_good, or mean_loss and mean_burst",
-        )),
+        _ => {
+            let wanted = "good_to_bad and bad_to_good beside it, or mean_loss and mean_burst";
+            Err(ScenarioError::refused("kind", "\"gilbert-elliott\"", wanted))
+        }
     }
 }
 
@@ -187,7 +187,7 @@ fn handoff_times(spec: &scenario::Handoff) -> Result<HandoffTimes, ScenarioError
             let starts = spec.at.iter().map(|at| Instant::ZERO + at.0).collect();
             Ok(HandoffTimes::At { starts, length: length.0 })
         }
-        _ => Err(ScenarioError::at("kind", "\"handoff\": wanted on and off, or at and length")),
+        _ => Err(ScenarioError::refused("kind", "\"handoff\"", "on and off beside it, or at and length")),
     }
 }
 
@@ -292,14 +292,13 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
 fn rate_steps(first: BitRate, steps: &[scenario::RateStep]) -> Result<RateSteps, ScenarioError> {
     let mut before = Time::default();
     for (i, step) in steps.iter().enumerate() {
-        let at = |key: &str, message: String| Err(ScenarioError::valued(&format!("rate_steps[{i}].{key}"), message));
+        let key = |key: &str| format!("rate_steps[{i}].{key}");
         if step.at.0 <= before.0 {
-            let seconds = |time: Time| time.0.as_secs_f64();
             let wanted = if i == 0 { "more than 0 s, where `rate` holds" } else { "more than that of the step before" };
-            return at("at", format!("\"{} s\": wanted {wanted}", seconds(step.at)));
+            return Err(ScenarioError::refused(&key("at"), format!("\"{} s\"", step.at.0.as_secs_f64()), wanted));
         }
         if step.rate.0 == Rate::from_bps(0) {
-            return at("rate", "\"0 bit/s\": wanted more than 0 bit/s".to_owned());
+            return Err(ScenarioError::refused(&key("rate"), "\"0 bit/s\"", "more than 0 bit/s"));
         }
         before = step.at;
     }
@@ -421,7 +420,7 @@ fn clamp_receiver(clamp: &scenario::Clamp, payload: Bytes) -> ReceiverParams {
         mss_bytes: payload.as_f64(),
         variant: if clamp.unscaled { Variant::Unscaled } else { Variant::Scaled },
         slow_start: clamp.slow_start == scenario::ReceiverSlowStart::On,
-        hold: (clamp.hold > 0.0).then_some(clamp.hold),
+        hold: (clamp.hold != 0.0).then_some(clamp.hold),
     }
 }
 
@@ -456,10 +455,11 @@ pub(super) fn reader(flow: &scenario::Flow) -> Result<Option<Reader>, ScenarioEr
     };
     let share = spec.share.unwrap_or(0.9);
     if !(0.0..=1.0).contains(&share) {
-        return Err(ScenarioError::at("reader.share", format!("{share}: wanted a share from 0 to 1")));
+        return Err(ScenarioError::refused("reader.share", share, "a share from 0 to 1"));
     }
     if rate.0.as_bps() == 0 {
-        return Err(ScenarioError::at("reader.rate", "0 bit/s: wanted more than 0 bit/s"));
+        let key = if spec.rate.is_some() { "reader.rate" } else { "app.rate" };
+        return Err(ScenarioError::refused(key, "0 bit/s", "more than 0 bit/s"));
     }
     Ok(Some(Reader { rate_bps: rate.0.as_bps() as f64, share }))
 }

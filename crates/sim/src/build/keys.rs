@@ -10,8 +10,11 @@ const KEYS: [(&str, &str); 5] = [
     ("queue.price.", "price."),
     ("queue.feedback.", "feedback."),
     ("rate_packets", "departures"),
-    ("delayed_ack.", "delayed_acks."),
+    ("radio.fading.", "radio."),
 ];
+
+/// The same, where a receiver's whole key is another.
+const OF_RECEIVERS: [(&str, &str); 2] = [("law.alpha", "packets"), ("delayed_ack", "delayed_acks.timeout")];
 
 /// The error with the key as a scenario writes it.
 pub(super) fn written(mut error: ParameterError) -> ParameterError {
@@ -19,6 +22,14 @@ pub(super) fn written(mut error: ParameterError) -> ParameterError {
         error.key = error.key.replace(core, scenario);
     }
     error
+}
+
+/// The same of a receiver.
+pub(super) fn of_receiver(mut error: ParameterError) -> ParameterError {
+    if let Some((_, scenario)) = OF_RECEIVERS.iter().find(|(core, _)| *core == error.key) {
+        error.key = (*scenario).to_owned();
+    }
+    written(error)
 }
 
 /// The same of one of several `stations`: those that the scenario does not list have the keys of all.

@@ -43,6 +43,7 @@ pub(super) fn ends(
         sender_kind: "tfrc",
         receiver_kind: "tfrc",
         header_bytes,
+        sack: false,
         ahead: false,
     })
 }

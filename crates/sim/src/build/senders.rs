@@ -18,7 +18,7 @@ pub(super) fn payload(flow: &scenario::Flow) -> Result<Bytes, ScenarioError> {
     let options = flow.sender.options();
     if let Some(mss) = options.and_then(|options| options.mss) {
         if mss.0 == Bytes::ZERO || mss.0.get() > 65_535 {
-            return Err(ScenarioError::at("sender.mss", format!("{:?}: wanted 1 B to 65535 B", mss.0)));
+            return Err(ScenarioError::refused("sender.mss", format!("{:?}", mss.0), "1 B to 65535 B"));
         }
         return Ok(mss.0);
     }
@@ -28,8 +28,8 @@ pub(super) fn payload(flow: &scenario::Flow) -> Result<Bytes, ScenarioError> {
     let packet = flow.packet.0;
     if packet.get() <= headers || packet.get() > 65_535 {
         let least = headers.saturating_add(1);
-        let message = format!("{packet:?}: wanted {least} B to 65535 B, {headers} of them headers");
-        return Err(ScenarioError::at("packet", message));
+        let wanted = format!("{least} B to 65535 B, {headers} of them headers");
+        return Err(ScenarioError::refused("packet", format!("{packet:?}"), wanted));
     }
     Ok(Bytes::new(packet.get() - headers))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which stations there are, and whose a flow's ends are.
 
-use super::{Builder, unique};
+use super::{Builder, names};
 use crate::scenario::{Flow, ScenarioError};
 
 /// An access point or a WLAN, by its place in its list.
@@ -76,9 +76,7 @@ impl<P> Builder<'_, P> {
         own: impl Iterator<Item = &'n String> + Clone,
         place: &str,
     ) -> Result<Vec<String>, ScenarioError> {
-        for i in 0..own.clone().count() {
-            unique(own.clone(), i, &format!("{place}.station[{i}].name"))?;
-        }
+        names::unique(own.clone().enumerate().map(|(i, name)| (format!("{place}.station[{i}].name"), name)))?;
         let mut names: Vec<String> = own.cloned().collect();
         let listed: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
         let wlan = match wireless {
@@ -96,8 +94,8 @@ impl<P> Builder<'_, P> {
                     && !names.contains(name)
                 {
                     if let Some(wlan) = wlan {
-                        let wanted = format!("wanted one of the stations of the WLAN {wlan:?}: {}", listed.join(", "));
-                        return Err(ScenarioError::valued(&format!("flow[{i}].{key}"), format!("{name:?}: {wanted}")));
+                        let wanted = format!("one of the stations of the WLAN {wlan:?}: {}", listed.join(", "));
+                        return Err(ScenarioError::refused(&format!("flow[{i}].{key}"), format!("{name:?}"), wanted));
                     }
                     names.push(name.clone());
                 }

@@ -174,8 +174,8 @@ impl Qfcp {
         let (capacity, bound) = match self.max_capacity {
             Some(bound) if bound.0 < told => {
                 let mbps = |rate: Rate| rate.as_bps() as f64 / 1e6;
-                let found = format!("\"{} Mbit/s\": wanted at least `capacity`, {} Mbit/s", mbps(bound.0), mbps(told));
-                return Err(ScenarioError::valued("max_capacity", found));
+                let wanted = format!("at least `capacity`, {} Mbit/s", mbps(told));
+                return Err(ScenarioError::refused("max_capacity", format!("\"{} Mbit/s\"", mbps(bound.0)), wanted));
             }
             Some(bound) => (told, bound.0),
             None if self.probing => (told.min(top), top),

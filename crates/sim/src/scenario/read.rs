@@ -19,9 +19,9 @@ impl ScenarioError {
         Self(format!("{key}: {message}"))
     }
 
-    /// Says it of a key's value.
-    pub fn valued(key: &str, message: impl std::fmt::Display) -> Self {
-        Self(format!("{key} = {message}"))
+    /// Says what is wanted of a key in place of its value.
+    pub fn refused(key: &str, value: impl std::fmt::Display, wanted: impl std::fmt::Display) -> Self {
+        Self(format!("{key} = {value}: wanted {wanted}"))
     }
 
     /// Puts the enclosing table in front: `rate: …` within `link[0]` is `link[0].rate: …`.
@@ -63,7 +63,7 @@ fn admit_names(definition: &mut serde_json::Value) {
 /// Text that is no TOML, or a key that leads nowhere.
 pub fn effective(text: &str, overrides: &[(String, String)]) -> Result<String, ScenarioError> {
     let mut document: DocumentMut = text.parse().map_err(|e: toml_edit::TomlError| {
-        let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+        let line = e.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         ScenarioError(format!("line {line}: {}", one_line(e.message())))
     })?;
     for (key, value) in overrides {
@@ -102,16 +102,12 @@ fn within<T: DeserializeOwned>(value: toml::Value) -> Result<T, String> {
 const MARK: char = '\u{1}';
 
 fn describe(root: &toml::Value, path: &str, message: &str) -> String {
-    let mistaken = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
-    let message = match mistaken.and_then(|rest| rest.split_once(", expected ")) {
-        Some((found, wanted)) => format!("wanted {}, not {}", plain_words(wanted), plain_words(found)),
-        None => message.to_owned(),
-    };
+    let message = plain_words(path, message);
     match (path.is_empty(), message.split_once(": wanted ")) {
         // A quantity's own error opens with the value.
         (false, Some((value, wanted))) => format!("{path} = {value}: wanted {wanted}"),
         (false, None) => match lookup(root, path) {
-            Some(value) if !value.is_table() && !value.is_array() && !message.starts_with("unknown field") => {
+            Some(value) if !value.is_table() && !value.is_array() && !message.starts_with(UNKNOWN_KEY) => {
                 format!("{path} = {value}: {message}")
             }
             _ => format!("{path}: {message}"),
@@ -120,15 +116,47 @@ fn describe(root: &toml::Value, path: &str, message: &str) -> String {
     }
 }
 
-/// What serde calls a type, as a person would.
-fn plain_words(wanted: &str) -> &str {
+/// How a complaint about a key starts that no table has.
+const UNKNOWN_KEY: &str = "unknown key";
+
+/// What the parser says, in the words of the scenario reference.
+fn plain_words(path: &str, message: &str) -> String {
+    if let Some(rest) = message.strip_prefix("unknown field ") {
+        return format!("{UNKNOWN_KEY} {}", rest.replace(", expected ", ", wanted "));
+    }
+    if let Some(rest) = message.strip_prefix("missing field ") {
+        return format!("missing key {rest}");
+    }
+    if let Some((_, names)) = message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected ")) {
+        let names: Vec<_> = names.split('`').skip(1).step_by(2).map(|name| format!("\"{name}\"")).collect();
+        return format!("wanted {}", names.join(" or "));
+    }
+    let mistaken = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    let Some((found, wanted)) = mistaken.and_then(|rest| rest.split_once(", expected ")) else {
+        return message.to_owned();
+    };
+    let wanted = type_name(wanted);
+    // Any other value is shown.
+    match found {
+        "map" if wanted == "a list" && !path.contains(['.', '[']) => format!("wanted a list, [[{path}]], not a table"),
+        "map" => format!("wanted {wanted}, not a table"),
+        "sequence" => format!("wanted {wanted}, not a list"),
+        _ => format!("wanted {wanted}"),
+    }
+}
+
+/// What the parser calls a type, as a person would.
+fn type_name(wanted: &str) -> &str {
     match wanted {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u8" | "u16" | "u64" | "usize" => "a whole number of 0 or more",
         "f64" => "a number",
         "a boolean" => "true or false",
+        "a string" => "a text",
+        "string only" => "a name",
         "a sequence" => "a list",
-        "map" => "a table",
-        "sequence" => "a list",
+        "a map" => "a table",
+        structure if structure.starts_with("struct ") => "a table",
         other => other,
     }
 }
@@ -208,16 +236,16 @@ impl<'de> Deserializer<'de> for Names<'_> {
     }
 }
 
-/// What serde says of a key that is none of `names`.
+/// What is said of a key that is none of `names`.
 pub(super) fn unknown_field<'n, E: de::Error>(key: &str, names: impl Iterator<Item = &'n &'static str>) -> E {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    E::custom(format!("{MARK}{key}: unknown field `{key}`, expected one of {}", names.join(", ")))
+    E::custom(format!("{MARK}{key}: {UNKNOWN_KEY} `{key}`, wanted one of {}", names.join(", ")))
 }
 
 /// A kind that takes no further keys.
 pub(super) fn nothing<E: de::Error>(value: &toml::Value) -> Result<(), E> {
     match value.as_table().and_then(|table| table.keys().next()) {
-        Some(key) => Err(E::custom(format!("unknown field `{key}`, there are no others"))),
+        Some(key) => Err(E::custom(format!("{MARK}{key}: {UNKNOWN_KEY} `{key}`, this kind takes none"))),
         None => Ok(()),
     }
 }
@@ -388,34 +416,54 @@ mod tests {
             (
                 "ap[0].radio.doppler",
                 "-1 Hz",
-                "ap[0].radio.doppler = \"-1 Hz\": wanted a frequency with its unit, e.g. \"60 Hz\"",
+                "ap[0].radio.doppler = \"-1 Hz\": wanted a frequency that is not negative",
             ),
-            ("flow[1].rtt", "7", "flow[1].rtt = 7: wanted a time with its unit, e.g. \"3 ms\", not integer `7`"),
+            ("flow[1].rtt", "7", "flow[1].rtt = 7: wanted a time with its unit, e.g. \"3 ms\""),
             (
                 "ap[0].scheduler",
                 "fifo",
                 "ap[0].scheduler = \"fifo\": wanted \"proportional-fair\" or \"best-snr\" or \"round-robin\"",
             ),
+            ("flow[0].sender.rto_min", "1", "flow[0].sender.rto_min = 1: wanted a time with its unit, e.g. \"3 ms\""),
+            ("seed", "-1", "seed = -1: wanted a whole number of 0 or more"),
+            ("flow[0].rtt", "{ a = 1 }", "flow[0].rtt: wanted a time with its unit, e.g. \"3 ms\", not a table"),
+            ("flow[0].path", "near", "flow[0].path = \"near\": wanted a list"),
+            ("flow[0].path", "[1]", "flow[0].path[0] = 1: wanted a text"),
+            ("flow[0].name", "7", "flow[0].name = 7: wanted a text"),
+            ("flow[0].count", "1.5", "flow[0].count = 1.5: wanted a whole number from 0 to 4294967295"),
+            ("flow[0].app", "cbr", "flow[0].app = \"cbr\": missing key `rate`"),
+            ("flow[0].sender.gamma", "0.5", "flow[0].sender.gamma: unknown key `gamma`, wanted one of"),
+            ("flow[0].sender.sack", "1", "flow[0].sender.sack = 1: wanted true or false"),
+            ("ap[0].queue", "20 kB", "ap[0].queue = \"20 kB\": wanted a table"),
+            ("ap[0].radio.snr", "high", "ap[0].radio.snr = \"high\": wanted a number"),
             (
-                "flow[0].sender.rto_min",
-                "1",
-                "flow[0].sender.rto_min = 1: wanted a time with its unit, e.g. \"3 ms\", not integer `1`",
+                "ap[0].radio.frames",
+                "hole",
+                "ap[0].radio.frames = \"hole\": wanted \"shared\" or \"per-packet\" or \"whole\"",
             ),
-            ("seed", "-1", "seed = -1: wanted a whole number of 0 or more, not integer `-1`"),
+            ("ap[0].radio.frames", "1", "ap[0].radio.frames = 1: wanted a name"),
+            (
+                "ap[0].scheduler",
+                "{ kind = \"best-snr\", memory = 0.9 }",
+                "ap[0].scheduler.memory: unknown key `memory`, this kind takes none",
+            ),
+            ("probe", "true", "probe = true: wanted a table"),
+            ("link", "{ name = \"l\" }", "link: wanted a list, [[link]], not a table"),
         ] {
-            assert_eq!(refuse(key, value), message);
+            let said = refuse(key, value);
+            // A list of all keys would be long.
+            assert!(if message.ends_with("one of") { said.starts_with(message) } else { said == message }, "{said}");
         }
         let unknown = refuse("ap[0].radio.dopler", "60 Hz");
-        assert!(
-            unknown.starts_with("ap[0].radio.dopler: unknown field `dopler`, expected one of `doppler`"),
-            "{unknown}"
-        );
+        assert!(unknown.starts_with("ap[0].radio.dopler: unknown key `dopler`, wanted one of `doppler`"), "{unknown}");
         let unknown = refuse("flw", "1");
-        assert!(unknown.starts_with("flw: unknown field `flw`, expected one of"), "{unknown}");
+        assert!(unknown.starts_with("flw: unknown key `flw`, wanted one of"), "{unknown}");
         let missing = Scenario::from_toml(&SCENARIO.replace("attempts = 15", ""), &[]).unwrap_err();
         assert!(missing.to_string().contains("attempts"), "{missing}");
         let syntax = Scenario::from_toml("duration = \"1 s\"\n[[flow\n", &[]).unwrap_err().to_string();
         assert!(syntax.starts_with("line 2: ") && !syntax.contains('\n'), "{syntax}");
+        let twice = Scenario::from_toml("duration = \"1 s\"\nduration = \"2 s\"\n", &[]).unwrap_err().to_string();
+        assert_eq!(twice, "line 2: duplicate key");
     }
 
     #[test]

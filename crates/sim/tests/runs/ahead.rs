@@ -4,30 +4,30 @@
 use crate::figures;
 use lasthop_sim::Summary;
 
-const DUMBBELL: &str = r#"
-    duration = "20 s"
-    warmup = "2 s"
-    [[link]]
-    name = "bottleneck"
-    from = "r1"
-    to = "r2"
-    rate = "10 Mbit/s"
-    delay = "5 ms"
-    queue = { limit = "30 packets" }
-    loss = { kind = "bernoulli", p = 0.002 }
-    [[flow]]
-    name = "near"
-    count = 3
-    stagger = "70 ms"
-    path = ["r1", "r2"]
-    rtt = "20 ms"
-    access = "100 Mbit/s"
-    [[flow]]
-    name = "far"
-    path = ["r1", "r2"]
-    rtt = "90 ms"
-    jitter = "0.2 ms"
-"#;
+const DUMBBELL: &str = crate::dumbbell!(
+    r#"
+        duration = "20 s"
+        warmup = "2 s"
+    "#,
+    r#"
+        rate = "10 Mbit/s"
+        delay = "5 ms"
+        queue = { limit = "30 packets" }
+        loss = { kind = "bernoulli", p = 0.002 }
+    "#,
+    r#"
+        name = "near"
+        count = 3
+        stagger = "70 ms"
+        rtt = "20 ms"
+        access = "100 Mbit/s"
+    "#,
+    r#"
+        name = "far"
+        rtt = "90 ms"
+        jitter = "0.2 ms"
+    "#
+);
 
 fn run(more: &[(&str, &str)]) -> Summary {
     crate::outcome(DUMBBELL, more).unwrap().summary

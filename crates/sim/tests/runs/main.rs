@@ -2,11 +2,24 @@
 //! Tests of whole runs, from the scenario on.
 #![allow(missing_docs)]
 
+/// A scenario with one link, from `r1` to `r2`, that all flows cross: what stands above it, its keys, those of each flow.
+macro_rules! dumbbell {
+    ($head:literal, $link:literal, $($flow:literal),+) => {
+        concat!(
+            $head, "[[link]]\nname = \"bottleneck\"\nfrom = \"r1\"\nto = \"r2\"\n", $link,
+            $("[[flow]]\npath = [\"r1\", \"r2\"]\n", $flow),+
+        )
+    };
+}
+use dumbbell;
+
 mod ahead;
+mod capture;
 mod feedback;
 mod linux;
 mod metrics;
 mod queues_and_losses;
+mod refusals;
 mod senders;
 mod tfrc;
 mod wlan;

@@ -4,25 +4,25 @@
 use lasthop_sim::Outcome;
 use lasthop_sim::table::Column;
 
-const DUMBBELL: &str = r#"
-    duration = "20 s"
-    warmup = "4.5 s"
-    [[link]]
-    name = "bottleneck"
-    from = "r1"
-    to = "r2"
-    rate = "10 Mbit/s"
-    delay = "5 ms"
-    queue = { limit = "30 packets" }
-    [[flow]]
-    name = "flow"
-    count = 4
-    path = ["r1", "r2"]
-    rtt = "20 ms"
-    access = "100 Mbit/s"
-    packet = "1040 B"
-    reader = { rate = "2 Mbit/s" }
-"#;
+const DUMBBELL: &str = crate::dumbbell!(
+    r#"
+        duration = "20 s"
+        warmup = "4.5 s"
+    "#,
+    r#"
+        rate = "10 Mbit/s"
+        delay = "5 ms"
+        queue = { limit = "30 packets" }
+    "#,
+    r#"
+        name = "flow"
+        count = 4
+        rtt = "20 ms"
+        access = "100 Mbit/s"
+        packet = "1040 B"
+        reader = { rate = "2 Mbit/s" }
+    "#
+);
 
 fn run(more: &[(&str, &str)]) -> Outcome {
     crate::outcome(DUMBBELL, more).unwrap()
@@ -141,5 +141,5 @@ fn who_has_left_is_not_counted() {
     assert_eq!(fairness.iter().filter(|f| f.is_nan()).count(), 10);
     assert!(outcome.summary.flows[0].cov.unwrap() < 0.3);
     let refused = crate::outcome(DUMBBELL, &[("sample", "0 s")]);
-    assert_eq!(refused.map(|_| ()).unwrap_err().to_string(), "sample: 0 s: wanted more than 0 s");
+    assert_eq!(refused.map(|_| ()).unwrap_err().to_string(), "sample = 0 s: wanted more than 0 s");
 }

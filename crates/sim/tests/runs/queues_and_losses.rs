@@ -4,31 +4,31 @@
 use crate::figures;
 use lasthop_sim::Summary;
 
-const DUMBBELL: &str = r#"
-    duration = "30 s"
-    warmup = "10 s"
-    [[link]]
-    name = "bottleneck"
-    from = "r1"
-    to = "r2"
-    rate = "10 Mbit/s"
-    delay = "5 ms"
-    queue = { limit = "100 packets" }
-    [[flow]]
-    name = "near"
-    count = 3
-    stagger = "70 ms"
-    path = ["r1", "r2"]
-    rtt = "40 ms"
-    access = "100 Mbit/s"
-    sink = { delay = "5 ms" }
-    [[flow]]
-    name = "far"
-    path = ["r1", "r2"]
-    rtt = "90 ms"
-    packet = "700 B"
-    jitter = "0.2 ms"
-"#;
+const DUMBBELL: &str = crate::dumbbell!(
+    r#"
+        duration = "30 s"
+        warmup = "10 s"
+    "#,
+    r#"
+        rate = "10 Mbit/s"
+        delay = "5 ms"
+        queue = { limit = "100 packets" }
+    "#,
+    r#"
+        name = "near"
+        count = 3
+        stagger = "70 ms"
+        rtt = "40 ms"
+        access = "100 Mbit/s"
+        sink = { delay = "5 ms" }
+    "#,
+    r#"
+        name = "far"
+        rtt = "90 ms"
+        packet = "700 B"
+        jitter = "0.2 ms"
+    "#
+);
 
 const RADIO: &str = r#"
     duration = "20 s"
@@ -116,9 +116,9 @@ fn each_key_of_an_error_model_moves_something() {
 fn what_an_error_model_cannot_be_is_said() {
     let key = "link[0].loss";
     let half = refuse(DUMBBELL, &[(key, r#"{ kind = "handoff", on = "1 s" }"#)]);
-    assert_eq!(half, "link[0].loss.kind: \"handoff\": wanted on and off, or at and length");
+    assert_eq!(half, "link[0].loss.kind = \"handoff\": wanted on and off beside it, or at and length");
     let half = refuse(DUMBBELL, &[(key, r#"{ kind = "gilbert-elliott", mean_loss = 0.1 }"#)]);
-    assert!(half.starts_with("link[0].loss.kind: \"gilbert-elliott\": wanted good_to_bad"), "{half}");
+    assert!(half.starts_with("link[0].loss.kind = \"gilbert-elliott\": wanted good_to_bad"), "{half}");
     let wrong = refuse(RADIO, &[("ap[0].queue.aqm", r#"{ kind = "red", max_p = 2 }"#)]);
     assert_eq!(wrong, "ap[0].queue.aqm.max_p = 2: wanted a probability above 0");
 }

@@ -3,24 +3,24 @@
 
 /// Two flows over 5 Mbit/s with a queue of twice bandwidth times delay and losses of their own, so that there are fast
 /// retransmits and time-outs; SENDER is what is tested.
-const DUMBBELL: &str = r#"
-    duration = "60 s"
-    [[link]]
-    name = "bottleneck"
-    from = "r1"
-    to = "r2"
-    rate = "5 Mbit/s"
-    delay = "5 ms"
-    queue = { limit = "80 packets" }
-    loss = { kind = "bernoulli", p = 0.01 }
-    [[flow]]
-    name = "flow"
-    count = 2
-    stagger = "5 s"
-    path = ["r1", "r2"]
-    rtt = "90 ms"
-    sender = SENDER
-"#;
+const DUMBBELL: &str = crate::dumbbell!(
+    r#"
+        duration = "60 s"
+    "#,
+    r#"
+        rate = "5 Mbit/s"
+        delay = "5 ms"
+        queue = { limit = "80 packets" }
+        loss = { kind = "bernoulli", p = 0.01 }
+    "#,
+    r#"
+        name = "flow"
+        count = 2
+        stagger = "5 s"
+        rtt = "90 ms"
+        sender = SENDER
+    "#
+);
 
 /// All that the summary says of the flows, but the sender's name.
 fn outcome(sender: &str) -> Result<String, String> {
@@ -127,11 +127,11 @@ fn what_is_wrong_with_a_law_is_said_by_its_key() {
         ),
         (
             "{ kind = \"veno\", betta = 2 }",
-            "flow[0].sender.betta: unknown field `betta`, expected one of `beta`, `random_loss_share`",
+            "flow[0].sender.betta: unknown key `betta`, wanted one of `beta`, `random_loss_share`",
         ),
-        ("{ kind = \"linux-cubic\", tick = \"20 ms\" }", "flow[0].sender.tick = 0.020000000s: wanted 1 ms to 10 ms"),
+        ("{ kind = \"linux-cubic\", tick = \"20 ms\" }", "flow[0].sender.tick = 0.02 s: wanted 1 ms to 10 ms"),
         ("{ kind = \"linux-reno\", sack = false }", "flow[0].sender.rack = true: wanted `sack` with it"),
-        ("{ kind = \"linux-reno\", mss = \"0 B\" }", "flow[0].sender.mss: 0 B: wanted 1 B to 65535 B"),
+        ("{ kind = \"linux-reno\", mss = \"0 B\" }", "flow[0].sender.mss = 0 B: wanted 1 B to 65535 B"),
         ("{ kind = \"westwood\", filter = \"high\" }", "flow[0].sender.filter = \"high\": wanted a number"),
     ] {
         let said = outcome(sender).unwrap_err();

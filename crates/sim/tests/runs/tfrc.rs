@@ -5,32 +5,32 @@ use lasthop_sim::table::Column;
 use lasthop_sim::{FlowSummary, Outcome};
 
 /// A dumbbell of 10 Mbit/s and 100 ms, its buffer one bandwidth-delay product, and two flows.
-const DUMBBELL: &str = r#"
-    duration = "200 s"
-    warmup = "20 s"
-    [[link]]
-    name = "bottleneck"
-    from = "r1"
-    to = "r2"
-    rate = "10 Mbit/s"
-    delay = "10 ms"
-    queue = { limit = "84 packets" }
-    [[flow]]
-    name = "tcp"
-    path = ["r1", "r2"]
-    rtt = "80 ms"
-    access = "100 Mbit/s"
-    jitter = "0.1 ms"
-    sender = { kind = "newreno", rto_min = "200 ms" }
-    [[flow]]
-    name = "tfrc"
-    path = ["r1", "r2"]
-    rtt = "80 ms"
-    access = "100 Mbit/s"
-    jitter = "0.1 ms"
-    sender = { kind = "tfrc" }
-    start = "50 ms"
-"#;
+const DUMBBELL: &str = crate::dumbbell!(
+    r#"
+        duration = "200 s"
+        warmup = "20 s"
+    "#,
+    r#"
+        rate = "10 Mbit/s"
+        delay = "10 ms"
+        queue = { limit = "84 packets" }
+    "#,
+    r#"
+        name = "tcp"
+        rtt = "80 ms"
+        access = "100 Mbit/s"
+        jitter = "0.1 ms"
+        sender = { kind = "newreno", rto_min = "200 ms" }
+    "#,
+    r#"
+        name = "tfrc"
+        rtt = "80 ms"
+        access = "100 Mbit/s"
+        jitter = "0.1 ms"
+        sender = { kind = "tfrc" }
+        start = "50 ms"
+    "#
+);
 
 fn run(more: &[(&str, &str)]) -> Result<Outcome, String> {
     crate::outcome(DUMBBELL, more)
@@ -108,7 +108,7 @@ fn a_receiver_with_a_window_is_refused() {
     }
     assert_eq!(run(&[("flow[tfrc].sender.burst", "0")]).unwrap_err(), "flow[1].sender.burst = 0: wanted at least 1");
     let unknown = run(&[("flow[tfrc].sender.sack", "true")]).unwrap_err();
-    assert!(unknown.starts_with("flow[1].sender.sack: unknown field `sack`"), "{unknown}");
+    assert!(unknown.starts_with("flow[1].sender.sack: unknown key `sack`"), "{unknown}");
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn mistakes_are_named_in_one_line() {
     assert_eq!(path(r#"["a", "wlan"]"#, ""), "flow[0].station: missing: the path ends at the WLAN \"wlan\"");
     assert_eq!(path(r#"["wlan", "a"]"#, ""), "flow[0].source: missing: the path starts at the WLAN \"wlan\"");
     assert_eq!(refuse(DOWN, &[("wlan[0].cw_max", "3")]), "wlan[0].cw_max = 3: wanted at least cw_min");
-    assert!(refuse(DOWN, &[("wlan[0].slots", "3")]).starts_with("wlan[0].slots: unknown field `slots`"));
+    assert!(refuse(DOWN, &[("wlan[0].slots", "3")]).starts_with("wlan[0].slots: unknown key `slots`"));
     let steps = |steps| refuse(DOWN, &[("wlan[0].rate_steps", steps)]);
     assert_eq!(
         steps(r#"[{ at = "0 s", rate = "1 Mbit/s" }]"#),
@@ -235,7 +235,7 @@ fn mistakes_are_named_in_one_line() {
     assert_eq!(refuse(DOWN, &own), "wlan[0].station[0].rate: missing: wanted, as there are rate steps");
     let twice =
         format!("{DOWN}    [[ap]]\n    name = \"wlan\"\n    radio = {{ kind = \"constant\", rate = \"1 Mbit/s\" }}\n");
-    assert_eq!(refuse(&twice, &[]), "wlan[0].name: \"wlan\": wanted a name that no other has");
+    assert_eq!(refuse(&twice, &[]), "wlan[0].name = \"wlan\": wanted a name that no other has");
     let elsewhere = DOWN.replace("[[wlan]]", "[[ap]]\n    radio = { kind = \"constant\", rate = \"1 Mbit/s\" }");
     let source = elsewhere.replace("station", "source");
     assert_eq!(refuse(&source, &[]), "flow[0].source: there is no [[wlan]] that it could belong to");

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Captured packets, as a reader of pcapng sees them.
+
+use std::collections::BTreeMap;
+
+use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
+use pcap_file::pcapng::{Block, PcapNgReader};
+
+const TWO_FLOWS: &str = crate::dumbbell!(
+    r#"
+        duration = "3 s"
+        probe = { packets = true }
+    "#,
+    r#"
+        rate = "5 Mbit/s"
+        delay = "10 ms"
+        queue = { limit = "20 packets" }
+    "#,
+    r#"
+        name = "with options"
+        sender = { kind = "cubic", timestamps = true }
+    "#,
+    r#"
+        name = "without"
+    "#
+);
+
+/// A captured packet: the flow's port, what its headers say, and its lengths.
+struct Seen {
+    port: u16,
+    syn: bool,
+    payload: u32,
+    acknowledged: u32,
+    options: Vec<TcpOptionElement>,
+    captured: u32,
+    original: u32,
+    total: u32,
+}
+
+fn packets() -> Vec<Seen> {
+    let outcome = crate::outcome(TWO_FLOWS, &[]).unwrap();
+    let mut bytes = vec![];
+    outcome.write_pcapng(&mut bytes).unwrap();
+    let mut reader = PcapNgReader::new(&bytes[..]).unwrap();
+    let mut seen = vec![];
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(block) = block.unwrap() else { continue };
+        // The payload is cut off: the lengths that the header speaks of are longer than what is there.
+        let total = u32::from(u16::from_be_bytes([block.data[2], block.data[3]]));
+        let mut whole = block.data.to_vec();
+        whole.resize(total as usize, 0);
+        let packet = SlicedPacket::from_ip(&whole).unwrap();
+        let Some(TransportSlice::Tcp(tcp)) = packet.transport else { panic!("no TCP") };
+        seen.push(Seen {
+            port: tcp.source_port().max(tcp.destination_port()),
+            syn: tcp.syn(),
+            payload: tcp.payload().len() as u32,
+            acknowledged: tcp.acknowledgment_number(),
+            options: tcp.options_iterator().map(Result::unwrap).collect(),
+            captured: block.data.len() as u32,
+            original: block.original_len,
+            total,
+        });
+    }
+    seen
+}
+
+#[test]
+fn options_stand_where_the_packets_have_room_for_them() {
+    let seen = packets();
+    assert!(seen.len() > 1000, "{}", seen.len());
+    let mut kinds: BTreeMap<(u16, &str), usize> = BTreeMap::new();
+    for packet in &seen {
+        assert_eq!((packet.captured + packet.payload, packet.original), (packet.total, packet.total));
+        for option in &packet.options {
+            let kind = match option {
+                TcpOptionElement::SelectiveAcknowledgement(first, more) => {
+                    // A block lies above what is acknowledged, and holds something.
+                    for (start, end) in std::iter::once(first).chain(more.iter().flatten()) {
+                        assert!(packet.acknowledged < *start && start < end, "{first:?} {more:?}");
+                    }
+                    // 40 B of headers, two of padding, two of the option's own, 8 a block.
+                    let blocks = 1 + more.iter().flatten().count() as u32;
+                    assert_eq!((packet.total, packet.payload), (44 + 8 * blocks, 0));
+                    "blocks"
+                }
+                TcpOptionElement::SelectiveAcknowledgementPermitted => "permitted",
+                TcpOptionElement::Timestamp(value, _) if !packet.syn => {
+                    assert!(*value <= 3000 && packet.payload > 0, "{value} ms");
+                    "timestamps"
+                }
+                _ => continue,
+            };
+            *kinds.entry((packet.port, kind)).or_default() += 1;
+        }
+    }
+    // SYN and SYN-ACK, each seen at both ends; only the first flow has options.
+    assert_eq!(kinds[&(10_000, "permitted")], 4);
+    assert!(kinds.keys().all(|(port, _)| *port == 10_000), "{kinds:?}");
+    assert!(kinds[&(10_000, "blocks")] > 20, "{kinds:?}");
+    let data = seen.iter().filter(|packet| packet.port == 10_000 && packet.payload > 0).count();
+    assert_eq!(kinds[&(10_000, "timestamps")], data);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is wrong with a scenario is said in one line: its key as the scenario writes it, its value, what is wanted.
+
+const LINK: &str = r#"
+    duration = "3 s"
+    [[link]]
+    name = "l"
+    from = "a"
+    to = "b"
+    rate = "10 Mbit/s"
+    [[flow]]
+    name = "f"
+    path = ["a", "b"]
+    rtt = "20 ms"
+"#;
+
+const AP: &str = r#"
+    duration = "3 s"
+    [[ap]]
+    name = "ap"
+    radio = { kind = "jakes", doppler = "60 Hz", bandwidth = "4.3 MHz", max_rate = "10 Mbit/s", attempts = 15 }
+    [[flow]]
+    name = "f"
+    station = "m"
+"#;
+
+const WLAN: &str = r#"
+    duration = "3 s"
+    [[wlan]]
+    name = "w"
+    [[flow]]
+    name = "f"
+    source = "m"
+"#;
+
+fn refusal(text: &str, set: &[(&str, &str)]) -> String {
+    match crate::outcome(text, set) {
+        Ok(_) => format!("accepted: {set:?}"),
+        Err(message) => message,
+    }
+}
+
+#[test]
+fn an_error_names_the_key_that_was_written() {
+    for (text, key, value, message) in [
+        (LINK, "duration", "0 s", "duration = 0 s: wanted more than 0 s"),
+        (LINK, "warmup", "5 s", "warmup = 5 s: wanted less than the duration, 3 s"),
+        (LINK, "sample", "1 ns", "sample = 0.000000001 s: wanted at most 10000000 samples in 3 s"),
+        (LINK, "link[0].to", "a", "link[0].to = \"a\": wanted another node than `from`"),
+        (
+            LINK,
+            "link[0].feedback",
+            "{ kind = \"xcp\", alpha = -1 }",
+            "link[0].feedback.alpha = -1: wanted a number above 0",
+        ),
+        (
+            LINK,
+            "flow[0].app",
+            "{ kind = \"cbr\", rate = \"0 bit/s\" }",
+            "flow[0].app.rate = 0 bit/s: wanted more than 0 bit/s",
+        ),
+        (LINK, "flow[0].reader", "{ rate = \"0 bit/s\" }", "flow[0].reader.rate = 0 bit/s: wanted more than 0 bit/s"),
+        (
+            LINK,
+            "flow[0].receiver",
+            "{ kind = \"clamp\", tau = \"1 kB\", packets = 0 }",
+            "flow[0].receiver.packets = 0: wanted at least 1 packet",
+        ),
+        (
+            LINK,
+            "flow[0].receiver",
+            "{ kind = \"clamp\", tau = \"1 kB\", hold = -1 }",
+            "flow[0].receiver.hold = -1: wanted at least 1",
+        ),
+        (
+            LINK,
+            "flow[0].receiver.delayed_acks",
+            "{ timeout = \"0 s\" }",
+            "flow[0].receiver.delayed_acks.timeout = 0 s: wanted more than 0 s and at most 500 ms",
+        ),
+        (LINK, "flow[0].stop", "0 s", "flow[0].stop = 0 s: wanted later than `start`"),
+        (LINK, "flow[0].start", "3 s", "flow[0].start = 3 s: wanted a start before the end of the run, 3 s"),
+        (LINK, "flow[0].packet", "40 B", "flow[0].packet = 40 B: wanted 41 B to 65535 B, 40 of them headers"),
+        (LINK, "flow[0].count", "0", "flow[0].count = 0: wanted 1 to 1000000"),
+        (LINK, "flow[0].name", "", "flow[0].name: wanted a name"),
+        (
+            AP,
+            "ap[0].radio.errors",
+            "{ kind = \"linear\", worst = 2 }",
+            "ap[0].radio.errors.worst = 2: wanted from 0 to 1",
+        ),
+        (
+            AP,
+            "ap[0].radio.margin",
+            "{ kind = \"fixed\", value = 2 }",
+            "ap[0].radio.margin.value = 2: wanted from −999 to 0.999",
+        ),
+        (AP, "ap[0].radio.slot", "0 s", "ap[0].radio.slot = 0 s: wanted at least 1 µs"),
+        (AP, "flow[0].station", "", "flow[0].station: wanted a name"),
+        (
+            WLAN,
+            "wlan[0].rate_steps",
+            "[{ at = \"1 s\", rate = \"1 Mbit/s\" }, { at = \"1 s\", rate = \"2 Mbit/s\" }]",
+            "wlan[0].rate_steps[1].at = \"1 s\": wanted more than that of the step before",
+        ),
+        (
+            WLAN,
+            "wlan[0].rate_steps",
+            "[{ at = \"1 s\", rate = \"0 bit/s\" }]",
+            "wlan[0].rate_steps[0].rate = \"0 bit/s\": wanted more than 0 bit/s",
+        ),
+        (
+            WLAN,
+            "wlan[0].station",
+            "[{ name = \"m\", rate = \"1 Mbit/s\", rate_steps = [{ at = \"0 s\", rate = \"1 Mbit/s\" }] }]",
+            "wlan[0].station[0].rate_steps[0].at = \"0 s\": wanted more than 0 s, where `rate` holds",
+        ),
+        (WLAN, "wlan[0].rate", "0 bit/s", "wlan[0].rate = 0 bit/s: wanted more than 0 bit/s"),
+    ] {
+        assert_eq!(refusal(text, &[(key, value)]), message);
+    }
+    let lonely = AP.replace("station = \"m\"", "access = \"1 Mbit/s\"");
+    assert_eq!(refusal(&lonely, &[]), "ap[0].station = []: wanted at least one, or a flow to one");
+}
+
+#[test]
+fn no_two_elements_queues_or_flows_have_one_name() {
+    let other_link =
+        |name: &str| format!("{LINK}[[link]]\nname = \"{name}\"\nfrom = \"b\"\nto = \"c\"\nrate = \"1 Mbit/s\"\n");
+    let with_ap = |text: &str, name: &str, station: &str| {
+        let radio = "{ kind = \"constant\", rate = \"1 Mbit/s\" }";
+        let flow = format!("[[flow]]\nname = \"g\"\npath = [\"{name}\"]\nstation = \"{station}\"\n");
+        format!("{text}[[ap]]\nname = \"{name}\"\nradio = {radio}\n{flow}")
+    };
+    let other_flow = |more: &str| format!("{LINK}[[flow]]\npath = [\"a\", \"b\"]\n{more}\n");
+    let poisson = r#"{ kind = "poisson", rate = "5 /s", size = { kind = "constant", value = "3 kB" } }"#;
+    for (text, set, message) in [
+        (other_link("l"), vec![], "link[1].name = \"l\": wanted a name that no other has"),
+        (other_link("l (back)"), vec![], "link[1].name: makes a second queue \"l (back)\": wanted another name"),
+        (with_ap(LINK, "l", "m"), vec![], "ap[0].name = \"l\": wanted a name that no other has"),
+        (
+            with_ap(&other_link("x/m"), "x", "m"),
+            vec![],
+            "ap[0].name: makes a second queue \"x/m\": wanted another name",
+        ),
+        (
+            with_ap(&other_link("x (up)/m"), "x", "m"),
+            vec![("ap[0].uplink.radio", r#"{ kind = "constant", rate = "1 Mbit/s" }"#)],
+            "ap[0].name: makes a second queue \"x (up)/m\": wanted another name",
+        ),
+        (with_ap(WLAN, "w", "m"), vec![], "wlan[0].name = \"w\": wanted a name that no other has"),
+        (other_flow("name = \"f\""), vec![], "flow[1].name = \"f\": wanted a name that no other flow has"),
+        (
+            other_flow("name = \"f-2\""),
+            vec![("flow[0].count", "2")],
+            "flow[1].name = \"f-2\": wanted a name that no other flow has",
+        ),
+        (
+            other_flow("name = \"f\"\ncount = 2"),
+            vec![("flow[0].name", "f-1")],
+            "flow[1].name = \"f\": wanted another name: it makes a second flow \"f-1\"",
+        ),
+        (
+            other_flow("name = \"f#1\""),
+            vec![("flow[0].app", poisson)],
+            "flow[1].name = \"f#1\": wanted a name that no other flow has",
+        ),
+    ] {
+        assert_eq!(refusal(&text, &set), message, "{text}");
+    }
+    // Names that look alike and are not.
+    for fine in [other_link("l2"), other_link("l(back)"), with_ap(LINK, "ap", "l"), other_flow("name = \"f-2\"")] {
+        crate::outcome(&fine, &[]).unwrap();
+    }
+}
+
+#[test]
+fn a_flow_that_starts_after_the_end_is_noted() {
+    let notes = |set: &[(&str, &str)]| crate::outcome(LINK, set).unwrap().summary.notes;
+    assert_eq!(notes(&[]), [""; 0]);
+    assert_eq!(
+        notes(&[("flow[0].count", "4"), ("flow[0].stagger", "1500 ms")]),
+        ["flow \"f-3\" (start 3 s) and 1 more: no part in the run, which ends at 3 s"]
+    );
+}
