@@ -167,7 +167,8 @@ def _kinds(variants: Sequence[Mapping[str, Any]]) -> str:
                 kinds = tuple(shared[f"{key} {value} {key in variant['required']}"])
                 group = groups.setdefault(kinds, {"properties": {}, "required": []})
                 group["properties"][key] = value
-                group["required"] += [key] if key in variant["required"] else []
+                if key in variant["required"] and key not in group["required"]:
+                    group["required"].append(key)
     rows = [["kind", "meaning"], ["---"] * 2]
     for kind, variant in tables.items():
         rows.append([f'`"{kind}"`', _cell(variant.get("description", ""))])

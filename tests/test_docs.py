@@ -188,3 +188,9 @@ def test_results_are_documented(command: Command, short: Path) -> None:
 def test_the_citation_names_the_version() -> None:
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_no_key_is_told_twice_in_one_table() -> None:
+    for table in (DOCS / "scenario.md").read_text().split("\n\n"):
+        keys = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+        assert len(keys) == len(set(keys)), keys
