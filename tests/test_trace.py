@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import Command, assert_one_line
 from lasthop.scenario import shipped_folder
@@ -35,7 +36,7 @@ def test_there_and_back_again(tmp_path: Path) -> None:
 
 def test_a_csv_becomes_the_opportunities_of_its_rate(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time_s,rate_bps\n0,12000\n1,0\n2,24000\n3,0\n")
-    assert from_csv(tmp_path / "a.csv", tmp_path / "a.down") == 3
+    assert from_csv(tmp_path / "a.csv", tmp_path / "a.down") == (3, 0.0)
     # One packet is full at 1 s, nothing comes until 2 s, then one each half second.
     assert list(read(tmp_path / "a.down")) == [1000, 2500, 3000]
 
@@ -73,6 +74,48 @@ def test_broken_csv_is_refused(
     (tmp_path / "t.csv").write_text(content)
     assert_one_line(command("trace", "convert", "t.csv", "--out", "t.down"), *parts)
     assert not (tmp_path / "t.down").exists()
+
+
+def test_huge_csv_is_refused_at_once(command: Command, tmp_path: Path) -> None:
+    for rows, parts in (
+        ("0,1e12\n1,1e12\n", ["1.67e+08 packets", "2 s", "at most 10000000"]),
+        ("0,1\n1e9,1\n", ["2e+09 s", "at most 1e+06 s"]),
+        ("0,1e300\n1e300,1e300\n", ["inf packets"]),
+        ("0,1\ninf,1\n", ["t.csv:3: inf", "wanted a time"]),
+        ("nan,1\n1,1\n", ["t.csv:2: nan", "wanted a time"]),
+    ):
+        (tmp_path / "t.csv").write_text(f"time_s,rate_bps\n{rows}")
+        assert_one_line(command("trace", "convert", "t.csv", "--out", "t.down"), "t.csv", *parts)
+    (tmp_path / "long.down").write_text("1\n1000000000\n")
+    convert = ("trace", "convert", "long.down", "--out", "t.csv", "--bin")
+    assert_one_line(command(*convert, 1), "1000000000 rows of 1 ms", "--bin")
+    assert_one_line(command("trace", "make", "--out", "m.down", "--seconds", 10**9), "--seconds")
+    assert_one_line(command("trace", "make", "--out", "m.down", "--rate", 10**12), "--rate")
+
+
+def test_a_start_that_is_not_0_is_told(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time_s,rate_bps\n5,12000\n6,0\n7,12000\n")
+    done = command("trace", "convert", "a.csv", "--out", "a.down")
+    assert done.stdout == "a.down: 2 opportunities (mahimahi); its start at 5 s became 0 s\n"
+    assert list(read(tmp_path / "a.down")) == [1000, 3000]
+
+
+def test_part_of_a_bin_is_no_bin(tmp_path: Path) -> None:
+    path = tmp_path / "a.down"
+    # 12 Mbit/s in 50 ms; and in 100 ms, before a packet half a bin later.
+    for last, extra in ((50, []), (100, [150])):
+        path.write_text("".join(f"{ms}\n" for ms in [*range(1, last + 1), *extra]))
+        found = describe(path)
+        assert [found[f"{q}_rate_bps"] for q in ("p5", "median", "p95")] == [12e6] * 3
+    # Days with a packet at either end: nearly all of the time is silent.
+    path.write_text("1\n1000000000\n")
+    assert describe(path)["p95_rate_bps"] == 0.0
+    # As NumPy has it: a packet at the very end of a bin belongs to it.
+    path.write_text("100\n110\n200\n250\n260\n300\n400\n")
+    found = describe(path)
+    counts = [1, 2, 3, 1]
+    assert found["median_rate_bps"] == np.percentile(counts, 50) * 120_000
+    assert found["p5_rate_bps"] == pytest.approx(np.percentile(counts, 5) * 120_000)
 
 
 def test_the_commands(command: Command, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Reading and checking is done in Rust, by the code that simulates from a trace.
 from __future__ import annotations
 
 import csv
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 MTU_BITS = 1500 * 8
 """What one line of a mahimahi trace lets through."""
+
+MOST_LINES = 10_000_000
+"""Longer files are refused: nobody has recorded one, and they fill the memory."""
+
+LONGEST_S = 1e6
+"""What the simulator reads; what is longer has its times in another unit."""
 
 
 def read(path: str | os.PathLike[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -40,20 +47,30 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     stamps = read(path)
     length_ms = max(int(stamps[-1]), 1)
-    counts = np.bincount(np.minimum(stamps, length_ms - 1) // 100, minlength=-(-length_ms // 100))
-    whole = counts[: length_ms // 100] if length_ms >= 100 else counts
-    rates = whole * MTU_BITS / 0.1
     gaps = np.diff(stamps, prepend=0)
+    # Whole bins alone; a trace that is shorter than one is a bin of its own length.
+    width = min(100, length_ms)
+    bins = length_ms // width
+    counts = np.bincount(_bins(stamps[stamps <= bins * width], width), minlength=bins)
+    p5, median, p95 = np.percentile(counts * MTU_BITS * 1000 / width, (5, 50, 95))
     return {
         "file": os.fspath(path),
         "opportunities": len(stamps),
         "duration_s": length_ms / 1e3,
         "mean_rate_bps": len(stamps) * MTU_BITS / (length_ms / 1e3),
-        "p5_rate_bps": float(np.percentile(rates, 5)),
-        "median_rate_bps": float(np.percentile(rates, 50)),
-        "p95_rate_bps": float(np.percentile(rates, 95)),
+        "p5_rate_bps": float(p5),
+        "median_rate_bps": float(median),
+        "p95_rate_bps": float(p95),
         "longest_silence_s": float(gaps.max()) / 1e3,
     }
+
+
+def _bins(stamps: np.ndarray[Any, Any], bin_ms: int) -> np.ndarray[Any, Any]:
+    """The bin of each opportunity: one at the very end of a bin belongs to it."""
+    import numpy as np
+
+    bins: np.ndarray[Any, Any] = (np.maximum(stamps, 1) - 1) // bin_ms
+    return bins
 
 
 def to_csv(path: str | os.PathLike[str], out: str | os.PathLike[str], bin_ms: int) -> int:
@@ -61,8 +78,12 @@ def to_csv(path: str | os.PathLike[str], out: str | os.PathLike[str], bin_ms: in
     import numpy as np
 
     stamps = read(path)
-    bins = int(stamps[-1]) // bin_ms + 1
-    counts = np.bincount(stamps // bin_ms, minlength=bins)
+    bins = int(_bins(stamps[-1:], bin_ms)[0]) + 1
+    if bins > MOST_LINES:
+        raise UserError(
+            f"{os.fspath(path)}: {bins} rows of {bin_ms} ms: wanted at most {MOST_LINES} (--bin)"
+        )
+    counts = np.bincount(_bins(stamps, bin_ms), minlength=bins)
     lines = ["time_s,rate_bps"]
     lines += [
         f"{index * bin_ms / 1e3!r},{int(count) * MTU_BITS * 1000 / bin_ms!r}"
@@ -72,16 +93,28 @@ def to_csv(path: str | os.PathLike[str], out: str | os.PathLike[str], bin_ms: in
     return bins
 
 
-def from_csv(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> int:
-    """Writes a mahimahi trace from ``time_s,rate_bps`` rows; returns its number of lines.
+def from_csv(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> tuple[int, float]:
+    """Writes a mahimahi trace from ``time_s,rate_bps`` rows.
 
     A rate holds until the next row; the last one as long as the one before it. Opportunities
-    come where the rate's integral passes a whole packet, so none is gained or lost.
+    come where the rate's integral passes a whole packet, so none is gained or lost. The trace
+    starts with the first row; returns its number of lines and the time of that row.
     """
     times, rates = _read_csv(path)
     if len(times) < 2:
         raise UserError(f"{os.fspath(path)}: {len(times)} rows: wanted at least two")
     ends = [*times[1:], 2 * times[-1] - times[-2]]
+    spans = zip(times, ends, rates, strict=True)
+    packets = sum(rate * (end - start) for start, end, rate in spans) / MTU_BITS
+    if packets > MOST_LINES:
+        raise UserError(
+            f"{os.fspath(path)}: {packets:.3g} packets of 1500 B in {ends[-1] - times[0]:.3g} s: "
+            f"wanted at most {MOST_LINES}"
+        )
+    if not ends[-1] - times[0] <= LONGEST_S:
+        raise UserError(
+            f"{os.fspath(path)}: {ends[-1] - times[0]:.3g} s: wanted at most {LONGEST_S:.3g} s"
+        )
     stamps: list[int] = []
     bits = 0.0
     for start, end, rate in zip(times, ends, rates, strict=True):
@@ -93,7 +126,7 @@ def from_csv(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> int:
     if not stamps:
         raise UserError(f"{os.fspath(path)}: not one packet in all: wanted higher rates")
     write_text(out, "".join(f"{stamp}\n" for stamp in stamps))
-    return len(stamps)
+    return len(stamps), times[0]
 
 
 def _read_csv(path: str | os.PathLike[str]) -> tuple[list[float], list[float]]:
@@ -113,6 +146,8 @@ def _read_csv(path: str | os.PathLike[str]) -> tuple[list[float], list[float]]:
                     raise UserError(
                         f"{name}:{rows.line_num}: {','.join(row)}: wanted two numbers"
                     ) from error
+                if not math.isfinite(time_s):
+                    raise UserError(f"{name}:{rows.line_num}: {time_s}: wanted a time in s")
                 if times and time_s <= times[-1]:
                     raise UserError(f"{name}:{rows.line_num}: {time_s}: wanted a later time")
                 if not 0 <= rate_bps < float("inf"):
@@ -167,9 +202,12 @@ def lte_like(
     The logarithm of the rate wanders with two correlation times, one of fading and one of the
     way through the cell, and now and then the link falls silent.
     """
-    import math
     import random
 
+    if not mean_bps <= fastest_bps:
+        raise UserError(f"--rate {mean_bps:.0f}: wanted at most {fastest_bps:.0f}, the fastest")
+    if seconds * max(mean_bps / MTU_BITS, 1) > MOST_LINES:
+        raise UserError(f"--seconds {seconds}: wanted at most {MOST_LINES} packets in all")
     moves = MANNERS[manner]
     draw = random.Random(seed)
     fast = slow = 0.0

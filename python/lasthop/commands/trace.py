@@ -42,8 +42,9 @@ def _convert(options: Namespace) -> int:
     check_writable(options.out)
     check_apart([options.out], [options.file])
     if options.file.endswith(".csv"):
-        count = from_csv(options.file, options.out)
-        print(f"{options.out}: {count} opportunities (mahimahi)")
+        count, start_s = from_csv(options.file, options.out)
+        moved = f"; its start at {start_s:g} s became 0 s" if start_s else ""
+        print(f"{options.out}: {count} opportunities (mahimahi){moved}")
     elif not options.out.endswith(".csv"):
         raise UserError(f"--out {options.out}: wanted a name that ends in .csv")
     else:
