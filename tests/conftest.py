@@ -6,8 +6,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from lasthop.paper import Drawing
 
 SHORT = """
 title = "Two flows for three seconds"
@@ -54,7 +56,7 @@ def short(tmp_path: Path) -> Path:
 def command(tmp_path: Path) -> Command:
     """Runs the command in an empty folder, off any terminal."""
 
-    def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "lasthop", *map(str, arguments)],
             cwd=tmp_path,
@@ -62,7 +64,7 @@ def command(tmp_path: Path) -> Command:
             text=True,
             timeout=300,
             env={**os.environ, "MPLCONFIGDIR": str(tmp_path / "mpl")},
-            **options,  # type: ignore[call-overload]
+            **options,
         )
 
     return call
@@ -77,3 +79,21 @@ def assert_one_line(done: subprocess.CompletedProcess[str], *parts: str) -> None
     assert lines[0].startswith("lasthop: ")
     for part in parts:
         assert part in lines[0], lines[0]
+
+
+def assert_drawn(drawing: Drawing) -> None:
+    """There are data, and every pair of axes has lines, a legend and names with units."""
+    from lasthop.plot import new_figure, styled
+
+    assert len(drawing.data) > 1
+    assert drawing.data.notna().to_numpy().mean() > 0.5
+    canvas = new_figure(*drawing.size)
+    with styled():
+        drawing.draw(canvas)
+    flat = [axes for axes in canvas.axes if axes.name != "3d"]
+    for axes in flat:
+        assert axes.lines
+        assert "[" in axes.get_ylabel(), "the axis names its unit"
+        legend = axes.get_legend()
+        assert legend is not None and legend.get_texts()
+    assert "[" in flat[-1].get_xlabel()

@@ -4,12 +4,11 @@
 import dataclasses
 import tomllib
 
-import pandas as pd
 import pytest
+from conftest import assert_drawn
 from lasthop import run
 from lasthop.paper import Lab, load_paper
 from lasthop.papers import gamma, gamma_runs
-from lasthop.plot import new_figure, styled
 from lasthop.runs import Runner
 from lasthop.scenario import load
 
@@ -101,16 +100,4 @@ def short_lab() -> Lab:
 
 @pytest.mark.parametrize("figure", list(gamma.FIGURES))
 def test_every_figure_is_drawn_with_named_axes(figure: str, short_lab: Lab) -> None:
-    drawing = gamma.FIGURES[figure](short_lab)
-    assert isinstance(drawing.data, pd.DataFrame) and len(drawing.data) > 1
-    assert drawing.data.notna().to_numpy().mean() > 0.5
-    canvas = new_figure(*drawing.size)
-    with styled():
-        drawing.draw(canvas)
-    flat = [axes for axes in canvas.axes if axes.name != "3d"]
-    for axes in flat:
-        assert axes.lines
-        assert "[" in axes.get_ylabel(), "the axis names its unit"
-        legend = axes.get_legend()
-        assert legend is not None and legend.get_texts()
-    assert "[" in flat[-1].get_xlabel()
+    assert_drawn(gamma.FIGURES[figure](short_lab))

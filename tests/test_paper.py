@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import Command
+from conftest import Command, assert_drawn
 from lasthop.figures import make
 from lasthop.paper import load_paper, select, stems
 from lasthop.papers import clamp, gamma, qfcp, reality, senders
@@ -118,7 +118,6 @@ def test_every_figure_is_drawn_with_named_axes(
 ) -> None:
     from lasthop.paper import Lab
     from lasthop.papers import clamp_runs
-    from lasthop.plot import new_figure, styled
     from lasthop.runs import Runner
 
     # Short runs: this is about drawing, not about what is measured.
@@ -129,18 +128,7 @@ def test_every_figure_is_drawn_with_named_axes(
                 family.scenario, family.key, family.values, family.quick[:2], family.overrides
             )
         )  # fmt: skip
-    drawing = clamp.FIGURES[figure](Lab("quick", [1], Runner()))
-    assert len(drawing.data) > 1
-    assert drawing.data.notna().to_numpy().mean() > 0.5
-    canvas = new_figure(*drawing.size)
-    with styled():
-        drawing.draw(canvas)
-    for axes in canvas.axes:
-        assert axes.lines
-        assert "[" in axes.get_ylabel(), "the axis names its unit"
-        legend = axes.get_legend()
-        assert legend is not None and legend.get_texts()
-    assert "[" in canvas.axes[-1].get_xlabel()
+    assert_drawn(clamp.FIGURES[figure](Lab("quick", [1], Runner())))
 
 
 def test_the_command(command: Command) -> None:

@@ -6,10 +6,10 @@ import tomllib
 
 import pandas as pd
 import pytest
+from conftest import assert_drawn
 from lasthop._lasthop import settling_time
 from lasthop.paper import Lab, load_paper
 from lasthop.papers import qfcp, qfcp_figures, qfcp_runs
-from lasthop.plot import new_figure, styled
 from lasthop.runs import Runner
 from lasthop.scenario import load
 
@@ -86,15 +86,4 @@ def test_every_figure_is_drawn_with_named_axes(
     # Short runs: this is about drawing, not about what is measured.
     monkeypatch.setitem(qfcp_runs.LENGTH, "quick", "12 s")
     monkeypatch.setattr(qfcp_figures, "WIRE", (9, 10, 11))
-    drawing = qfcp.FIGURES[figure](Lab("quick", [1], Runner()))
-    assert len(drawing.data) > 1
-    assert drawing.data.notna().to_numpy().mean() > 0.5
-    canvas = new_figure(*drawing.size)
-    with styled():
-        drawing.draw(canvas)
-    for axes in canvas.axes:
-        assert axes.lines
-        assert "[" in axes.get_ylabel(), "the axis names its unit"
-        legend = axes.get_legend()
-        assert legend is not None and legend.get_texts()
-    assert "[" in canvas.axes[-1].get_xlabel()
+    assert_drawn(qfcp.FIGURES[figure](Lab("quick", [1], Runner())))
