@@ -103,6 +103,23 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["run", "short.toml", "--seed", "-1"], ["--seed", "-1", "wanted"]),
         (["run", "short.toml", "--out", "no/such.parquet"], ["no/such.parquet", "cannot write"]),
         (["run", "short.toml", "--plot", "r.gifx"], ["r.gifx", ".png"]),
+        (["run", "short.toml", "--out", "r.csv"], ["--out r.csv", ".parquet"]),
+        (["run", "short.toml", "--out", "short.toml"], ["short.toml", "a file of its own"]),
+        (["run", "short.toml", "--pcap", "r.txt"], ["--pcap r.txt", ".pcapng"]),
+        (["run", "short.toml", "--out", ""], ["--out", '""', "wanted a name"]),
+        (["run", "short.toml", "--plot", ""], ["--plot", '""', "wanted a name"]),
+        (["sweep", "short.toml", "--out", "r.csv"], ["--out r.csv", ".parquet"]),
+        (["emu", "short.toml", "--out", "r.csv"], ["--out r.csv", ".parquet"]),
+        (["emu", "short.toml", "--plot", "r.gifx"], ["r.gifx", ".png"]),
+        (["emu", "short.toml", "--log", ""], ["--log", '""', "wanted a name"]),
+        (["fig", "clamp:2", "--out", ""], ["--out", '""', "wanted a name"]),
+        (["trace", "make", "--out", ""], ["--out", '""', "wanted a name"]),
+        (["run", "lte-cubik"], ["lte-cubik: cannot read", "did you mean the shipped lte-cubic?"]),
+        (["run", "flow-dynamic-clamp.toml"], ["did you mean the shipped flow-dynamics-clamp?"]),
+        (["run", "short.toml", "--set", "flow[*].start=4 s"],
+         ["short.toml: flow[0].start = 4 s", "the end of the run, 3 s"]),
+        (["run", "short.toml", "--set", "flow[1].name=near"],
+         ["short.toml: flow[1].name", "no other"]),
         (["run", "short.toml", "short.toml", "--out", "r.parquet"], ["--out r.parquet", "one"]),
         (["sweep", "short.toml", "--grid", "duration"], ["--grid duration", "path=v1,v2"]),
         (["sweep", "short.toml", "--grid", "duration="], ["--grid duration="]),
@@ -133,6 +150,32 @@ def test_wrong_input_is_one_clear_line(
     assert_one_line(command(*arguments), *parts)
     after = [name for name in sorted(os.listdir(short.parent)) if name != "mpl"]
     assert after == before, "nothing half-written is left"
+
+
+def test_a_wrong_ending_costs_no_run(
+    short: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lasthop import result
+    from lasthop.cli import main
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr(result, "run", never)
+    for option, name in (("--plot", "r.gifx"), ("--out", "r.csv"), ("--pcap", "r.txt")):
+        assert main(["run", str(short), option, name]) == 2
+        assert name in capsys.readouterr().err
+
+
+def test_a_flow_that_starts_too_late_is_told(command: Command, short: Path) -> None:
+    late = ("--set", "flow[1].start=4 s")
+    note = 'note: flow "far" (start 4 s): no part in the run, which ends at 3 s'
+    assert command("run", short, *late).stdout.splitlines()[-1] == note
+    assert json.loads(command("run", short, *late, "--json").stdout)["notes"] == [note[6:]]
+    other = short.with_name("other.toml")
+    other.write_text(SHORT)
+    both = command("run", short, other, *late).stdout.splitlines()
+    assert both[-1] == note.replace("note:", "note on other:")
 
 
 def test_a_scenario_that_is_not_text(command: Command, tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuses an output file early, before time is spent on what it should hold."""
     target = os.fspath(path)
+    if not target:
+        raise UserError('"": cannot write: wanted the name of a file')
     folder = os.path.dirname(target) or "."
     if not os.path.isdir(folder):
         raise UserError(f"{target}: cannot write: no folder {folder}")
@@ -47,6 +49,12 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise UserError(f"{target}: cannot write: it is no regular file")
     if not os.access(folder, os.W_OK):
         raise UserError(f"{target}: cannot write: no permission in {folder}")
+
+
+def check_ending(option: str, path: str, *endings: str) -> None:
+    """Refuses an output file whose name says that something else is in it."""
+    if not path.lower().endswith(endings):
+        raise UserError(f"{option} {path}: wanted a name that ends in {' or '.join(endings)}")
 
 
 def check_apart(outputs: Iterable[str], inputs: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from .errors import UserError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Like the libraries, typing is not waited for: a short run's time is that of its imports.
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -105,10 +105,12 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
     return arguments[:at], arguments[at + 1 :]
 
 
-def _command(options: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _command(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     from importlib import import_module
 
-    return import_module(f".commands.{options.module}", __package__).main
+    main: Callable[[argparse.Namespace], int]
+    main = import_module(f".commands.{options.module}", __package__).main
+    return main
 
 
 class _Version(argparse.Action):
@@ -130,8 +132,8 @@ def _parser() -> argparse.ArgumentParser:
         dest="command", metavar="COMMAND", required=True, prog="lasthop"
     )
 
-    def command(name: str, module: str, help: str) -> argparse.ArgumentParser:  # noqa: A002
-        found: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
+    def command(name: str, module: str, text: str) -> argparse.ArgumentParser:
+        found: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
         found.set_defaults(module=module)
         return found
 
@@ -139,9 +141,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario file or shipped scenario")
     _set_and_seed(run)
     run.add_argument("--json", action="store_true", help="print the result as JSON")
-    run.add_argument("--out", metavar="FILE.parquet", help="write the result")
-    run.add_argument("--pcap", metavar="FILE.pcapng", help="write the packets for Wireshark")
-    run.add_argument("--plot", metavar="FILE.png", help="draw rates and queues against time")
+    for option, name, text in (
+        ("--out", "FILE.parquet", "write the result"),
+        ("--pcap", "FILE.pcapng", "write the packets for Wireshark"),
+        ("--plot", "FILE.png", "draw rates and queues against time"),
+    ):
+        run.add_argument(option, type=_file, metavar=name, help=text)
 
     emu = command("emu", "emu", "Run a scenario in real time, between real kernels.")
     emu.usage = "lasthop emu [options] FILE [-- COMMAND …]"
@@ -162,11 +167,12 @@ def _parser() -> argparse.ArgumentParser:
                      help="join packets that leave together, as network cards do")  # fmt: skip
     emu.add_argument("--allow-lag", action="store_true",
                      help="accept a run that was late by over 1 ms")  # fmt: skip
-    emu.add_argument("--log", metavar="PREFIX",
+    emu.add_argument("--log", type=_file, metavar="PREFIX",
                      help="write PREFIX.down and PREFIX.up in mm-link's format")  # fmt: skip
     emu.add_argument("--json", action="store_true", help="print the result as JSON")
-    emu.add_argument("--out", metavar="FILE.parquet", help="write the result")
-    emu.add_argument("--plot", metavar="FILE.png", help="draw rates and queues against time")
+    emu.add_argument("--out", type=_file, metavar="FILE.parquet", help="write the result")
+    emu.add_argument("--plot", type=_file, metavar="FILE.png",
+                     help="draw rates and queues against time")  # fmt: skip
 
     sweep = command("sweep", "sweep", "Run a scenario over a grid of values and several seeds.")
     sweep.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
@@ -177,7 +183,7 @@ def _parser() -> argparse.ArgumentParser:
     _set_and_seed(sweep)
     sweep.add_argument("--seeds", type=_positive, default=1, metavar="K", help="seeds per point")
     _workers(sweep)
-    sweep.add_argument("--out", metavar="FILE.parquet", help="write the table")
+    sweep.add_argument("--out", type=_file, metavar="FILE.parquet", help="write the table")
     sweep.add_argument("--json", action="store_true", help="print all results as JSON")
 
     fig = command("fig", "fig", "Redraw figures of the papers and check their claims.")
@@ -187,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     fig.add_argument("--scale", choices=("quick", "full"), default="quick",
                      help="full: the length of the paper's own runs")  # fmt: skip
     _workers(fig)
-    fig.add_argument("--out", metavar="DIR", default="out/fig", help="folder (out/fig)")
+    fig.add_argument("--out", type=_file, metavar="DIR", default="out/fig", help="folder (out/fig)")
     fig.add_argument("--json", action="store_true", help="print the claims as JSON")
 
     trace = command("trace", "trace", "Check, convert or describe rate traces.")
@@ -203,7 +209,7 @@ def _parser() -> argparse.ArgumentParser:
         action.set_defaults(module="trace")
         action.add_argument("file", metavar="FILE")
         if name == "convert":
-            action.add_argument("--out", metavar="FILE", required=True)
+            action.add_argument("--out", type=_file, metavar="FILE", required=True)
             action.add_argument("--bin", type=_milliseconds, default=100, metavar="MS",
                                 help="width of a CSV row in ms (100)")  # fmt: skip
         else:
@@ -212,7 +218,7 @@ def _parser() -> argparse.ArgumentParser:
     text = "Make up a trace like that of a phone on the move over LTE."
     make = actions.add_parser("make", help=text, description=text)
     make.set_defaults(module="trace")
-    make.add_argument("--out", metavar="FILE", required=True)
+    make.add_argument("--out", type=_file, metavar="FILE", required=True)
     make.add_argument("--seconds", type=_positive, default=30, metavar="S", help="length (30)")
     make.add_argument("--rate", type=_positive, default=8_000_000, metavar="BPS",
                       help="mean rate in bit/s (8000000)")  # fmt: skip
@@ -252,6 +258,12 @@ def _workers(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--jobs", type=_positive, metavar="N", help="threads (one a core)")
     group.add_argument("--dask", metavar="ADDRESS", help="run on a Dask cluster, tcp://host:port")
+
+
+def _file(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError('"": wanted a name')
+    return text
 
 
 def _positive(text: str) -> int:

@@ -57,6 +57,7 @@ def describe(summary: Mapping[str, Any]) -> str:
         f"total {rate(_total(summary))}; fairness (Jain) {_number(fairness.get('jain'))}, "
         f"over short times {_number(fairness.get('short_term'))}",
         _lag(emulation) if emulation else "",
+        "\n".join(f"note: {note}" for note in summary.get("notes", ())),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -108,7 +109,12 @@ def side_by_side(labels: Sequence[str], summaries: Sequence[Mapping[str, Any]]) 
         for name in common:
             if all(name in flows for flows in others):
                 lines.append([f"  {name}", *(rate(flows[name]["goodput_bps"]) for flows in others)])
-    return align(lines)
+    notes = [
+        f"note on {name}: {note}"
+        for name, summary in zip(names, summaries, strict=True)
+        for note in summary.get("notes", ())
+    ]
+    return "\n".join([align(lines), *notes])
 
 
 def _cut(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:

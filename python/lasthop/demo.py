@@ -4,12 +4,16 @@
 import os
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from .atomic import make_folder
 from .grid import mean_delay, total_goodput
 from .plot import COLOURS, new_figure, save, styled
 from .result import Result, run
 from .text import duration, percent, rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TCP, CLAMP = "four-flows-fast-tcp", "four-flows-fast-clamp"
 DELAYS = ("30 ms", "130 ms", "10 ms", "180 ms")
@@ -75,7 +79,7 @@ def _draw(tcp: Result, clamp: Result, path: str) -> None:
 
     figure = new_figure(8.0, 3.6)
     with styled():
-        axes: Sequence = figure.subplots(1, 2, sharey=True)  # type: ignore[type-arg]
+        axes: Sequence[Axes] = figure.subplots(1, 2, sharey=True)
         for axis, result, title in ((axes[0], tcp, "TCP alone"), (axes[1], clamp, "with CLAMP")):
             flows = result.table("flows")
             for index, (name, rows) in enumerate(flows.groupby("flow", observed=True)):

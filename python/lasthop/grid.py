@@ -71,7 +71,7 @@ def sweep(
     scenario: Source,
     *,
     grid: Mapping[str, Iterable[Any]] | Iterable[str] = (),
-    set: Settings = None,  # noqa: A002
+    set: Settings = None,
     seed: int | None = None,
     seeds: int = 1,
     jobs: int | None = None,
@@ -96,7 +96,7 @@ def run_sweep(
     scenario: Scenario,
     *,
     grid: Mapping[str, Iterable[Any]] | Iterable[str],
-    set: Settings,  # noqa: A002
+    set: Settings,
     seed: int | None,
     seeds: int,
     jobs: int | None,
@@ -198,7 +198,7 @@ def flatten(summary: Mapping[str, Any]) -> dict[str, Any]:
         "mean_delay_s": mean_delay(summary),
     }
     for key, value in summary.items():
-        if key in ("scenario", "seed", "version"):
+        if key in ("scenario", "seed", "version", "notes"):
             continue
         if key in ("flows", "queues"):
             for item in value:

@@ -57,13 +57,20 @@ def styled() -> Any:
     return mpl.rc_context(STYLE)
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Writes a picture whose kind its ending names (.png, .pdf, .svg), whole or not at all."""
+def picture_kind(path: str | os.PathLike[str]) -> str:
+    """What a picture's ending names, ``png`` or the like. Raises :class:`lasthop.UserError`."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
     name = os.fspath(path)
     ending = os.path.splitext(name)[1].lstrip(".").lower()
-    known = figure.canvas.get_supported_filetypes()
-    if ending not in known:
+    if ending not in FigureCanvasBase.get_supported_filetypes():
         raise UserError(f"{name}: wanted a picture's ending: .png, .pdf or .svg")
+    return ending
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Writes a picture whose kind its ending names (.png, .pdf, .svg), whole or not at all."""
+    ending = picture_kind(path)
     # The date of writing would make two equal pictures differ.
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with styled(), replacing(path) as temporary:
@@ -85,8 +92,10 @@ def seconds(text: str) -> float:
     """A time as scenarios write it, in s."""
     scales = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0,
               "h": 3600.0}  # fmt: skip
-    number, unit = re.fullmatch(r"([\d._]+(?:[eE][-+]?\d+)?) *(\D+)", text.strip()).groups()  # type: ignore[union-attr]
-    return float(number.replace("_", "")) * scales[unit]
+    found = re.fullmatch(r"([\d._]+(?:[eE][-+]?\d+)?) *(\D+)", text.strip())
+    if found is None or found[2] not in scales:
+        raise UserError(f"{text}: wanted a time with its unit")
+    return float(found[1].replace("_", "")) * scales[found[2]]
 
 
 def draw_results(results: Sequence[Result]) -> Figure:

@@ -37,7 +37,7 @@ def unit_of(column: str) -> str:
 def run(
     scenario: Source | Scenario,
     *,
-    set: Settings = None,  # noqa: A002
+    set: Settings = None,
     seed: int | None = None,
     on_progress: Callable[[float], object] | None = None,
 ) -> Result:

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 from . import _lasthop
 from .errors import UserError
@@ -88,7 +88,6 @@ class Journal:
     def __init__(self, path: str) -> None:
         self.path = path
         self.records = dict(self._read())
-        self._file: TextIO | None = None
 
     def _read(self) -> Iterator[tuple[str, Record]]:
         try:
@@ -109,26 +108,14 @@ class Journal:
         self.records[key] = record
         entry = {"key": key, "scenario": record.scenario, "summary": record.summary}
         try:
-            if self._file is None:
-                self._file = open(self.path, "a", encoding="utf-8")  # noqa: SIM115
-                if self._file.tell() > 0:
-                    self._file.write(
-                        "\n"
-                    )  # ends a line that was cut short; empty lines are skipped
-            self._file.write(json.dumps(entry) + "\n")
-            self._file.flush()
+            with open(self.path, "a", encoding="utf-8") as file:
+                # The first break ends a line that was cut short; empty lines are skipped.
+                file.write("\n" + json.dumps(entry) + "\n")
         except OSError as error:
             raise UserError(f"{self.path}: cannot write journal: {error.strerror}") from error
 
-    def close(self) -> None:
-        """Lets go of the file; what is in it stays."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
     def remove(self) -> None:
         """Removes the journal when all it was kept for is done."""
-        self.close()
         if os.path.exists(self.path):
             os.unlink(self.path)
 
@@ -228,11 +215,8 @@ class Runner:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Removes the journal of work that is complete, keeps that of work that is not."""
-        if self.journal:
-            if kind is None:
-                self.journal.remove()
-            else:
-                self.journal.close()
+        if self.journal and kind is None:
+            self.journal.remove()
 
 
 def cores() -> int:

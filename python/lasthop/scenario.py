@@ -58,11 +58,11 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     """Reads a scenario file; a bare name may also be that of a shipped scenario."""
     name = os.fspath(path)
     found = name
-    if not os.path.exists(name) and os.path.basename(name) == name:
+    if name and not os.path.exists(name) and os.path.basename(name) == name:
         stem = name.removesuffix(".toml")
-        candidate = os.path.join(shipped_folder(), f"{stem}.toml")
-        if os.path.exists(candidate):
-            found = candidate
+        if stem not in shipped():
+            raise UserError(f"{name}: cannot read: No such file or directory{_hint(stem)}")
+        found = os.path.join(shipped_folder(), f"{stem}.toml")
     try:
         with open(found, encoding="utf-8") as file:
             text = file.read()
@@ -71,6 +71,13 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     except OSError as error:
         raise UserError(f"{name}: cannot read: {error.strerror}") from error
     return Scenario(text, os.path.dirname(os.path.abspath(found)), name)
+
+
+def _hint(stem: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(stem, shipped(), n=1)
+    return f"; did you mean the shipped {near[0]}?" if near else ""
 
 
 def of(source: Source | Scenario) -> Scenario:
@@ -104,7 +111,7 @@ def overrides_of(settings: Settings) -> Overrides:
     return tuple(found)
 
 
-def check(scenario: Source, *, set: Settings = None) -> str:  # noqa: A002
+def check(scenario: Source, *, set: Settings = None) -> str:
     """Validates a scenario; returns it as TOML with the overrides applied.
 
     Raises :class:`lasthop.ScenarioError` naming the key, its value and what is wanted.

@@ -32,13 +32,15 @@ def main(options: Namespace) -> int:
     outputs = [path for path in (options.out, options.plot) if path]
     logs = [f"{options.log}.{ending}" for ending in ("down", "up")] if options.log else []
     if outputs or logs:
-        from ..atomic import check_apart, check_writable
+        from ..atomic import check_apart, check_ending, check_writable
 
         for path in (*outputs, *logs):
             check_writable(path)
         check_apart([*outputs, *logs], [options.file])
+        if options.out:
+            check_ending("--out", options.out, ".parquet")
     if options.plot:
-        overrides = _probed(scenario, overrides)
+        overrides = _probed(scenario, overrides, options.plot)
     begun = time.perf_counter()
     try:
         native, status, interrupted = _lasthop.emulate(
@@ -78,9 +80,10 @@ def _report(summary: dict[str, Any], options: Namespace) -> None:
         print(f"lasthop: {told}", file=sys.stderr)
 
 
-def _probed(scenario: Scenario, overrides: Overrides) -> Overrides:
-    from ..plot import sampled
+def _probed(scenario: Scenario, overrides: Overrides, picture: str) -> Overrides:
+    from ..plot import picture_kind, sampled
 
+    picture_kind(picture)
     return sampled(scenario, overrides)
 
 

@@ -47,7 +47,7 @@ def main(options: Namespace) -> int:
 
 def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict[str, Any]:
     """The short way, for results that are only printed: no tables, no heavy imports."""
-    with _named(scenario), progress(scenario.label) as tell:
+    with _Named(scenario), _Progress(scenario.label) as tell:
         begun = time.perf_counter()
         result = _lasthop.run(scenario.text, scenario.directory, overrides, seed, tell)
         wall_s = time.perf_counter() - begun
@@ -57,19 +57,25 @@ def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict
 def _with_files(
     options: Namespace, scenarios: list[Scenario], overrides: Overrides
 ) -> list[dict[str, Any]]:
-    from ..atomic import check_apart, check_writable
-    from ..plot import draw_results, sampled, save
+    from ..atomic import check_apart, check_ending, check_writable
+    from ..plot import draw_results, picture_kind, sampled, save
     from ..result import run
 
     outputs = [path for path in (options.out, options.pcap, options.plot) if path]
     for path in outputs:
         check_writable(path)
     check_apart(outputs, options.files)
+    if options.out:
+        check_ending("--out", options.out, ".parquet")
+    if options.pcap:
+        check_ending("--pcap", options.pcap, ".pcapng")
+    if options.plot:
+        picture_kind(options.plot)
     if options.pcap:
         overrides = (*overrides, ("probe.packets", "true"))
     results = []
     for scenario in scenarios:
-        with _named(scenario), progress(scenario.label) as tell:
+        with _Named(scenario), _Progress(scenario.label) as tell:
             probed = sampled(scenario, overrides) if options.plot else overrides
             results.append(run(scenario, set=probed, seed=options.seed, on_progress=tell))
     if options.out:
@@ -81,7 +87,7 @@ def _with_files(
     return [result.summary for result in results]
 
 
-class _named:  # noqa: N801
+class _Named:
     """Puts the file's name before what is wrong with a scenario."""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -95,7 +101,7 @@ class _named:  # noqa: N801
             raise UserError(f"{self.label}: {error}") from error
 
 
-class progress:  # noqa: N801
+class _Progress:
     """Draws a bar on a terminal for a run that takes more than a second."""
 
     def __init__(self, label: str) -> None:

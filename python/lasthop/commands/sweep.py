@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+from ..atomic import check_ending
 from ..grid import run_sweep, total_goodput
 from ..scenario import load
 from ..text import RATES, TIMES, Column, table
@@ -13,6 +14,8 @@ from ..text import RATES, TIMES, Column, table
 
 def main(options: Namespace) -> int:
     """Runs the sweep, prints one row a run."""
+    if options.out:
+        check_ending("--out", options.out, ".parquet")
     done = run_sweep(
         load(options.file),
         grid=options.grid,
