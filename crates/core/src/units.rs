@@ -199,33 +199,41 @@ impl Sub for Instant {
     }
 }
 
-impl Add for Duration {
-    type Output = Duration;
-    #[inline]
-    fn add(self, other: Duration) -> Duration {
-        Duration(self.0 + other.0)
-    }
-}
-
-impl AddAssign for Duration {
-    #[inline]
-    fn add_assign(&mut self, other: Duration) {
-        self.0 += other.0;
-    }
-}
-
-impl Sub for Duration {
-    type Output = Duration;
-    /// # Panics
-    /// If `other` is longer than `self`.
-    #[inline]
-    fn sub(self, other: Duration) -> Duration {
-        match self.0.checked_sub(other.0) {
-            Some(ns) => Duration(ns),
-            None => panic!("a negative span: {self:?} - {other:?}"),
+/// Sums and differences of amounts.
+macro_rules! sums {
+    ($type:ident, $negative:literal) => {
+        impl Add for $type {
+            type Output = $type;
+            #[inline]
+            fn add(self, other: $type) -> $type {
+                $type(self.0 + other.0)
+            }
         }
-    }
+
+        impl AddAssign for $type {
+            #[inline]
+            fn add_assign(&mut self, other: $type) {
+                self.0 += other.0;
+            }
+        }
+
+        impl Sub for $type {
+            type Output = $type;
+            /// # Panics
+            /// If `other` is more than `self`.
+            #[inline]
+            fn sub(self, other: $type) -> $type {
+                match self.0.checked_sub(other.0) {
+                    Some(left) => $type(left),
+                    None => panic!("{}: {self:?} - {other:?}", $negative),
+                }
+            }
+        }
+    };
 }
+
+sums!(Duration, "a negative span");
+sums!(Bytes, "fewer than no bytes");
 
 impl Mul<u64> for Duration {
     type Output = Duration;
@@ -240,34 +248,6 @@ impl Div<u64> for Duration {
     #[inline]
     fn div(self, n: u64) -> Duration {
         Duration(self.0 / n)
-    }
-}
-
-impl Add for Bytes {
-    type Output = Bytes;
-    #[inline]
-    fn add(self, other: Bytes) -> Bytes {
-        Bytes(self.0 + other.0)
-    }
-}
-
-impl AddAssign for Bytes {
-    #[inline]
-    fn add_assign(&mut self, other: Bytes) {
-        self.0 += other.0;
-    }
-}
-
-impl Sub for Bytes {
-    type Output = Bytes;
-    /// # Panics
-    /// If `other` is more than `self`.
-    #[inline]
-    fn sub(self, other: Bytes) -> Bytes {
-        match self.0.checked_sub(other.0) {
-            Some(n) => Bytes(n),
-            None => panic!("fewer than no bytes: {self:?} - {other:?}"),
-        }
     }
 }
 
