@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Routers that tell senders their window or their rate, on links, at an access point and on a WLAN.
 
-use crate::figures;
-use lasthop_sim::{FlowSummary, Summary};
+use crate::{DOWNLOAD as AIR, figures, refuse, run};
+use lasthop_sim::FlowSummary;
 
 /// A wire of 10 Mbit/s, 40 ms.
 const WIRE: &str = r#"
@@ -20,28 +20,6 @@ const WIRE: &str = r#"
     path = ["a", "b"]
     rtt = "40 ms"
 "#;
-
-/// A WLAN with one download.
-const AIR: &str = r#"
-    duration = "20 s"
-    warmup = "5 s"
-    [[wlan]]
-    name = "wlan"
-    queue = { limit = "100 packets" }
-    [[flow]]
-    name = "flow"
-    station = "m1"
-    rtt = "40 ms"
-    packet = "1340 B"
-"#;
-
-fn run_of(text: &str, more: &[(&str, &str)]) -> Result<Summary, String> {
-    Ok(crate::outcome(text, more)?.summary)
-}
-
-fn run(text: &str, more: &[(&str, &str)]) -> Summary {
-    run_of(text, more).unwrap()
-}
 
 fn mbps(flow: &FlowSummary) -> f64 {
     flow.goodput_bps / 1e6
@@ -350,7 +328,7 @@ fn every_key_moves_something() {
 
 #[test]
 fn mistakes_are_named_in_one_line() {
-    let refused = |more: &[(&str, &str)]| run_of(WIRE, more).unwrap_err();
+    let refused = |more: &[(&str, &str)]| refuse(WIRE, more);
     assert_eq!(
         refused(&[("link[0].feedback", "xcp"), ("link[0].price", r#"{ kind = "linear", a = "1 kB" }"#)]),
         "link[0].feedback: wanted no price beside it"

@@ -28,10 +28,37 @@ use std::path::Path;
 
 use lasthop_sim::{Outcome, Run, Summary};
 
+/// A WLAN with one download.
+const DOWNLOAD: &str = r#"
+    duration = "20 s"
+    warmup = "4 s"
+    [[wlan]]
+    name = "wlan"
+    queue = { limit = "100 packets" }
+    [[flow]]
+    name = "flow"
+    station = "m1"
+    rtt = "40 ms"
+    packet = "1340 B"
+"#;
+
 /// Runs a scenario with some keys set, or says why not.
 fn outcome(text: &str, set: &[(&str, &str)]) -> Result<Outcome, String> {
     let overrides: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Run::new(text, Path::new("."), &overrides, None).map(Run::finish).map_err(|error| error.to_string())
+}
+
+/// The figures of a scenario with some keys set.
+fn run(text: &str, set: &[(&str, &str)]) -> Summary {
+    outcome(text, set).unwrap().summary
+}
+
+/// What is wrong with a scenario.
+fn refuse(text: &str, set: &[(&str, &str)]) -> String {
+    match outcome(text, set) {
+        Ok(_) => format!("accepted: {set:?}"),
+        Err(message) => message,
+    }
 }
 
 /// All figures but the number of events.

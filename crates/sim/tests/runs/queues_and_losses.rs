@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues' management and error models from the scenario on: each key moves something, and what they are for comes true.
 
-use crate::figures;
-use lasthop_sim::Summary;
+use crate::{figures, refuse, run};
 
 const DUMBBELL: &str = crate::dumbbell!(
     r#"
@@ -45,14 +44,6 @@ const RADIO: &str = r#"
     station = "m2"
     rtt = "60 ms"
 "#;
-
-fn run(text: &str, set: &[(&str, &str)]) -> Summary {
-    crate::outcome(text, set).unwrap().summary
-}
-
-fn refuse(text: &str, set: &[(&str, &str)]) -> String {
-    crate::outcome(text, set).unwrap_err()
-}
 
 /// Each of `changes` to `usual` moves some figure.
 fn moves(text: &str, key: &str, usual: &str, changes: &[(&str, &str)]) {

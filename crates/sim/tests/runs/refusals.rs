@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is wrong with a scenario is said in one line: its key as the scenario writes it, its value, what is wanted.
 
+use crate::refuse;
+
 const LINK: &str = r#"
     duration = "3 s"
     [[link]]
@@ -32,13 +34,6 @@ const WLAN: &str = r#"
     name = "f"
     source = "m"
 "#;
-
-fn refusal(text: &str, set: &[(&str, &str)]) -> String {
-    match crate::outcome(text, set) {
-        Ok(_) => format!("accepted: {set:?}"),
-        Err(message) => message,
-    }
-}
 
 #[test]
 fn an_error_names_the_key_that_was_written() {
@@ -117,10 +112,10 @@ fn an_error_names_the_key_that_was_written() {
         ),
         (WLAN, "wlan[0].rate", "0 bit/s", "wlan[0].rate = 0 bit/s: wanted more than 0 bit/s"),
     ] {
-        assert_eq!(refusal(text, &[(key, value)]), message);
+        assert_eq!(refuse(text, &[(key, value)]), message);
     }
     let lonely = AP.replace("station = \"m\"", "access = \"1 Mbit/s\"");
-    assert_eq!(refusal(&lonely, &[]), "ap[0].station = []: wanted at least one, or a flow to one");
+    assert_eq!(refuse(&lonely, &[]), "ap[0].station = []: wanted at least one, or a flow to one");
 }
 
 #[test]
@@ -166,7 +161,7 @@ fn no_two_elements_queues_or_flows_have_one_name() {
             "flow[1].name = \"f#1\": wanted a name that no other flow has",
         ),
     ] {
-        assert_eq!(refusal(&text, &set), message, "{text}");
+        assert_eq!(refuse(&text, &set), message, "{text}");
     }
     // Names that look alike and are not.
     for fine in [other_link("l2"), other_link("l(back)"), with_ap(LINK, "ap", "l"), other_flow("name = \"f-2\"")] {

@@ -1,33 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flows over a contention WLAN.
 
-use crate::figures;
+use crate::{DOWNLOAD as DOWN, figures, refuse, run};
 use lasthop_sim::{QueueSummary, Summary};
-
-const DOWN: &str = r#"
-    duration = "20 s"
-    warmup = "4 s"
-    [[wlan]]
-    name = "wlan"
-    queue = { limit = "100 packets" }
-    [[flow]]
-    name = "flow"
-    station = "m1"
-    rtt = "40 ms"
-    packet = "1340 B"
-"#;
-
-fn run_of(text: &str, more: &[(&str, &str)]) -> Result<Summary, String> {
-    Ok(crate::outcome(text, more)?.summary)
-}
-
-fn run(text: &str, more: &[(&str, &str)]) -> Summary {
-    run_of(text, more).unwrap()
-}
-
-fn refuse(text: &str, more: &[(&str, &str)]) -> String {
-    run_of(text, more).unwrap_err()
-}
 
 fn queue<'s>(summary: &'s Summary, name: &str) -> &'s QueueSummary {
     summary.queues.iter().find(|queue| queue.name == name).unwrap()
