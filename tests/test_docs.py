@@ -191,6 +191,6 @@ def test_the_citation_names_the_version() -> None:
 
 
 def test_no_key_is_told_twice_in_one_table() -> None:
-    for table in (DOCS / "scenario.md").read_text().split("\n\n"):
+    for table in (ROOT / "docs" / "scenario.md").read_text().split("\n\n"):
         keys = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
         assert len(keys) == len(set(keys)), keys

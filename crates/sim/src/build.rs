@@ -222,12 +222,12 @@ impl<P: Traveller> Builder<'_, P> {
             self.first_hop(flow).map_err(within)?;
         }
         for (i, ap) in self.scenario.ap.iter().enumerate() {
-            let names = ap.station.iter().map(|station| &station.name);
+            let names = ap.station.iter().map(|station| &station.common.name);
             let names = self.stations_of(Wireless::Ap(i), names, &format!("ap[{i}]"))?;
             self.stations.push(names);
         }
         for (i, wlan) in self.scenario.wlan.iter().enumerate() {
-            let names = wlan.station.iter().map(|station| &station.name);
+            let names = wlan.station.iter().map(|station| &station.common.name);
             let names = self.stations_of(Wireless::Wlan(i), names, &format!("wlan[{i}]"))?;
             self.wlan_stations.push(names);
         }
@@ -257,7 +257,7 @@ impl<P: Traveller> Builder<'_, P> {
         for (i, ap) in self.scenario.ap.iter().enumerate() {
             let place = format!("ap[{i}]");
             let config = convert::access_point(ap, &self.stations[i], self.directory).map_err(|e| e.within(&place))?;
-            let listed: Vec<_> = ap.station.iter().map(|station| station.name.as_str()).collect();
+            let listed: Vec<_> = ap.station.iter().map(|station| station.common.name.as_str()).collect();
             let ap = AccessPoint::new(&ap.name, &config, &self.streams, self.span)
                 .map_err(|e| ScenarioError::parameter(&place, keys::of_station(e, &self.stations[i], &listed)))?;
             self.parts.aps.push(ap);
@@ -283,7 +283,7 @@ impl<P: Traveller> Builder<'_, P> {
         for (i, wlan) in self.scenario.wlan.iter().enumerate() {
             let place = format!("wlan[{i}]");
             let config = convert::wlan(wlan, &self.wlan_stations[i]).map_err(|e| e.within(&place))?;
-            let listed: Vec<_> = wlan.station.iter().map(|station| station.name.as_str()).collect();
+            let listed: Vec<_> = wlan.station.iter().map(|station| station.common.name.as_str()).collect();
             let wlan = Wlan::new(&wlan.name, &config, &self.streams, self.span)
                 .map_err(|e| ScenarioError::parameter(&place, keys::of_station(e, &self.wlan_stations[i], &listed)))?;
             self.parts.wlans.push(wlan);

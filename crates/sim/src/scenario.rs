@@ -10,6 +10,7 @@ mod flow;
 mod kinds;
 mod read;
 mod sender;
+mod with;
 mod wlan;
 
 use schemars::JsonSchema;
@@ -26,6 +27,7 @@ pub use sender::{
     AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Kernel, LinuxCubic, Qfcp, Recovery, RttEstimator,
     Sender, SenderOptions, Tfrc, Validation, Vegas, Veno, Westwood,
 };
+pub use with::With;
 pub use wlan::{RateStep, Wlan, WlanStation};
 
 use crate::quantity::{Amount, BitRate, Time};
@@ -157,7 +159,7 @@ pub struct AccessPoint {
     pub uplink: Option<Uplink>,
     /// Stations that differ from the rest. Any other station exists as soon as a flow names it.
     #[serde(default)]
-    pub station: Vec<Station>,
+    pub station: Vec<With<Station, StationQueue>>,
 }
 
 /// The way from the stations to the access point: a buffer in each station, and a channel that all share. In the results its
@@ -179,18 +181,24 @@ pub struct Uplink {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Station {
-    /// Its name.
-    pub name: String,
     /// Its radio, in place of the access point's.
     #[serde(default)]
     pub radio: Option<Radio>,
-    /// Its buffer, in place of the access point's.
+}
+
+/// What a station has in place of its access point or WLAN.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StationQueue {
+    /// Its name.
+    pub name: String,
+    /// Its buffer, in place of the access point's or WLAN's.
     #[serde(default)]
     pub queue: Option<Queue>,
-    /// Its price, in place of the access point's.
+    /// Its price, in place of the access point's or WLAN's.
     #[serde(default)]
     pub price: Option<Price>,
-    /// What its queue tells senders that ask, in place of the access point's.
+    /// What its queue tells senders that ask, in place of what the access point's or WLAN's does.
     #[serde(default)]
     pub feedback: Option<Feedback>,
 }

@@ -25,7 +25,7 @@ use lasthop_core::wlan::{self, RateSteps, WlanConfig};
 
 use super::senders;
 use crate::quantity::{BitRate, Size, Time};
-use crate::scenario::{self, ScenarioError};
+use crate::scenario::{self, ScenarioError, With};
 use crate::summary::Reader;
 
 pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
@@ -53,11 +53,6 @@ impl<'s> Router<'s> {
             (Some(_), Some(_)) => Err(ScenarioError::at("feedback", "wanted no price beside it")),
         }
     }
-
-    /// A station's own, or what its access point or WLAN has.
-    fn or(self, shared: Self) -> Self {
-        if matches!(self, Self::None) { shared } else { self }
-    }
 }
 
 /// A queue in front of a line of `rate`, and of `top` at most.
@@ -81,6 +76,21 @@ fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Resu
             }
         },
     })
+}
+
+/// A station's queue: its own, or what the access point or WLAN has for all; it is in the table `place`.
+fn station_queue(
+    own: Option<&scenario::StationQueue>,
+    place: &str,
+    (shared, router): (&scenario::Queue, Router),
+    (rate, top): (Rate, Rate),
+) -> Result<QueueConfig, ScenarioError> {
+    let Some(own) = own else { return queue(shared, router, rate, top) };
+    let buffer = own.queue.as_ref().unwrap_or(shared);
+    match Router::of(&own.price, &own.feedback).map_err(|e| e.within(place))? {
+        Router::None => queue(buffer, router, rate, top),
+        own => queue(buffer, own, rate, top).map_err(|e| e.within(place)),
+    }
 }
 
 /// RFC 8290 §5.2.3.
@@ -200,20 +210,15 @@ pub(super) fn access_point(
     let shared = radio(&ap.radio, directory).map_err(|e| e.within("radio"))?;
     let shared_router = Router::of(&ap.price, &ap.feedback)?;
     let station = |name: &String| {
-        let place = ap.station.iter().position(|station| station.name == *name);
-        let own = place.map(|i| &ap.station[i]);
-        let radio = match own.and_then(|station| station.radio.as_ref()) {
-            Some(own) => {
-                radio(own, directory).map_err(|e| e.within(&format!("station[{}].radio", place.unwrap_or(0))))?
-            }
+        let (place, own) = table_of(&ap.station, name);
+        let radio = match own.and_then(|station| station.own.radio.as_ref()) {
+            Some(own) => radio(own, directory).map_err(|e| e.within("radio").within(&place))?,
             None => shared.clone(),
         };
-        let within = |e: ScenarioError| e.within(&format!("station[{}]", place.unwrap_or(0)));
-        let own_router = own.map_or(Ok(Router::None), |own| Router::of(&own.price, &own.feedback)).map_err(within)?;
-        let own_queue = own.and_then(|station| station.queue.as_ref()).unwrap_or(&ap.queue);
+        let common = own.map(|station| &station.common);
         Ok(StationConfig {
             name: name.clone(),
-            queue: queue(own_queue, own_router.or(shared_router), radio.line_rate(), radio.top_rate())?,
+            queue: station_queue(common, &place, (&ap.queue, shared_router), (radio.line_rate(), radio.top_rate()))?,
             radio,
             loss: loss(ap.loss.as_ref(), &station_name(&ap.name, name)).map_err(|e| e.within("loss"))?,
         })
@@ -246,6 +251,17 @@ pub(super) fn uplink(
     })
 }
 
+/// The table of its own that a station has, if any, and where that stands.
+fn table_of<'s, T>(
+    tables: &'s [With<T, scenario::StationQueue>],
+    name: &str,
+) -> (String, Option<&'s With<T, scenario::StationQueue>>) {
+    match tables.iter().position(|table| table.common.name == name) {
+        Some(i) => (format!("station[{i}]"), Some(&tables[i])),
+        None => (String::new(), None),
+    }
+}
+
 /// A station's name in the results and among the streams.
 pub(super) fn station_name(ap: &str, station: &str) -> String {
     format!("{ap}/{station}")
@@ -256,9 +272,9 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
     let shared_rate = rate_steps(wlan.rate, &wlan.rate_steps)?;
     let shared_router = Router::of(&wlan.price, &wlan.feedback)?;
     let station = |name: &String| {
-        let place = wlan.station.iter().position(|station| station.name == *name);
-        let own = place.map(|i| &wlan.station[i]);
-        let within = |e: ScenarioError| e.within(&format!("station[{}]", place.unwrap_or(0)));
+        let (place, table) = table_of(&wlan.station, name);
+        let (own, common) = (table.map(|table| &table.own), table.map(|table| &table.common));
+        let within = |e: ScenarioError| e.within(&place);
         let rate = match own.map(|station| (station.rate, &station.rate_steps[..])) {
             Some((Some(rate), steps)) => rate_steps(rate, steps).map_err(within)?,
             Some((None, [_, ..])) => {
@@ -270,11 +286,9 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
             Some(_) => loss(own, &station_name(&wlan.name, name)).map_err(|e| within(e.within(key))),
             None => loss(shared, &station_name(&wlan.name, name)).map_err(|e| e.within(key)),
         };
-        let own_router = own.map_or(Ok(Router::None), |own| Router::of(&own.price, &own.feedback)).map_err(within)?;
-        let own_queue = own.and_then(|station| station.queue.as_ref()).unwrap_or(&wlan.queue);
         Ok(wlan::StationConfig {
             name: name.clone(),
-            queue: queue(own_queue, own_router.or(shared_router), rate.highest(), rate.highest())?,
+            queue: station_queue(common, &place, (&wlan.queue, shared_router), (rate.highest(), rate.highest()))?,
             rate,
             loss: model(own.and_then(|station| station.loss.as_ref()), wlan.loss.as_ref(), "loss")?,
             frame_errors: model(

@@ -100,7 +100,7 @@ fn linux() -> SenderConfig {
 pub(super) fn recovery(sender: &Sender) -> Recovery {
     let (has_sack, without) = match sender {
         Sender::Reno(_) | Sender::Xcp(_) => (false, Recovery::Reno),
-        Sender::Aimd(with) => match with.law.recovery {
+        Sender::Aimd(with) => match with.own.recovery {
             scenario::Recovery::Reno => (false, Recovery::Reno),
             scenario::Recovery::Newreno => (false, Recovery::NewReno),
             scenario::Recovery::Sack => (true, Recovery::NewReno),
@@ -121,36 +121,36 @@ fn law(sender: &Sender) -> (SenderLaw, &'static str) {
     match sender {
         Sender::Newreno(_) => (SenderLaw::default(), "newreno"),
         Sender::Reno(_) => (SenderLaw::default(), "reno"),
-        Sender::Aimd(with) => (aimd(&with.law), "aimd"),
+        Sender::Aimd(with) => (aimd(&with.own), "aimd"),
         Sender::Cubic(with) => {
-            let scenario::Cubic { c, beta, fast_convergence, reno_friendly } = with.law;
+            let scenario::Cubic { c, beta, fast_convergence, reno_friendly } = with.own;
             (SenderLaw::Cubic(CubicParams { c, beta, fast_convergence, reno_friendly }), "cubic")
         }
         Sender::LinuxReno(_) => (SenderLaw::LinuxReno, "linux-reno"),
         Sender::LinuxCubic(with) => {
-            let scenario::LinuxCubic { fast_convergence, reno_friendly, hystart, tick } = with.law;
+            let scenario::LinuxCubic { fast_convergence, reno_friendly, hystart, tick } = with.own;
             let params = linux::CubicParams { fast_convergence, reno_friendly, hystart, tick: tick.0 };
             (SenderLaw::LinuxCubic(params), "linux-cubic")
         }
         Sender::Vegas(with) => {
-            let scenario::Vegas { alpha, beta, gamma, loss_share } = with.law;
+            let scenario::Vegas { alpha, beta, gamma, loss_share } = with.own;
             (SenderLaw::Vegas(VegasParams { alpha, beta, gamma, loss_share }), "vegas")
         }
         Sender::Veno(with) => {
-            let scenario::Veno { beta, random_loss_share, reset_base_rtt } = with.law;
+            let scenario::Veno { beta, random_loss_share, reset_base_rtt } = with.own;
             (SenderLaw::Veno(VenoParams { beta, random_loss_share, reset_base_rtt }), "veno")
         }
         Sender::Westwood(with) => {
-            let scenario::Westwood { filter, least_interval } = with.law;
+            let scenario::Westwood { filter, least_interval } = with.own;
             (SenderLaw::Westwood(WestwoodParams { filter, least_interval: least_interval.0 }), "westwood")
         }
         Sender::Binomial(with) => {
-            let scenario::Binomial { k, l, alpha, beta } = with.law;
+            let scenario::Binomial { k, l, alpha, beta } = with.own;
             (SenderLaw::Binomial(BinomialParams { k, l, alpha, beta }), "binomial")
         }
         Sender::Xcp(_) => (SenderLaw::Xcp(XcpParams::default()), "xcp"),
         Sender::Qfcp(with) => {
-            let scenario::Qfcp { heed_loss } = with.law;
+            let scenario::Qfcp { heed_loss } = with.own;
             (SenderLaw::Qfcp(QfcpParams { heed_loss, ..QfcpParams::default() }), "qfcp")
         }
         // A rate-based sender is none of TCP's: `rate` builds it.

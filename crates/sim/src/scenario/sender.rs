@@ -3,9 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use super::read::{field_names, kinds, rest, unknown_field};
+use super::read::kinds;
+use super::with::With;
 use crate::quantity::{Amount, BitRate, Size, Time};
 
 /// A sender: its window law and its loss recovery, or its rate.
@@ -18,28 +18,28 @@ pub enum Sender {
     Reno(SenderOptions),
     /// TCP(α, β), with γ and δ where they are given (gamma), by the rules of ns-2: the window is halved at the first
     /// decrease and in slow start.
-    Aimd(With<Aimd>),
+    Aimd(With<Aimd, SenderOptions>),
     /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
-    Cubic(With<Cubic>),
+    Cubic(With<Cubic, SenderOptions>),
     /// Reno as in Linux 6.18: SACK, RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), timestamps,
     /// an initial window of 10 (RFC 6928), a least time-out of 200 ms, growth by whole segments while the window is full.
     LinuxReno(SenderOptions),
     /// CUBIC as in Linux 6.18: HyStart, arithmetic in whole segments and ticks, and all that `linux-reno` has.
-    LinuxCubic(With<LinuxCubic>),
+    LinuxCubic(With<LinuxCubic, SenderOptions>),
     /// Vegas (Brakmo, Peterson 1995), with the recovery of RFC 6582.
-    Vegas(With<Vegas>),
+    Vegas(With<Vegas, SenderOptions>),
     /// Veno (Fu, Liew 2003), with the recovery of RFC 6582.
-    Veno(With<Veno>),
+    Veno(With<Veno, SenderOptions>),
     /// Westwood+ (Mascolo, Grieco et al. 2004), with the recovery of RFC 6582.
-    Westwood(With<Westwood>),
+    Westwood(With<Westwood, SenderOptions>),
     /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
-    Binomial(With<Binomial>),
+    Binomial(With<Binomial, SenderOptions>),
     /// XCP, with the recovery of RFC 5681: routers say by how much the window changes, and a loss halves it. Where no router
     /// speaks it is TCP.
     Xcp(SenderOptions),
     /// QFCP (qfcp), with the recovery of RFC 6675 and lost retransmissions found: routers tell the rate, and a loss says
     /// nothing. Where a queue of the path does not speak, a TCP runs beside and the lesser window holds.
-    Qfcp(With<Qfcp>),
+    Qfcp(With<Qfcp, SenderOptions>),
     /// TCP-friendly rate control (RFC 5348): packets leave at a rate, and what is lost is not sent again. It comes with a
     /// receiver of its own (`receiver = "plain"`).
     Tfrc(Tfrc),
@@ -53,31 +53,6 @@ pub enum Sender {
 pub struct Kernel {
     /// Its name, one of those in `/proc/sys/net/ipv4/tcp_available_congestion_control`.
     pub congestion_control: String,
-}
-
-/// A law's own parameters, in one table with what every sender has.
-#[derive(Clone, Debug, Default, JsonSchema)]
-#[schemars(rename = "{T}")]
-pub struct With<T> {
-    /// The law's own.
-    #[schemars(flatten)]
-    pub law: T,
-    /// What every sender has.
-    #[schemars(flatten)]
-    pub options: SenderOptions,
-}
-
-impl<'de, T: DeserializeOwned> Deserialize<'de> for With<T> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (law, common) = (field_names::<T>(), field_names::<SenderOptions>());
-        let all = toml::Table::deserialize(deserializer)?;
-        if let Some(key) = all.keys().find(|key| !law.iter().chain(common).any(|name| name == key)) {
-            return Err(unknown_field(key, law.iter().chain(common)));
-        }
-        let (of_law, of_all): (toml::Table, toml::Table) =
-            all.into_iter().partition(|(key, _)| law.contains(&key.as_str()));
-        Ok(Self { law: rest(of_law.into())?, options: rest(of_all.into())? })
-    }
 }
 
 /// TCP(α, β) and its recovery.
@@ -447,14 +422,14 @@ impl Sender {
             Self::Newreno(options) | Self::Reno(options) | Self::Xcp(options) | Self::LinuxReno(options) => {
                 Some(options)
             }
-            Self::LinuxCubic(with) => Some(&with.options),
-            Self::Aimd(with) => Some(&with.options),
-            Self::Cubic(with) => Some(&with.options),
-            Self::Vegas(with) => Some(&with.options),
-            Self::Veno(with) => Some(&with.options),
-            Self::Westwood(with) => Some(&with.options),
-            Self::Binomial(with) => Some(&with.options),
-            Self::Qfcp(with) => Some(&with.options),
+            Self::LinuxCubic(with) => Some(&with.common),
+            Self::Aimd(with) => Some(&with.common),
+            Self::Cubic(with) => Some(&with.common),
+            Self::Vegas(with) => Some(&with.common),
+            Self::Veno(with) => Some(&with.common),
+            Self::Westwood(with) => Some(&with.common),
+            Self::Binomial(with) => Some(&with.common),
+            Self::Qfcp(with) => Some(&with.common),
             Self::Tfrc(_) | Self::Kernel(_) => None,
         }
     }

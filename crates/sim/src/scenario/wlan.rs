@@ -6,9 +6,10 @@ use lasthop_core::wlan::MacConfig;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Queue;
 use super::feedback::Feedback;
 use super::kinds::{Loss, Price};
+use super::with::With;
+use super::{Queue, StationQueue};
 use crate::quantity::{BitRate, Size, Time};
 
 /// A WLAN: a base station and stations that contend for one medium by 802.11's distributed coordination function. The
@@ -75,7 +76,7 @@ pub struct Wlan {
     pub frame_errors: Option<Loss>,
     /// The stations; by default those that flows name. Where any is listed, flows may name no other.
     #[serde(default)]
-    pub station: Vec<WlanStation>,
+    pub station: Vec<With<WlanStation, StationQueue>>,
 }
 
 /// A change of rate.
@@ -92,23 +93,12 @@ pub struct RateStep {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WlanStation {
-    /// Its name.
-    pub name: String,
     /// Rate of data frames to and from it, in place of the WLAN's rate and steps.
     #[serde(default)]
     pub rate: Option<BitRate>,
     /// Changes of its own rate, in order of time.
     #[serde(default)]
     pub rate_steps: Vec<RateStep>,
-    /// Its buffer, in place of the WLAN's.
-    #[serde(default)]
-    pub queue: Option<Queue>,
-    /// Its price, in place of the WLAN's.
-    #[serde(default)]
-    pub price: Option<Price>,
-    /// What its queue tells senders that ask, in place of the WLAN's.
-    #[serde(default)]
-    pub feedback: Option<Feedback>,
     /// What is lost above the MAC to and from it, in place of the WLAN's.
     #[serde(default)]
     pub loss: Option<Loss>,
