@@ -98,10 +98,10 @@ fn what_it_cannot_take_is_refused_by_name() {
     assert_eq!(key(FadingRadio { max_rate: Rate::from_bps(0), ..usual }), "max_rate");
     assert_eq!(key(FadingRadio { attempts: 0, ..usual }), "attempts");
     assert_eq!(key(FadingRadio { slot: Duration::ZERO, ..usual }), "slot");
-    assert_eq!(key(outage(Margin::Fixed(1.0), 1e-3, 0.1)), "margin");
+    assert_eq!(key(outage(Margin::Fixed(1.0), 1e-3, 0.1)), "margin.value");
     assert_eq!(key(outage(Margin::Signed, 0.0, 0.1)), "packet_error_rate");
     assert_eq!(key(outage(Margin::Signed, 1e-3, 0.0)), "margin_gain");
-    assert_eq!(key(linear(1.1, 0.0, 1.0)), "p_low");
-    assert_eq!(key(linear(0.5, -1.0, 1.0)), "snr_low");
-    assert_eq!(key(linear(0.5, 1.0, 1.0)), "snr_high");
+    assert_eq!(key(linear(1.1, 0.0, 1.0)), "errors.worst");
+    assert_eq!(key(linear(0.5, -1.0, 1.0)), "errors.lower_snr");
+    assert_eq!(key(linear(0.5, 1.0, 1.0)), "errors.upper_snr");
 }

@@ -139,7 +139,7 @@ fn channels_that_do_not_go_together_are_refused() {
     let fading = RadioConfig::Fading(FadingRadio::default());
     let constant = RadioConfig::Constant { rate: Rate::from_bps(1) };
     let traces = ["1", "2"].map(|text| RadioConfig::Trace(Arc::new(Trace::parse(text).unwrap())));
-    assert_eq!(error(&[]).key, "stations");
+    assert_eq!(error(&[]).key, "station");
     assert_eq!(error(&[fading.clone(), constant.clone()]).key, "m1.radio");
     assert_eq!(error(&[constant.clone(), fading.clone()]).key, "m1.radio");
     assert_eq!(error(&traces).key, "m1.radio");

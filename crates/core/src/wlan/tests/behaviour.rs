@@ -162,7 +162,7 @@ fn what_cannot_be_is_refused() {
         change(&mut config.mac);
         refuse(&config)
     };
-    assert_eq!(refuse(&config(0)), "stations = 0: wanted 1 to 32768 stations");
+    assert_eq!(refuse(&config(0)), "station = 0: wanted 1 to 32768, flows' stations included");
     assert_eq!(with(|mac| mac.cw_min = 0), "cw_min = 0: wanted at least 1 slot");
     assert_eq!(with(|mac| mac.cw_max = 30), "cw_max = 30: wanted at least cw_min");
     assert_eq!(with(|mac| mac.short_attempts = 0), "short_attempts = 0: wanted at least 1");
@@ -177,9 +177,9 @@ fn what_cannot_be_is_refused() {
         let steps = steps.iter().map(|&(at, rate)| (us(at), Rate::from_bps(rate))).collect();
         RateSteps::new(steps).map_err(|error| error.wanted)
     };
-    assert_eq!(rates(&[]).unwrap_err(), "at least one step");
-    assert_eq!(rates(&[(1, 1)]).unwrap_err(), "the first step at 0 s");
-    assert_eq!(rates(&[(0, 1), (5, 1), (5, 2)]).unwrap_err(), "steps in order");
+    assert_eq!(rates(&[]).unwrap_err(), "at least one");
+    assert_eq!(rates(&[(1, 1)]).unwrap_err(), "the first rate from 0 s on");
+    assert_eq!(rates(&[(0, 1), (5, 1), (5, 2)]).unwrap_err(), "steps in order, after 0 s");
     assert_eq!(rates(&[(0, 1), (5, 0)]).unwrap_err(), "more than 0 bit/s");
     let steps = rates(&[(0, 1), (5, 2), (9, 3)]).unwrap();
     assert_eq!([0, 4, 5, 8, 9, 99].map(|at| steps.at(us(at)).as_bps()), [1, 1, 2, 2, 3, 3]);
