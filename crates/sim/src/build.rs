@@ -30,6 +30,7 @@ use crate::host::{Host, Receiver, Sender};
 use crate::hosts::Hosts;
 use crate::network::{End, Hop, Lane, Parts, Route, Traveller};
 use crate::probe::Recorder;
+use crate::quantity::LONGEST;
 use crate::scenario::{self, Scenario, ScenarioError};
 use crate::summary::{FlowLabel, Labels};
 use crate::world::World;
@@ -150,6 +151,16 @@ fn at_most_samples(key: &str, of: Duration, interval: Duration) -> Result<(), Sc
     if of.as_nanos() / interval.as_nanos() > MOST_SAMPLES {
         let wanted = format!("at most {MOST_SAMPLES} samples in {of:?}");
         return Err(ScenarioError::refused(key, format!("{interval:?}"), wanted));
+    }
+    Ok(())
+}
+
+/// Refuses a step that is so long that `first` and `steps` of it make more than a time may be.
+fn not_too_long(key: &str, (first, step, steps): (Duration, Duration, u32), what: &str) -> Result<(), ScenarioError> {
+    let last = u128::from(first.as_nanos()) + u128::from(step.as_nanos()) * u128::from(steps);
+    if last > u128::from(LONGEST.as_nanos()) {
+        let wanted = format!("less, so that no {what} more than {LONGEST:?}");
+        return Err(ScenarioError::refused(key, format!("{step:?}"), wanted));
     }
     Ok(())
 }
@@ -369,6 +380,9 @@ impl<P: Traveller> Builder<'_, P> {
         if flow.name.is_empty() {
             return Err(ScenarioError::at("name", "wanted a name"));
         }
+        not_too_long("spread", (flow.start.0, flow.spread.0, 1), "flow starts after")?;
+        not_too_long("stagger", (flow.start.0 + flow.spread.0, flow.stagger.0, flow.count - 1), "flow starts after")?;
+        not_too_long("rtt_step", (flow.rtt.0, flow.rtt_step.0, flow.count - 1), "round trip takes")?;
         let payload = senders::payload(flow)?;
         let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
         for i in 0..flow.count {

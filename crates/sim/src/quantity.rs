@@ -11,6 +11,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
+/// The longest time that may be written, over 31 years: an instant holds the sum of many.
+pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000_000);
+
 /// A text that is not what the key wants.
 #[derive(Debug, thiserror::Error)]
 #[error("{text:?}: wanted {wanted}")]
@@ -143,7 +146,8 @@ macro_rules! quantity {
 }
 
 quantity!(Time, "a time with its unit, e.g. \"3 ms\"", r"^[0-9._eE+-]+ *(ns|us|µs|μs|ms|s|min|h)$", |text| {
-    Ok(Time(Duration::from_nanos(whole(scaled(text, TIMES)?)?)))
+    let time = Duration::from_nanos(whole(scaled(text, TIMES)?)?);
+    if time <= LONGEST { Ok(Time(time)) } else { Err(Unfit::TooLarge) }
 });
 quantity!(Size, "a size with its unit, e.g. \"19.5 kB\"", r"^[0-9._eE+-]+ *(B|kB|MB|GB|KiB|MiB)$", |text| {
     Ok(Size(Bytes::new(whole(scaled(text, SIZES)?)?)))
@@ -257,6 +261,7 @@ mod tests {
         for (said, wanted) in [
             ("-1 s".parse::<Time>().unwrap_err(), "a time that is not negative"),
             ("1e30 s".parse::<Time>().unwrap_err(), "a time that is not so large"),
+            ("1000000001 s".parse::<Time>().unwrap_err(), "a time that is not so large"),
             ("1e400 s".parse::<Time>().unwrap_err(), "a time that is not so large"),
             ("-3 packets".parse::<Amount>().unwrap_err(), "a size that is not negative"),
             ("-3 kB".parse::<Amount>().unwrap_err(), "a size that is not negative"),

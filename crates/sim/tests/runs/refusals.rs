@@ -75,6 +75,7 @@ fn an_error_names_the_key_that_was_written() {
         ),
         (LINK, "flow[0].stop", "0 s", "flow[0].stop = 0 s: wanted later than `start`"),
         (LINK, "flow[0].start", "3 s", "flow[0].start = 3 s: wanted a start before the end of the run, 3 s"),
+        (LINK, "flow[0].rtt", "1e10 s", "flow[0].rtt = \"1e10 s\": wanted a time that is not so large"),
         (LINK, "flow[0].packet", "40 B", "flow[0].packet = 40 B: wanted 41 B to 65535 B, 40 of them headers"),
         (LINK, "flow[0].count", "0", "flow[0].count = 0: wanted 1 to 1000000"),
         (LINK, "flow[0].name", "", "flow[0].name: wanted a name"),
@@ -116,6 +117,27 @@ fn an_error_names_the_key_that_was_written() {
     }
     let lonely = AP.replace("station = \"m\"", "access = \"1 Mbit/s\"");
     assert_eq!(refuse(&lonely, &[]), "ap[0].station = []: wanted at least one, or a flow to one");
+}
+
+#[test]
+fn no_sum_of_times_is_too_large() {
+    const MOST: &str = "1000000000 s";
+    let flows = "wanted less, so that no flow starts after more than 1000000000 s";
+    let trips = "wanted less, so that no round trip takes more than 1000000000 s";
+    for (key, value, first, message) in [
+        ("spread", "1 ns", "start", format!("0.000000001 s: {flows}")),
+        ("stagger", "1 ns", "start", format!("0.000000001 s: {flows}")),
+        ("stagger", MOST, "name", format!("1000000000 s: {flows}")),
+        ("rtt_step", "1 ns", "rtt", format!("0.000000001 s: {trips}")),
+        ("rtt_step", MOST, "name", format!("1000000000 s: {trips}")),
+    ] {
+        let key = format!("flow[0].{key}");
+        let set = [("flow[0].count", "1000000"), (&key, value), (&format!("flow[0].{first}"), MOST)];
+        assert_eq!(refuse(LINK, &set), format!("{key} = {message}"));
+    }
+    // The longest times that there are, and a run that they leave alone.
+    let set = [("flow[0].count", "2"), ("flow[0].stagger", MOST), ("flow[0].rtt", MOST)];
+    assert!(crate::outcome(LINK, &set).unwrap().summary.events > 0);
 }
 
 #[test]
