@@ -277,9 +277,8 @@ impl Foreseen {
             self.waiting.push_back((start, size));
             self.bytes += size;
         }
-        self.meter.depart(now, start);
         self.busy_until = start + sending;
-        self.meter.send(start, self.busy_until, size);
+        self.meter.depart_and_send(now, start, self.busy_until, size);
         Some(self.busy_until)
     }
 

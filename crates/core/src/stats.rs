@@ -205,6 +205,19 @@ impl Meter {
         }
     }
 
+    /// A packet that came at `arrived` left the buffer at `start`, and its `size` bytes were sent until `end`: both of
+    /// the above and below, with the span asked once.
+    #[inline]
+    pub fn depart_and_send(&mut self, arrived: Instant, start: Instant, end: Instant, size: Bytes) {
+        if !self.span.contains(start) {
+            self.departed += self.part_of(start, end, size);
+            return;
+        }
+        self.departures += 1;
+        self.delay.record(start - arrived);
+        self.departed += if end <= self.span.until { size } else { self.part_of(start, end, size) };
+    }
+
     /// `size` bytes were sent from `start` until `end`, evenly.
     #[inline]
     pub fn send(&mut self, start: Instant, end: Instant, size: Bytes) {
@@ -220,6 +233,7 @@ impl Meter {
     }
 
     /// How many of `size` bytes, sent from `start` until `end`, are sent within the span.
+    #[cold]
     pub(crate) fn part_of(&self, start: Instant, end: Instant, size: Bytes) -> Bytes {
         let (part, whole) = (self.span.overlap(start, end).as_nanos(), (end - start).as_nanos());
         if part == 0 {
