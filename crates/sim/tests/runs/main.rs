@@ -22,6 +22,7 @@ mod queues_and_losses;
 mod refusals;
 mod senders;
 mod tfrc;
+mod uplink;
 mod wlan;
 
 use std::path::Path;
