@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import Command, assert_one_line
+from lasthop.mmlog import read as read_log
+from lasthop.mmlog import signal_delays
 from lasthop.scenario import shipped_folder
 from lasthop.trace import describe, from_csv, lte_like, read, to_csv
 
@@ -130,3 +132,60 @@ def test_the_shipped_trace_is_what_its_maker_makes() -> None:
     shipped = Path(shipped_folder()) / "traces" / "lte-driving.down"
     made = "".join(f"{stamp}\n" for stamp in lte_like(seconds=30, seed=1))
     assert shipped.read_text() == made
+
+
+def test_the_shipped_uplink_is_what_its_maker_makes() -> None:
+    shipped = Path(shipped_folder()) / "traces" / "lte-driving.up"
+    made = "".join(f"{stamp}\n" for stamp in lte_like(seconds=30, seed=2, mean_bps=3e6))
+    assert shipped.read_text() == made
+
+
+LOG = """# mahimahi mm-link (downlink) [a.down] > x.down
+# init timestamp: 1700000000000
+# base timestamp: 100
+101 + 1500
+103 + 1500
+104 # 1504
+104 - 1500 3
+106 d 1 1500
+110 # 1504
+110 - 1500 7
+120 # 1504
+"""
+
+
+def test_a_log_is_described_as_mm_throughput_graph_does(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.down").write_text(LOG)
+    found = json.loads(command("trace", "stat", "x.down", "--json").stdout)
+    # From the first line to the last: 19 ms.
+    assert found["duration_s"] == 0.019
+    assert found["capacity_bps"] == pytest.approx(3 * 1504 * 8 / 0.019)
+    assert found["throughput_bps"] == found["ingress_bps"] == pytest.approx(2 * 1500 * 8 / 0.019)
+    assert found["utilisation"] == pytest.approx(3000 / 4512)
+    assert (found["arrivals"], found["departures"], found["drops"]) == (2, 2, 1)
+    # Sent at 1, 2, 3 ms: 3, 7 + 1, 7 ms. The place is 0.95 n, rounded down.
+    assert signal_delays(read_log(tmp_path / "x.down")) == [7, 8, 3]
+    assert (found["p95_delay_s"], found["p95_signal_delay_s"]) == (0.007, 0.008)
+    assert "capacity used" in command("trace", "stat", "x.down").stdout
+    assert ": right: a log of 19" in command("trace", "check", "x.down").stdout
+    assert command("trace", "convert", "x.down", "--out", "y.down").returncode == 0
+    assert list(read(tmp_path / "y.down")) == [4, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("# base timestamp: 0\n", ["no event"]),
+        ("#\n1 + 1500\n", ["line 2", "base timestamp"]),
+        ("# base timestamp: 0\n1 x 1500\n", ["line 2", "1 x 1500"]),
+        ("# base timestamp: 0\n1 - 1500\n", ["line 2"]),
+        ("# base timestamp: 0\n1 - 1500 2\n", ["line 2", "delay"]),
+        ("# base timestamp: 0\n1 + -5\n", ["line 2", "whole"]),
+        ("# base timestamp: 0\n# base timestamp: 0\n", ["line 2", "one base"]),
+    ],
+)
+def test_broken_logs_are_refused(
+    command: Command, tmp_path: Path, content: str, parts: list[str]
+) -> None:
+    (tmp_path / "x.down").write_text(content)
+    assert_one_line(command("trace", "stat", "x.down"), "x.down", *parts)

@@ -4,9 +4,10 @@
 import json
 from argparse import Namespace
 
+from .. import mmlog
 from ..atomic import check_apart, check_writable, write_text
 from ..errors import UserError
-from ..text import align, duration, rate
+from ..text import align, duration, percent, rate
 from ..trace import describe, from_csv, lte_like, to_csv
 
 
@@ -16,6 +17,8 @@ def main(options: Namespace) -> int:
         return _convert(options)
     if options.action == "make":
         return _make(options)
+    if mmlog.is_log(options.file):
+        return _log(options)
     found = describe(options.file)
     if options.json:
         print(json.dumps(found, indent=1))
@@ -38,9 +41,39 @@ def main(options: Namespace) -> int:
     return 0
 
 
+def _log(options: Namespace) -> int:
+    found = mmlog.describe(options.file)
+    if options.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    if options.action == "check":
+        print(
+            f"{options.file}: right: a log of {duration(found['duration_s'])}, "
+            f"{found['arrivals']} packets came, {found['departures']} left"
+        )
+        return 0
+    lines = [
+        ["duration", duration(found["duration_s"])],
+        ["packets came, left, dropped",
+         f"{found['arrivals']}, {found['departures']}, {found['drops']}"],
+        ["capacity", rate(found["capacity_bps"])],
+        ["traffic that came", rate(found["ingress_bps"])],
+        ["throughput", rate(found["throughput_bps"])],
+        ["capacity used", percent(found["utilisation"])],
+        ["95 % of packets waited at most", duration(found["p95_delay_s"])],
+        ["95 % of signal delays at most", duration(found["p95_signal_delay_s"])],
+    ]  # fmt: skip
+    print(align(lines))
+    return 0
+
+
 def _convert(options: Namespace) -> int:
     check_writable(options.out)
     check_apart([options.out], [options.file])
+    if mmlog.is_log(options.file):
+        count = mmlog.to_trace(options.file, options.out)
+        print(f"{options.out}: {count} opportunities (mahimahi)")
+        return 0
     if options.file.endswith(".csv"):
         count, start_s = from_csv(options.file, options.out)
         moved = f"; its start at {start_s:g} s became 0 s" if start_s else ""

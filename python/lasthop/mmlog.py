@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Logs in the format of mahimahi's mm-link, described as its mm-throughput-graph does.
+
+Times are whole milliseconds, counted from the line ``# base timestamp:``::
+
+    TIME # BYTES        an opportunity to send    TIME + BYTES        a packet came
+    TIME - BYTES DELAY  a packet left             TIME d PACKETS BYTES  packets were dropped
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .atomic import write_text
+from .errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BASE = "# base timestamp: "
+OPPORTUNITY, ARRIVAL, DEPARTURE, DROP = "#", "+", "-", "d"
+NUMBERS = {OPPORTUNITY: 1, ARRIVAL: 1, DEPARTURE: 2, DROP: 2}
+"""How many numbers follow each kind of event."""
+
+
+@dataclass
+class Log:
+    """What a log tells; times in ms from its base."""
+
+    opportunities: list[tuple[int, int]] = field(default_factory=list)
+    """Instants and bytes."""
+    arrivals: list[tuple[int, int]] = field(default_factory=list)
+    """Instants and bytes."""
+    departures: list[tuple[int, int, int]] = field(default_factory=list)
+    """Instants, bytes and delays."""
+    drops: list[tuple[int, int, int]] = field(default_factory=list)
+    """Instants, packets and bytes."""
+    first_ms: int = 0
+    """The first line's instant."""
+    last_ms: int = 0
+    """The latest instant."""
+
+
+def is_log(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as a log does; a trace never does."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) == b"#"
+    except OSError:
+        return False
+
+
+def read(path: str | os.PathLike[str]) -> Log:
+    """Reads a log. Raises :class:`lasthop.UserError`."""
+    name = os.fspath(path)
+    log = Log()
+    base: int | None = None
+    is_first = True
+    try:
+        with open(name, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.startswith("#"):
+                    if line.startswith(BASE):
+                        if base is not None:
+                            _refuse(name, number, line, "one base timestamp")
+                        base = _whole(name, number, line, line.removeprefix(BASE).split()[:1])[0]
+                    continue
+                words = line.split()
+                kind = words[1] if len(words) > 1 else ""
+                count = NUMBERS.get(kind)
+                if count is None or len(words) < 2 + count:
+                    _refuse(name, number, line, "TIME, one of # + - d, and its numbers")
+                if base is None:
+                    _refuse(name, number, line, "a line `# base timestamp: MS` before")
+                at, *values = _whole(name, number, line, [words[0], *words[2 : 2 + count]])
+                at -= base
+                if kind == DEPARTURE and values[1] > at:
+                    _refuse(name, number, line, "a delay within the log's time")
+                if is_first:
+                    log.first_ms, log.last_ms, is_first = at, at, False
+                log.last_ms = max(log.last_ms, at)
+                _add(log, kind, at, values)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name}: not a text file: wanted a log of mm-link") from error
+    except OSError as error:
+        raise UserError(f"{name}: cannot read: {error.strerror}") from error
+    if is_first:
+        raise UserError(f"{name}: no event: wanted a log of mm-link")
+    return log
+
+
+def _add(log: Log, kind: str, at: int, values: Sequence[int]) -> None:
+    if kind == OPPORTUNITY:
+        log.opportunities.append((at, values[0]))
+    elif kind == ARRIVAL:
+        log.arrivals.append((at, values[0]))
+    elif kind == DEPARTURE:
+        log.departures.append((at, values[0], values[1]))
+    else:
+        log.drops.append((at, values[0], values[1]))
+
+
+def _whole(name: str, number: int, line: str, words: Sequence[str]) -> list[int]:
+    if not words or not all(word.isascii() and word.isdigit() for word in words):
+        _refuse(name, number, line, "whole numbers")
+    return [int(word) for word in words]
+
+
+def _refuse(name: str, number: int, line: str, wanted: str) -> NoReturn:
+    raise UserError(f"{name}: line {number}: `{line.strip()}`: wanted {wanted}")
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Capacity, throughput, utilisation and delays, as mm-throughput-graph computes them.
+
+    Figures that a log cannot give are None: capacity without opportunities, delays without
+    departures, rates of a log that lasts no time.
+    """
+    log = read(path)
+    duration_s = (log.last_ms - log.first_ms) / 1e3
+    capacity, ingress, throughput = (
+        8 * sum(row[1] for row in rows) / duration_s if rows and duration_s > 0 else None
+        for rows in (log.opportunities, log.arrivals, log.departures)
+    )
+    known = capacity is not None and throughput is not None
+    return {
+        "file": os.fspath(path),
+        "duration_s": duration_s,
+        "capacity_bps": capacity,
+        "ingress_bps": ingress,
+        "throughput_bps": throughput,
+        "utilisation": throughput / capacity if known else None,  # type: ignore[operator]
+        "arrivals": len(log.arrivals),
+        "departures": len(log.departures),
+        "drops": sum(packets for _, packets, _ in log.drops),
+        "p95_delay_s": _in_s(_p95([delay for *_, delay in log.departures])),
+        "p95_signal_delay_s": _in_s(_p95(signal_delays(log))),
+    }
+
+
+def signal_delays(log: Log) -> list[int]:
+    """How soon what is sent in a ms can be there, from the last packet's ms to the first's."""
+    least: dict[int, int] = {}
+    for at, _, delay in log.departures:
+        sent = at - delay
+        least[sent] = min(delay, least.get(sent, delay))
+    delays: list[int] = []
+    for ms in range(max(least), min(least) - 1, -1) if least else ():
+        # What is sent at an instant without a packet waits for the next that has one.
+        delays.append(least[ms] if ms in least else delays[-1] + 1)
+    return delays
+
+
+def _p95(values: list[int]) -> int | None:
+    """The value at the place 0.95 n, rounded down, of the sorted ones."""
+    return sorted(values)[int(0.95 * len(values))] if values else None
+
+
+def _in_s(ms: int | None) -> float | None:
+    return None if ms is None else ms / 1e3
+
+
+def to_trace(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> int:
+    """Writes the trace whose opportunities a log tells; returns their number."""
+    # A trace starts after 0 ms: what came at 0 is of the time before.
+    stamps = [at for at, _ in read(path).opportunities if at > 0]
+    if not stamps:
+        raise UserError(f"{os.fspath(path)}: no opportunity: wanted a log over a recorded channel")
+    write_text(out, "".join(f"{stamp}\n" for stamp in sorted(stamps)))
+    return len(stamps)
