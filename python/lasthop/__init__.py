@@ -7,8 +7,8 @@
     >>> result.flows[["name", "goodput_bps", "timeouts"]]
     >>> result.table("queues")
 
-The verbs are those of the command line: :func:`run`, :func:`sweep`, :func:`check`,
-:func:`read`, :func:`rerun`. Everything heavy is imported when it is first used.
+The verbs are those of the command line: :func:`run`, :func:`emulate`, :func:`sweep`,
+:func:`check`, :func:`read`, :func:`rerun`. Everything heavy is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._lasthop import ScenarioError, TraceError
+    from ._lasthop import EmulationError, ScenarioError, TraceError
     from .archive import read, rerun
     from .errors import UserError
     from .grid import sweep
-    from .result import Result, run
+    from .result import Result, emulate, run
     from .scenario import check, schema
 
     __version__: str
 
 __all__ = [
+    "EmulationError",
     "Result",
     "ScenarioError",
     "TraceError",
     "UserError",
     "__version__",
     "check",
+    "emulate",
     "read",
     "rerun",
     "run",
@@ -41,11 +43,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "EmulationError": "_lasthop",
     "Result": "result",
     "ScenarioError": "_lasthop",
     "TraceError": "_lasthop",
     "UserError": "errors",
     "check": "scenario",
+    "emulate": "result",
     "read": "archive",
     "rerun": "archive",
     "run": "result",

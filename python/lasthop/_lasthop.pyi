@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The compiled half of lasthop (``crates/py``)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 class ScenarioError(ValueError):
     """The scenario is wrong; the message names key, value and what is wanted."""
@@ -40,19 +40,7 @@ class EmulationError(RuntimeError):
     """The system does not give what an emulation takes; the message says what."""
 
 def emulate(
-    text: str,
-    directory: str,
-    overrides: Sequence[tuple[str, str]],
-    *,
-    seed: int | None = None,
-    command: Sequence[str] | None = None,
-    serve: Sequence[str] = (),
-    station: str | None = None,
-    flows: bool = False,
-    cc: str | None = None,
-    ipv6: bool = False,
-    offload: bool = False,
-    log: str | None = None,
+    text: str, directory: str, overrides: Sequence[tuple[str, str]], options: Mapping[str, object]
 ) -> tuple[RunResult, int | None, bool]:
     """Emulates a scenario; with the command's exit status, and whether a signal ended it."""
 

@@ -127,6 +127,9 @@ def rerun(path: str | os.PathLike[str]) -> list[str]:
     table, document = read_frame(path)
     kind = document["kind"]
     if kind == "run":
+        if document["summary"].get("emulation"):
+            name = os.fspath(path)
+            raise UserError(f"{name}: an emulation is never the same twice: wanted a simulation")
         return _rerun_run(table, document)
     if kind == "sweep":
         from .grid import rerun_sweep

@@ -12,7 +12,7 @@ from .runs import Record, Summary, Tables, record_of
 from .scenario import Scenario, Settings, Source, of, overrides_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from matplotlib.figure import Figure
@@ -54,6 +54,50 @@ def run(
     return Result(record_of(native), directory=directory, label=label, wall_s=wall_s, native=native)
 
 
+def emulate(
+    scenario: Source | Scenario,
+    command: Sequence[str] | None = None,
+    *,
+    set: Settings = None,  # noqa: A002
+    seed: int | None = None,
+    serve: Sequence[str] = (),
+    station: str | None = None,
+    flows: bool = False,
+    cc: str | None = None,
+    ipv6: bool = False,
+    offload: bool = False,
+    log: str | os.PathLike[str] | None = None,
+) -> Result:
+    """Runs a scenario in real time, between real kernels, and returns its result.
+
+    The ``command`` runs behind the network, at ``station``, until it ends; without one the
+    scenario's flows run. ``serve`` names commands that run on the other side, ``flows`` has the
+    flows run beside the command, ``cc`` names the kernel's congestion control, ``log`` is the
+    prefix of two files in mm-link's format. ``result.status`` is the command's exit status,
+    ``result.summary["emulation"]`` says how well time was kept.
+    Raises :class:`lasthop.ScenarioError` where the scenario or an option is wrong and
+    :class:`lasthop.EmulationError` where the system does not give what it takes.
+    """
+    text, directory, label = of(scenario)
+    begun = time.perf_counter()
+    options = {
+        "seed": seed,
+        "command": None if command is None else list(command),
+        "serve": list(serve),
+        "station": station,
+        "flows": flows,
+        "cc": cc,
+        "ipv6": ipv6,
+        "offload": offload,
+        "log": log,
+    }
+    native, status, interrupted = _lasthop.emulate(text, directory, overrides_of(set), options)
+    wall_s = time.perf_counter() - begun
+    result = Result(record_of(native), directory=directory, label=label, wall_s=wall_s)
+    result.status, result.interrupted = status, interrupted
+    return result
+
+
 class Result:
     """What a run left behind; it can be looked at, drawn, written and run again."""
 
@@ -74,6 +118,10 @@ class Result:
         """The name of the scenario's file."""
         self.wall_s = wall_s
         """Time that the run took, in seconds; None for a result read from a file."""
+        self.status: int | None = None
+        """Exit status of the command that an emulation ran; None without one."""
+        self.interrupted = False
+        """Whether a signal ended an emulation."""
 
     @property
     def scenario(self) -> str:

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     options.offload = std::env::var_os("OFFLOAD").is_some();
     options.congestion_control = std::env::var("CC").ok();
     let directory = file.parent().unwrap_or(Path::new("."));
-    let (outcome, ended) = run(&std::fs::read_to_string(file)?, directory, &[], &options)?;
+    let (outcome, ended) = run(&std::fs::read_to_string(file)?, directory, &[], &options, &|| false)?;
     println!("{}", serde_json::to_string_pretty(&outcome.summary)?);
     eprintln!("{ended:?}");
     Ok(())

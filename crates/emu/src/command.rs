@@ -7,23 +7,25 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 
 use crate::error::Error;
 use crate::house::Namespace;
 
-/// The shell between the first process, to which signals without a handler do nothing, and the command.
-const FIRST_PROCESS: [&str; 4] = ["/bin/sh", "-c", "\"$@\"; exit $?", "lasthop"];
+/// The shell between the first process, to which signals without a handler do nothing, and the command. An interrupt from
+/// the terminal, which `unshare` and the shell outlive to tell the status, is the command's alone.
+const FIRST_PROCESS: [&str; 6] =
+    ["env", "--default-signal=INT,QUIT", "/bin/sh", "-c", "trap : INT QUIT; \"$@\"; exit $?", "lasthop"];
 
 /// Starts a command in a namespace, with `variables` in its environment.
 pub(crate) fn start(
     arguments: &[OsString],
     namespace: &Namespace,
     variables: &[(String, String)],
-) -> Result<Child, Error> {
+) -> Result<Running, Error> {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--"]);
     command.args(FIRST_PROCESS).args(arguments);
@@ -36,25 +38,40 @@ pub(crate) fn start(
             {
                 return Err(io::Error::last_os_error());
             }
+            for signal in [libc::SIGINT, libc::SIGQUIT] {
+                if libc::signal(signal, libc::SIG_IGN) == libc::SIG_ERR {
+                    return Err(io::Error::last_os_error());
+                }
+            }
             Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
         });
     }
-    command.spawn().map_err(|error| match error.kind() {
+    command.spawn().map(Running).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::System("cannot find `unshare`: wanted the package util-linux".to_owned()),
         _ => Error::system(&format!("start {}", display(arguments)), error),
     })
 }
 
-/// Ends a command and all that it has started.
-pub(crate) fn end(mut child: Child) {
-    // One that has ended already needs no end.
-    let _ = child.kill();
-    let _ = child.wait();
+/// A command, which ends with this at the latest, and all that it has started with it.
+#[derive(Debug)]
+pub(crate) struct Running(Child);
+
+impl Running {
+    /// Its exit status as a shell gives it, if it has ended.
+    pub(crate) fn status(&mut self) -> io::Result<Option<i32>> {
+        Ok(self.0.try_wait()?.map(status_of))
+    }
 }
 
-/// The exit status as a shell gives it.
-pub(crate) fn status_of(status: std::process::ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt;
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended already needs no end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn status_of(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(Signal::SIGKILL as i32))
 }
 

@@ -67,10 +67,10 @@ impl Splitter {
 }
 
 impl Device {
-    /// Opens it, with room for `queue` pieces that the kernel hands over.
-    pub(crate) fn open(mtu: u16, queue: u32, joins: bool) -> Result<Self, Error> {
+    /// Opens it.
+    pub(crate) fn open(mtu: u16, joins: bool) -> Result<Self, Error> {
         let open = || {
-            let builder = DeviceBuilder::new().name(NAME).mtu(mtu).tx_queue_len(queue).offload(true);
+            let builder = DeviceBuilder::new().name(NAME).mtu(mtu).offload(true);
             let tun = builder.enable(false).build_sync()?;
             tun.set_nonblocking(true)?;
             Ok::<_, io::Error>(tun)
@@ -116,7 +116,11 @@ impl Device {
         if joining.leaving.is_empty() {
             return Ok(());
         }
-        let sent = self.tun.send_multiple(&mut joining.table, &mut joining.leaving, HEADROOM);
+        let mut sent = Ok(0);
+        // The library takes at most so many at once.
+        for some in joining.leaving.chunks_mut(usize::from(u16::MAX)) {
+            sent = sent.and(self.tun.send_multiple(&mut joining.table, some, HEADROOM));
+        }
         joining.leaving.drain(..).for_each(|buffer| splitter.recycle(buffer));
         sent.map(|_| ())
     }

@@ -66,7 +66,7 @@ impl Driver {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.edge.failure = Some(error),
+                Err(error) => self.edge.fail(error),
             }
         }
     }
@@ -84,7 +84,7 @@ impl Driver {
             match read {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => return self.edge.failure = Some(error),
+                Err(error) => return self.edge.fail(error),
             }
         }
     }
@@ -94,8 +94,12 @@ impl Driver {
         let Some((stream, exit, addresses)) = self.edge.route(from, &bytes) else {
             return self.edge.splitter.recycle(bytes);
         };
+        let Some(room) = self.edge.memory.take(bytes.len()) else {
+            self.edge.refused += 1;
+            return self.edge.splitter.recycle(bytes);
+        };
         let is_data = self.edge.uploads[stream as usize] == (from != SERVERS);
-        let frame = Frame::new(bytes, &addresses, stream, exit);
+        let frame = Frame::new(bytes, room, &addresses, stream, exit);
         match is_data {
             true => self.network.send(&mut self.edge, now, frame),
             false => self.network.send_back(&mut self.edge, now, frame),

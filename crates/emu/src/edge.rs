@@ -13,12 +13,14 @@ use lasthop_sim::stage::Stage;
 
 use crate::clock::Clock;
 use crate::device::{Device, HEADROOM, Splitter};
-use crate::frame::{Addresses, Frame};
+use crate::frame::{Addresses, Frame, Memory};
 use crate::log::Log;
 use crate::plan::Plan;
 
 /// The device of the servers; that of host `h` is `h + 1`.
 pub(crate) const SERVERS: u16 = 0;
+/// Most bytes that may be under way: what queues without a limit must not exceed, as all memory is locked.
+const MOST_UNDER_WAY: u64 = 1 << 30;
 
 /// The devices, and what is counted at them.
 pub(crate) struct Edge {
@@ -35,6 +37,10 @@ pub(crate) struct Edge {
     pub(crate) longest_lag: Duration,
     /// Packets that are nobody's.
     pub(crate) strays: u64,
+    /// What all packets under way may take.
+    pub(crate) memory: Memory,
+    /// Packets for which there was no memory left.
+    pub(crate) refused: u64,
     /// Why a device could not be read or written.
     pub(crate) failure: Option<io::Error>,
 }
@@ -52,6 +58,8 @@ impl Edge {
             lag: LogHistogram::default(),
             longest_lag: Duration::ZERO,
             strays: 0,
+            memory: Memory::new(MOST_UNDER_WAY),
+            refused: 0,
             failure: None,
         }
     }
@@ -73,10 +81,24 @@ impl Edge {
     }
 
     pub(crate) fn flush(&mut self) {
-        for device in &mut self.devices {
-            if let Err(error) = device.flush(&mut self.splitter) {
-                self.failure = Some(error);
+        for device in 0..self.devices.len() {
+            if let Err(error) = self.devices[device].flush(&mut self.splitter) {
+                self.refuse(error);
             }
+        }
+    }
+
+    /// A device cannot be read or waited for any more: the first reason counts.
+    pub(crate) fn fail(&mut self, error: io::Error) {
+        self.failure.get_or_insert(error);
+    }
+
+    /// A kernel has not taken a packet.
+    fn refuse(&mut self, error: io::Error) {
+        match error.raw_os_error() {
+            // What is no packet; a device that was taken down from inside; no memory now.
+            Some(libc::EINVAL | libc::EIO | libc::ENOBUFS | libc::ENOMEM) => self.strays += 1,
+            _ => self.fail(error),
         }
     }
 }
@@ -88,9 +110,7 @@ impl Ends<Frame> for Edge {
         self.longest_lag = self.longest_lag.max(lag);
         match self.devices[usize::from(packet.exit)].write(packet.bytes) {
             Ok(buffer) => buffer.into_iter().for_each(|buffer| self.splitter.recycle(buffer)),
-            // The kernel refuses what is no packet: it is nobody's.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.strays += 1,
-            Err(error) => self.failure = Some(error),
+            Err(error) => self.refuse(error),
         }
     }
 
@@ -107,8 +127,8 @@ impl Ends<Frame> for Edge {
     }
 
     fn enters(&mut self, at: Instant, ap: u32, packet: &mut Frame) {
-        packet.entered = at;
         if let Some(log) = &mut self.log {
+            packet.entered = at;
             log.arrival(at, ap, packet.size());
         }
     }
@@ -123,7 +143,7 @@ impl Ends<Frame> for Edge {
 
     fn leaves(&mut self, at: Instant, ap: u32, packet: &Frame) {
         if let Some(log) = &mut self.log {
-            log.departure(at, ap, packet.size(), at - packet.entered);
+            log.departure(at, ap, packet.size(), packet.entered);
         }
     }
 }

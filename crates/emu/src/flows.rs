@@ -50,6 +50,8 @@ pub(crate) struct Flows {
     ip: Ip,
     clock: Clock,
     span: Span,
+    /// Length of the intervals in which goodput is sampled.
+    sample: Duration,
     interval: Duration,
     probe: Option<(Instant, Duration)>,
     epoll: Epoll,
@@ -96,7 +98,6 @@ impl Flows {
         let timer = Timer::new(clock).attempt("make a timer")?;
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER)).attempt("watch a timer")?;
         let mut listeners: BTreeMap<(Option<usize>, u16), (Socket, bool)> = BTreeMap::new();
-        let intervals = (span.length().as_nanos() / sample.as_nanos()).min(1 << 24) as usize;
         let mut live = vec![];
         for ((spec, host), congestion_control) in flows.into_iter().zip(hosts).zip(congestion_controls) {
             let port = FIRST_PORT.checked_add(spec.table as u16).unwrap_or(FIRST_PORT);
@@ -106,8 +107,7 @@ impl Flows {
                 let made = namespace.within(|| listen(ip, port, &spec.receiver).attempt("listen for the flows"))?;
                 slot.insert((made, spec.is_upload));
             }
-            let mut count = StageCount { congestion_control: congestion_control.clone(), ..StageCount::default() };
-            count.receiver.samples = vec![0; intervals];
+            let count = StageCount { congestion_control: congestion_control.clone(), ..StageCount::default() };
             live.push(Live {
                 spec,
                 host,
@@ -132,7 +132,7 @@ impl Flows {
         // Asking takes a microsecond: a hundredth of the time at most.
         let least = Duration::from_micros(100) * live.len() as u64;
         let interval = probe.map_or(SAMPLE, |(_, every)| every.min(SAMPLE)).max(least);
-        Ok(Self { flows: live, listeners, plan, ip, clock, span, interval, probe, epoll, timer })
+        Ok(Self { flows: live, listeners, plan, ip, clock, span, sample, interval, probe, epoll, timer })
     }
 
     /// Runs the flows until `end`, or until they are told to stop; gives what they counted.
@@ -276,9 +276,16 @@ impl Flows {
             match socket.send(&chunk[..most]) {
                 Ok(written) if live.unwritten != u64::MAX => live.unwritten -= written as u64,
                 Ok(_) => {}
-                Err(_) => {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Not connected yet, or full: the event list tells when there is room.
                     live.waits_for_room = true;
+                    return;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => {
+                    // The connection has failed: what it has counted stands.
+                    live.observe();
+                    live.source = None;
                     return;
                 }
             }
@@ -292,7 +299,7 @@ impl Flows {
     /// Reads what has come to a sink.
     fn drain(&mut self, flow: usize) {
         let now = self.clock.now();
-        let (span, sample) = (self.span, self.sample_length());
+        let (span, sample) = (self.span, self.sample);
         let live = &mut self.flows[flow];
         let Some(socket) = &live.sink else { return };
         match discard(socket.as_fd(), CHUNK) {
@@ -300,20 +307,15 @@ impl Flows {
             Ok(count) => {
                 if span.contains(now) {
                     live.count.receiver.delivered += Bytes::new(count as u64);
-                    let interval = (now - span.from).as_nanos() / sample.as_nanos();
-                    if let Some(bytes) = live.count.receiver.samples.get_mut(interval as usize) {
-                        *bytes += count as u64;
-                    }
+                    let interval = ((now - span.from).as_nanos() / sample.as_nanos()) as usize;
+                    let samples = &mut live.count.receiver.samples;
+                    samples.resize(samples.len().max(interval + 1), 0);
+                    samples[interval] += count as u64;
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(_) => live.sink = None,
         }
-    }
-
-    fn sample_length(&self) -> Duration {
-        let intervals = self.flows.first().map_or(1, |live| live.count.receiver.samples.len().max(1));
-        self.span.length() / intervals as u64
     }
 
     /// The measured span begins.
@@ -363,8 +365,8 @@ impl Flows {
 
     /// What was counted by `now`.
     fn counts(self, now: Instant) -> Vec<StageCount> {
-        let sample = self.sample_length();
-        let intervals = (now.saturating_since(self.span.from).as_nanos() / sample.as_nanos()) as usize;
+        let measured = now.min(self.span.until).saturating_since(self.span.from);
+        let intervals = (measured.as_nanos() / self.sample.as_nanos()) as usize;
         let count = |mut live: Live| {
             let (before, info) = (live.before, live.latest);
             let sender = &mut live.count.sender;
@@ -373,7 +375,7 @@ impl Flows {
             sender.repeated = Bytes::new(info.bytes_retrans.saturating_sub(before.bytes_retrans));
             sender.retransmits = u64::from(info.total_retrans.wrapping_sub(before.total_retrans));
             sender.timeouts = u64::from(info.total_rto.wrapping_sub(before.total_rto));
-            live.count.receiver.samples.truncate(intervals);
+            live.count.receiver.samples.resize(intervals, 0);
             let mss = u64::from(info.snd_mss).max(1);
             live.count.receiver.packets = live.count.receiver.delivered.get().div_ceil(mss);
             let Windows { samples, cwnd, awnd, limited } = live.area;

@@ -2,6 +2,8 @@
 //! A packet with its real bytes, on its way through the network.
 
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use lasthop_core::packet::{Parcel, Signal};
@@ -24,13 +26,51 @@ pub(crate) struct Frame {
     station: u16,
     flow: u64,
     signal: Signal,
+    _room: Room,
+}
+
+/// What packets may take in all; each gives back its [`Room`] when it goes, wherever that is.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    most: u64,
+    taken: Arc<AtomicU64>,
+}
+
+impl Memory {
+    pub(crate) fn new(most: u64) -> Self {
+        Self { most, taken: Arc::default() }
+    }
+
+    /// Room for a packet, if there is some left.
+    pub(crate) fn take(&self, bytes: usize) -> Option<Room> {
+        let bytes = bytes as u64;
+        if self.taken.load(Ordering::Relaxed) + bytes > self.most {
+            return None;
+        }
+        self.taken.fetch_add(bytes, Ordering::Relaxed);
+        Some(Room { bytes, taken: Arc::clone(&self.taken) })
+    }
+}
+
+/// The room of one packet.
+#[derive(Debug)]
+pub(crate) struct Room {
+    bytes: u64,
+    taken: Arc<AtomicU64>,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Frame {
     /// The packet of a stream that is to leave at the device `exit`.
-    pub(crate) fn new(bytes: Vec<u8>, addresses: &Addresses, stream: u32, exit: u16) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>, room: Room, addresses: &Addresses, stream: u32, exit: u16) -> Self {
         Self {
             bytes,
+            _room: room,
             exit,
             entered: Instant::ZERO,
             stream,
@@ -174,6 +214,18 @@ mod tests {
         let packet = udp(false, (1, 2));
         let addresses = Addresses::of(&packet).unwrap();
         let bytes = [&[0; HEADROOM], &packet[..]].concat();
-        assert_eq!(Frame::new(bytes, &addresses, 0, 0).size(), Bytes::new(128));
+        let room = Memory::new(200).take(bytes.len()).unwrap();
+        assert_eq!(Frame::new(bytes, room, &addresses, 0, 0).size(), Bytes::new(128));
+    }
+
+    #[test]
+    fn a_packet_gives_its_room_back_wherever_it_goes() {
+        let memory = Memory::new(3000);
+        let first = memory.take(1500);
+        let second = memory.take(1500);
+        assert!(first.is_some() && second.is_some());
+        assert!(memory.take(1).is_none());
+        drop(first);
+        assert!(memory.take(1500).is_some());
     }
 }

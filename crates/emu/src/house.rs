@@ -10,6 +10,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::thread;
 
+use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{Gid, Uid};
 
@@ -29,10 +30,7 @@ impl Namespace {
     /// A new one, which `set_up` fits out from inside.
     fn new<T: Send>(set_up: impl FnOnce() -> Result<T, Error> + Send) -> Result<(Self, T), Error> {
         in_a_thread(|| {
-            unshare(CloneFlags::CLONE_NEWNET).map_err(|error| {
-                let needs = "it takes root, or a system that lets users make user namespaces";
-                Error::System(format!("cannot make a network namespace: {error}: {needs}"))
-            })?;
+            unshare(CloneFlags::CLONE_NEWNET).attempt("make a network namespace")?;
             let own = File::open("/proc/thread-self/ns/net").attempt("open /proc/thread-self/ns/net")?;
             Ok((Self(own.into()), set_up()?))
         })
@@ -52,7 +50,7 @@ impl Namespace {
     }
 
     /// Packets that the kernel could not queue for our device.
-    pub(crate) fn overruns(&self) -> u64 {
+    fn overruns(&self) -> u64 {
         let read = || fs::read_to_string("/proc/thread-self/net/dev").attempt("read /proc/thread-self/net/dev");
         self.within(read).map_or(0, |table| dropped(&table, device::NAME))
     }
@@ -95,9 +93,16 @@ pub(crate) struct Fittings {
     pub(crate) joins: bool,
     /// The congestion control of sockets that do not say otherwise.
     pub(crate) congestion_control: Option<String>,
+    /// Whether nobody else sets it, so that a kernel that does not allow this is an error.
+    pub(crate) must_be_default: bool,
 }
 
 impl House {
+    /// Packets that the kernels could not queue for our devices.
+    pub(crate) fn overruns(&self) -> u64 {
+        std::iter::once(&self.servers).chain(&self.hosts).map(Namespace::overruns).sum()
+    }
+
     /// Whether the machine can be reached from inside.
     pub(crate) fn reaches_machine(&self) -> bool {
         self.way.is_some()
@@ -105,13 +110,9 @@ impl House {
 
     /// Builds the namespaces of a plan, whose number it may change to the first free one.
     pub(crate) fn build(plan: &mut Plan, hosts: usize, fittings: &Fittings) -> Result<Self, Error> {
-        let outside = has_privileges();
-        if !outside {
-            become_root_of_own().attempt("make a user namespace: it takes root, or a system that lets users do so")?;
-        }
         // The way to the machine comes first: its name claims the emulation's number.
-        let (servers, ()) = Namespace::new(|| Ok(()))?;
-        let way = if outside { connect_machine(plan, &servers, fittings)? } else { None };
+        let servers = first_namespace()?;
+        let way = connect_machine(plan, &servers, fittings)?;
         let device = servers.within(|| fit_servers(plan, fittings, way.is_some()))?;
         let mut house = Self { servers, hosts: vec![], devices: vec![device], way };
         for host in 0..hosts {
@@ -123,9 +124,28 @@ impl House {
     }
 }
 
-/// Whether we may do to the machine's network what it takes.
-fn has_privileges() -> bool {
-    Uid::effective().is_root()
+/// The servers' namespace; who may make none becomes root of a user namespace first.
+fn first_namespace() -> Result<Namespace, Error> {
+    let make = || Namespace::new(|| Ok(())).map(|(namespace, ())| namespace);
+    if is_forbidden(unshare_in_a_thread()) {
+        let needs = "it takes root, or a system that lets users make user namespaces";
+        become_root_of_own().map_err(|error| {
+            // The kernel wants a process of one thread.
+            let why = if error.raw_os_error() == Some(libc::EINVAL) { " while other threads run" } else { "" };
+            Error::System(format!("cannot make a user namespace{why}: {error}: {needs}"))
+        })?;
+    }
+    make()
+}
+
+/// Whether a network namespace can be made.
+fn unshare_in_a_thread() -> nix::Result<()> {
+    thread::scope(|scope| scope.spawn(|| unshare(CloneFlags::CLONE_NEWNET)).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn is_forbidden(result: nix::Result<()>) -> bool {
+    matches!(result, Err(Errno::EPERM | Errno::EACCES))
 }
 
 /// The caller becomes root of a user namespace of its own. It must be the process's only thread.
@@ -185,8 +205,8 @@ fn connect_machine(plan: &mut Plan, servers: &Namespace, fittings: &Fittings) ->
     }
     match routing.add_veth(&name, "machine", servers.as_fd(), mtu) {
         Ok(()) => {}
-        // No such kind of device: the hosts reach the servers alone.
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(None),
+        // No such kind of device, or not our network: the hosts reach the servers alone.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EPERM)) => return Ok(None),
         Err(error) => return Err(Error::system(&format!("make the device {name}"), error)),
     }
     let index = device_index(&name).attempt(&format!("find the device {name}"))?;
@@ -249,11 +269,17 @@ fn fit(fittings: &Fittings) -> Result<(Routing, u32, Device, u32), Error> {
     // What has been killed is not to be kept alive by connections that nobody answers.
     sysctl("ipv4/tcp_orphan_retries", "1")?;
     if let Some(name) = &fittings.congestion_control {
-        sysctl("ipv4/tcp_congestion_control", name)?;
+        let allowed = sysctl("ipv4/tcp_congestion_control", name).is_ok();
+        if !allowed && fittings.must_be_default {
+            let wanted = "wanted one of net.ipv4.tcp_allowed_congestion_control, which root may extend";
+            return Err(Error::System(format!("cannot make {name} the default of what runs inside: {wanted}")));
+        }
     }
     if has_v6() {
         // No traffic that nobody asked for: no link-local addresses, no solicitations.
-        for (key, value) in [("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")] {
+        for (key, value) in
+            [("disable_ipv6", "0"), ("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]
+        {
             for which in ["all", "default"] {
                 sysctl(&format!("ipv6/conf/{which}/{key}"), value)?;
             }
@@ -262,8 +288,9 @@ fn fit(fittings: &Fittings) -> Result<(Routing, u32, Device, u32), Error> {
     let routing = Routing::new().attempt("open a netlink socket")?;
     let loopback = device_index("lo").attempt("find the device lo")?;
     routing.up(loopback).attempt("bring the device lo up")?;
-    let device = Device::open(fittings.mtu, DEVICE_QUEUE, fittings.joins)?;
+    let device = Device::open(fittings.mtu, fittings.joins)?;
     let index = device_index(device::NAME).attempt("find the TUN device")?;
+    routing.set_queue(index, DEVICE_QUEUE).attempt("set the length of the TUN device's queue")?;
     routing.up(index).attempt("bring the TUN device up")?;
     Ok((routing, loopback, device, index))
 }
@@ -272,7 +299,8 @@ fn sysctl(key: &str, value: &str) -> Result<(), Error> {
     fs::write(format!("/proc/sys/net/{key}"), value).attempt(&format!("set net.{} to {value}", key.replace('/', ".")))
 }
 
-fn has_v6() -> bool {
+/// Whether the kernel has IPv6.
+pub(crate) fn has_v6() -> bool {
     fs::exists("/proc/sys/net/ipv6").unwrap_or(false)
 }
 

@@ -56,6 +56,14 @@ impl Routing {
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
+    /// How many packets may wait at a device. The ioctl for it wants root of the whole machine.
+    pub(crate) fn set_queue(&self, device: u32, packets: u32) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = device;
+        link.attributes = vec![LinkAttribute::TxQueueLen(packets)];
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
     /// A pair of Ethernet devices: `name` here, `peer` in another namespace.
     pub(crate) fn add_veth(&self, name: &str, peer: &str, namespace: BorrowedFd<'_>, mtu: u32) -> io::Result<()> {
         let mut far = LinkMessage::default();

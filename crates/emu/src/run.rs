@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -19,19 +18,20 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::clock::{Clock, LockedMemory, become_realtime, thread_cpu_s};
-use crate::command;
+use crate::command::{self, Running};
 use crate::device::Splitter;
 use crate::driver::Driver;
 use crate::edge::Edge;
 use crate::error::{Attempt, Error};
 use crate::flows::Flows;
 use crate::frame::Frame;
-use crate::house::{Fittings, House};
+use crate::house::{Fittings, House, has_v6};
 use crate::log::Log;
 use crate::plan::{Ip, MOST_FLOWS, MOST_HOSTS, Plan};
 
-/// What all threads have until the run starts.
+/// What all threads have until the run starts, and more for each flow and host.
 const LEAD: Duration = Duration::from_millis(50);
+const LEAD_EACH: Duration = Duration::from_millis(1);
 /// The least MTU: what IPv6 demands.
 const LEAST_MTU: u64 = 1280;
 
@@ -69,7 +69,8 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Runs the scenario `text` with `overrides` put in; files that it names are looked for in `directory`.
+/// Runs the scenario `text` with `overrides` put in; files that it names are looked for in `directory`. It ends early when
+/// `interrupted`, which is asked now and then, or a signal says so.
 ///
 /// # Errors
 /// A scenario that cannot be run or emulated, or a system that does not give what it takes.
@@ -78,7 +79,12 @@ pub fn run(
     directory: &Path,
     overrides: &[(String, String)],
     options: &Options,
+    interrupted: &dyn Fn() -> bool,
 ) -> Result<(Outcome, Ended), Error> {
+    let serve = command_lines(&options.serve)?;
+    if options.ipv6 && !has_v6() {
+        return Err(ScenarioError::at("--ipv6", "this kernel has no IPv6: wanted to do without").into());
+    }
     let mut stage: Stage<Frame> = Stage::new(text, directory, overrides, options.seed, options.command.is_some())?;
     let runs_flows = options.command.is_none() || options.flows;
     let controls = congestion_controls(&stage.flows, options, runs_flows)?;
@@ -92,19 +98,30 @@ pub fn run(
     };
     let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
     let mut plan = Plan::new(0, host_of.clone());
-    let fittings = Fittings { mtu, joins: options.offload, congestion_control: options.congestion_control.clone() };
+    // The flows set theirs by themselves.
+    let must_be_default = options.command.is_some() && !options.flows;
+    let congestion_control = options.congestion_control.clone();
+    let fittings = Fittings { mtu, joins: options.offload, congestion_control, must_be_default };
     let mut house = House::build(&mut plan, names.len(), &fittings)?;
-    let log = options.log.as_ref().map(|_| start_log(&stage)).transpose()?;
+    let logged = match &options.log {
+        Some(prefix) => Some((prefix, logged(&stage)?)),
+        None => None,
+    };
 
     let signals = Signals::block()?;
     let memory = LockedMemory::new();
-    let clock = Clock::starting_in(LEAD);
+    let clock = Clock::starting_in(LEAD + LEAD_EACH * (stage.flows.len() + names.len()) as u64);
     let span = stage.span;
     let ip = if options.ipv6 { Ip::V6 } else { Ip::V4 };
     let uploads = stage.flows.iter().map(|flow| flow.is_upload).collect();
     let mut edge = Edge::new(clock, std::mem::take(&mut house.devices), Splitter::new(mtu), plan.clone(), uploads);
-    (edge.recorder, edge.log) = (stage.take_recorder(), log);
     let (network, flows) = stage.take_network();
+    edge.recorder = stage.take_recorder();
+    if let Some((prefix, (down, up))) = logged {
+        let traces = [Some(down), up].map(|ap| network.trace(ap?).cloned());
+        let log = Log::start(prefix, (down, up), traces);
+        edge.log = Some(log.attempt(&format!("write {}", prefix.display()))?);
+    }
     let flow_names = flows.len();
     let mut driver = Driver::new(network, edge).attempt("set up a timer and an event list")?;
     let flows = runs_flows
@@ -116,32 +133,44 @@ pub fn run(
 
     let stop = AtomicBool::new(false);
     let ((until, realtime, cpu_s), counts, ended) = thread::scope(|scope| {
+        // Whichever ends first ends the others, however it ends.
         let relay = scope.spawn(|| {
+            let _stop = StopAtEnd(&stop);
             let realtime = become_realtime();
             clock.wait_for_start();
-            let until = driver.run(span.until, &stop);
-            // A relay that ends by itself ends the rest.
-            stop.store(true, Ordering::Relaxed);
-            (until, realtime, thread_cpu_s())
+            (driver.run(span.until, &stop), realtime, thread_cpu_s())
         });
         let running = flows.map(|flows| {
             scope.spawn(|| {
+                let stop_at_end = StopAtEnd(&stop);
                 clock.wait_for_start();
                 let counts = flows.run(&house, span.until, &stop);
-                if counts.is_err() {
-                    stop.store(true, Ordering::Relaxed);
+                if counts.is_ok() {
+                    // The relay ends at the same instant, by itself.
+                    std::mem::forget(stop_at_end);
                 }
                 counts
             })
         });
         clock.wait_for_start();
-        let ended = inside(&house, &plan, (options, &names, command_host), &signals, &stop);
-        stop.store(true, Ordering::Relaxed);
+        let ended = {
+            let _stop = StopAtEnd(&stop);
+            let watch = Watch { signals: &signals, stop: &stop, interrupted };
+            inside(
+                &house,
+                &variables(&house, &plan, &names[command_host], command_host),
+                (options, &serve, command_host),
+                &watch,
+            )
+        };
         let relayed = join(relay);
         let counts = running.map_or_else(|| Ok(vec![StageCount::default(); flow_names]), join);
         (relayed, counts, ended)
     });
     let Driver { network, edge, .. } = driver;
+    if let (Some(log), Some(prefix)) = (edge.log, &options.log) {
+        log.finish(until).attempt(&format!("write {}", prefix.display()))?;
+    }
     if let Some(failure) = edge.failure {
         return Err(Error::system("exchange packets with the kernel", failure));
     }
@@ -155,15 +184,11 @@ pub fn run(
         lag_p50_s: edge.lag.quantile_s(0.5).unwrap_or(0.0),
         lag_p99_s: edge.lag.quantile_s(0.99).unwrap_or(0.0),
         lag_max_s: edge.longest_lag.as_secs_f64(),
-        overruns: std::iter::once(&house.servers).chain(&house.hosts).map(|namespace| namespace.overruns()).sum(),
+        overruns: edge.refused + house.overruns(),
         strays: edge.strays,
         realtime: realtime && memory.is_locked(),
         congestion_control: controls,
     };
-    if let (Some(log), Some(prefix)) = (edge.log, &options.log) {
-        let write = log.write(prefix, &network, until);
-        write.attempt(&format!("write {}", prefix.display()))?;
-    }
     Ok((stage.finish(network, until, edge.recorder, counts, emulation), ended))
 }
 
@@ -171,50 +196,72 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Runs the commands until the end: that of the one inside, that of the scenario, or a signal.
-fn inside(
-    house: &House,
-    plan: &Plan,
-    (options, names, host): (&Options, &[String], usize),
-    signals: &Signals,
-    stop: &AtomicBool,
-) -> Result<Ended, Error> {
-    let variables = variables(house, plan, &names[host], host);
-    let mut servers = vec![];
-    for line in &options.serve {
+/// Tells the others to stop when it goes.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The words of command lines.
+fn command_lines(lines: &[String]) -> Result<Vec<Vec<OsString>>, ScenarioError> {
+    let words = |line: &String| {
         let words = shlex::split(line)
             .filter(|words| !words.is_empty())
             .ok_or_else(|| ScenarioError::at("--serve", format!("{line:?}: wanted a command, quoted as in a shell")))?;
-        let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
-        servers.push(command::start(&words, &house.servers, &variables)?);
-    }
-    let mut child = match &options.command {
-        Some(command) => Some(command::start(command, &house.hosts[host], &variables)?),
-        None => None,
+        Ok(words.into_iter().map(Into::into).collect())
     };
-    let ended = wait(&mut child, signals, stop);
-    for child in servers.into_iter().chain(child) {
-        command::end(child);
-    }
-    ended
+    lines.iter().map(words).collect()
 }
 
-/// Waits for the end. An interrupt from the terminal goes to the command as well: it decides.
-fn wait(child: &mut Option<Child>, signals: &Signals, stop: &AtomicBool) -> Result<Ended, Error> {
-    loop {
-        let signal = signals.wait(20).attempt("wait for signals")?;
-        if let Some(child) = child
-            && let Some(status) = child.try_wait().attempt("wait for the command")?
-        {
-            return Ok(Ended::Command(command::status_of(status)));
-        }
-        match signal {
-            Some(Signal::SIGINT | Signal::SIGQUIT) if child.is_some() => {}
-            Some(Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT) => return Ok(Ended::Interrupted),
-            _ => {}
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Ok(Ended::InTime);
+/// Runs the commands until the end: that of the one inside, that of the scenario, or a signal.
+fn inside(
+    house: &House,
+    variables: &[(String, String)],
+    (options, serve, host): (&Options, &[Vec<OsString>], usize),
+    watch: &Watch<'_>,
+) -> Result<Ended, Error> {
+    let mut servers = vec![];
+    for words in serve {
+        servers.push(command::start(words, &house.servers, variables)?);
+    }
+    let command = options.command.as_ref();
+    let mut command = command.map(|words| command::start(words, &house.hosts[host], variables)).transpose()?;
+    watch.wait(command.as_mut())
+}
+
+/// What ends a run from outside.
+struct Watch<'a> {
+    signals: &'a Signals,
+    stop: &'a AtomicBool,
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+impl Watch<'_> {
+    /// Waits for the end. An interrupt from the terminal goes to the command as well: it decides.
+    fn wait(&self, mut command: Option<&mut Running>) -> Result<Ended, Error> {
+        loop {
+            let signal = self.signals.wait(20).attempt("wait for signals")?;
+            if let Some(command) = &mut command
+                && let Some(status) = command.status().attempt("wait for the command")?
+            {
+                return Ok(Ended::Command(status));
+            }
+            match signal {
+                Some((Signal::SIGINT | Signal::SIGQUIT, Origin::Terminal)) if command.is_some() => {}
+                Some((Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT, _)) => {
+                    return Ok(Ended::Interrupted);
+                }
+                _ => {}
+            }
+            if (self.interrupted)() {
+                return Ok(Ended::Interrupted);
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Ended::InTime);
+            }
         }
     }
 }
@@ -300,11 +347,10 @@ fn congestion_controls(flows: &[StageFlow], options: &Options, run: bool) -> Res
         .collect()
 }
 
-fn start_log(stage: &Stage<Frame>) -> Result<Log, Error> {
-    let (down, up) = stage
-        .first_access_point()
-        .ok_or_else(|| ScenarioError::at("--log", "there is no [[ap]] whose packets could be logged"))?;
-    Ok(Log::new(down, up))
+/// The access points whose packets are logged.
+fn logged(stage: &Stage<Frame>) -> Result<(u32, Option<u32>), ScenarioError> {
+    let message = "there is no [[ap]] whose packets could be logged";
+    stage.first_access_point().ok_or_else(|| ScenarioError::at("--log", message))
 }
 
 /// Signals that wait to be looked at, as long as this lives.
@@ -326,16 +372,26 @@ impl Signals {
         Ok(Self { descriptor, before })
     }
 
-    /// The next signal, if one comes within so many milliseconds.
-    fn wait(&self, most_ms: u8) -> nix::Result<Option<Signal>> {
+    /// The next signal, if one comes within so many milliseconds, and whence it comes.
+    fn wait(&self, most_ms: u8) -> nix::Result<Option<(Signal, Origin)>> {
         let mut watched = [PollFd::new(self.descriptor.as_fd(), PollFlags::POLLIN)];
         match poll(&mut watched, PollTimeout::from(most_ms)) {
             Err(Errno::EINTR) | Ok(0) => return Ok(None),
             other => other?,
         };
-        let signal = self.descriptor.read_signal()?;
-        Ok(signal.and_then(|signal| Signal::try_from(signal.ssi_signo as i32).ok()))
+        let Some(signal) = self.descriptor.read_signal()? else { return Ok(None) };
+        let origin = if signal.ssi_code == libc::SI_KERNEL { Origin::Terminal } else { Origin::Process };
+        Ok(Signal::try_from(signal.ssi_signo as i32).ok().map(|signal| (signal, origin)))
     }
+}
+
+/// Whence a signal comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// From the terminal: to all processes in front of it.
+    Terminal,
+    /// From a process, to us.
+    Process,
 }
 
 impl Drop for Signals {

@@ -13,16 +13,10 @@ use crate::{Overrides, RunResult, refuse};
 
 create_exception!(_lasthop, EmulationError, PyRuntimeError, "The system does not give what an emulation takes.");
 
-/// Emulates a scenario; with the result comes how it ended: "in time", "interrupted", or the command's exit status.
-#[pyfunction]
-#[pyo3(signature = (text, directory, overrides, *, seed=None, command=None, serve=vec![], station=None, flows=false,
-                    cc=None, ipv6=false, offload=false, log=None))]
-#[allow(clippy::too_many_arguments)]
-fn emulate(
-    py: Python<'_>,
-    text: &str,
-    directory: PathBuf,
-    overrides: Overrides,
+/// The options, as a dict with all of these keys.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Wanted {
     seed: Option<u64>,
     command: Option<Vec<OsString>>,
     serve: Vec<String>,
@@ -32,9 +26,22 @@ fn emulate(
     ipv6: bool,
     offload: bool,
     log: Option<PathBuf>,
+}
+
+/// Emulates a scenario; with the result come the command's exit status and whether it was interrupted.
+#[pyfunction]
+fn emulate(
+    py: Python<'_>,
+    text: &str,
+    directory: PathBuf,
+    overrides: Overrides,
+    options: Wanted,
 ) -> PyResult<(RunResult, Option<i32>, bool)> {
+    let Wanted { seed, command, serve, station, flows, cc, ipv6, offload, log } = options;
     let options = Options { seed, command, serve, host: station, flows, congestion_control: cc, ipv6, offload, log };
-    let run = py.detach(|| lasthop_emu::run(text, &directory, &overrides, &options));
+    // A signal may be taken by another thread of the interpreter, which tells this one.
+    let interrupted = || Python::attach(|py| py.check_signals().is_err());
+    let run = py.detach(|| lasthop_emu::run(text, &directory, &overrides, &options, &interrupted));
     let (outcome, ended) = run.map_err(|error| match error {
         Error::Scenario(error) => refuse(error),
         error @ Error::System(_) => EmulationError::new_err(error.to_string()),

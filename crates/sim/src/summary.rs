@@ -62,7 +62,7 @@ pub struct Emulation {
     pub lag_p99_s: f64,
     /// The greatest lag \[s\].
     pub lag_max_s: f64,
-    /// Packets that a kernel could not hand over: its queue in front of the emulator was full.
+    /// Packets that came too fast: the kernel's queue in front of the emulator was full, or a gigabyte was under way.
     pub overruns: u64,
     /// Packets that no route knows: to or from addresses that are nobody's.
     pub strays: u64,

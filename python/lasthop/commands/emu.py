@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 
 from .. import _lasthop
 from ..errors import UserError
@@ -41,24 +40,28 @@ def main(options: Namespace) -> int:
             check_ending("--out", options.out, ".parquet")
     if options.plot:
         overrides = _probed(scenario, overrides, options.plot)
-    begun = time.perf_counter()
+    from ..result import emulate
+
     try:
-        native, status, interrupted = _lasthop.emulate(
-            scenario.text, scenario.directory, overrides, seed=options.seed, command=options.inner,
-            serve=options.serve, station=options.station, flows=options.flows, cc=options.cc,
-            ipv6=options.ipv6, offload=options.offload, log=options.log,
+        result = emulate(
+            scenario, options.inner, set=overrides, seed=options.seed, serve=options.serve,
+            station=options.station, flows=options.flows, cc=options.cc, ipv6=options.ipv6,
+            offload=options.offload, log=options.log,
         )  # fmt: skip
     except _lasthop.EmulationError as error:
         print(f"lasthop: {error}", file=sys.stderr)
         return 1
-    wall_s = time.perf_counter() - begun
-    summary = {**json.loads(native.summary_json), "wall_s": wall_s}
+    summary = result.summary
     _report(summary, options)
-    if outputs:
-        _write(native, scenario, options, wall_s)
-    if status:
-        return status
-    if interrupted:
+    if options.out:
+        result.to_parquet(options.out)
+    if options.plot:
+        from ..plot import save
+
+        save(result.plot(), options.plot)
+    if result.status:
+        return result.status
+    if result.interrupted:
         return 130
     late = summary["emulation"]["lag_p99_s"] > MOST_LAG_S
     return 1 if late and not options.allow_lag else 0
@@ -85,19 +88,3 @@ def _probed(scenario: Scenario, overrides: Overrides, picture: str) -> Overrides
 
     picture_kind(picture)
     return sampled(scenario, overrides)
-
-
-def _write(
-    native: _lasthop.RunResult, scenario: Scenario, options: Namespace, wall_s: float
-) -> None:
-    from ..plot import save
-    from ..result import Result
-    from ..runs import record_of
-
-    result = Result(
-        record_of(native), directory=scenario.directory, label=scenario.label, wall_s=wall_s
-    )
-    if options.out:
-        result.to_parquet(options.out)
-    if options.plot:
-        save(result.plot(), options.plot)
