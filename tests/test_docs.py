@@ -15,7 +15,7 @@ import lasthop
 import pytest
 from conftest import Command
 from lasthop.claims import Claim, check
-from lasthop.cli import _parser
+from lasthop.cli import _parser, _split
 
 ROOT = Path(__file__).parent.parent
 LISTED = subprocess.run(
@@ -105,7 +105,7 @@ def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_command_lines_exist(page: Path) -> None:
     for line, whole in commands(page):
-        words = shlex.split(line)[1:]
+        words, _ = _split(shlex.split(line)[1:])
         if whole:
             _parser().parse_args(words)
             continue
