@@ -280,8 +280,9 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
             continue
         if member.name == "__init__":
             for attribute, text in zip(member.body, member.body[1:], strict=False):
-                if _is_text(text) and isinstance(attribute, ast.Assign):
-                    name = ast.unparse(attribute.targets[0]).removeprefix("self.")
+                if _is_text(text) and isinstance(attribute, ast.Assign | ast.AnnAssign):
+                    targets = getattr(attribute, "targets", None) or [attribute.target]
+                    name = ast.unparse(targets[0]).removeprefix("self.")
                     yield f"### `{name}`\n\n{_clean(text.value.value)}\n"
         elif not member.name.startswith("_"):
             is_property = any(ast.unparse(d) == "property" for d in member.decorator_list)
@@ -335,7 +336,7 @@ def results_page() -> str:
     """The page on results, with the summary's keys as the Rust structs document them."""
     text = (DOCS / "results.md").read_text(encoding="utf-8")
     source = SUMMARY.read_text(encoding="utf-8")
-    for name in ("Summary", "FlowSummary", "QueueSummary", "Fairness"):
+    for name in ("Summary", "FlowSummary", "QueueSummary", "Fairness", "Emulation"):
         body = re.search(rf"pub struct {name} {{\n(.*?)\n}}", source, re.DOTALL)
         if body is None:
             raise LookupError(f"{SUMMARY}: no struct {name}")
