@@ -197,8 +197,10 @@ station = "s"
 def test_a_byte_limit_counts_bytes_of_the_wire(box: Box) -> None:
     # At 1 Mbit/s a burst of 100 packets of 1000 B meets one in transmission and room for 20.
     found, summary = box.train(link("1 Mbit/s", "1 ms", "20 kB"), 100, 972, 0)
-    assert len(found) == pytest.approx(21, abs=2)
-    assert summary["queues"][0]["drops"] == pytest.approx(79, abs=2)
+    # While they are being sent, on a busy machine, some leave: one each 8 ms.
+    left = (found[-1][1] - found[0][1]) / 8e6
+    assert 20 <= len(found) <= 23 + left
+    assert summary["queues"][0]["drops"] + len(found) == 100
     assert {row[3] for row in found} == {972}
 
 
