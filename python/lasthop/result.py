@@ -58,7 +58,7 @@ def emulate(
     scenario: Source | Scenario,
     command: Sequence[str] | None = None,
     *,
-    set: Settings = None,  # noqa: A002
+    set: Settings = None,
     seed: int | None = None,
     serve: Sequence[str] = (),
     station: str | None = None,
