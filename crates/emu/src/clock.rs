@@ -43,6 +43,12 @@ fn monotonic_ns() -> u64 {
         .map_or(0, |now| now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
+/// Milliseconds of wall-clock time since 1970.
+pub(crate) fn unix_ms() -> u64 {
+    clock_gettime(nix::time::ClockId::CLOCK_REALTIME)
+        .map_or(0, |now| now.tv_sec() as u64 * 1000 + now.tv_nsec() as u64 / 1_000_000)
+}
+
 /// Processor time that the calling thread has used \[s\].
 pub(crate) fn thread_cpu_s() -> f64 {
     clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID)

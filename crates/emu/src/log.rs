@@ -15,10 +15,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use lasthop_core::capacity::{Opportunity, Trace};
 use lasthop_core::units::{Bytes, Duration, Instant};
+
+use crate::clock::unix_ms;
 
 /// Lines that are handed to the writer at once.
 const CHUNK: usize = 1024;
@@ -63,7 +64,7 @@ pub(crate) fn paths(prefix: &Path) -> [PathBuf; 2] {
 impl Log {
     /// Logs what happens at these access points, by their numbers and with their recorded channels, into two files.
     pub(crate) fn start(prefix: &Path, (down, up): (u32, Option<u32>), traces: [Option<Trace>; 2]) -> io::Result<Self> {
-        let init_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let init_ms = unix_ms();
         let mut files = vec![];
         for ((path, name), trace) in paths(prefix).into_iter().zip(["downlink", "uplink"]).zip(traces) {
             let mut file = BufWriter::new(File::create(&path)?);
