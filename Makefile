@@ -15,7 +15,7 @@ setup: $(VENV)/.built
 demo: setup
 	$(BIN)/python -m lasthop.demo
 
-test: setup
+test: setup $(VENV)/.net-tools
 	cargo test --workspace --release
 	$(BIN)/python -m pytest
 
@@ -50,6 +50,21 @@ $(VENV)/.tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "lasthop: $$($(PYTHON) --version): wanted Python 3.11 or newer, e.g. make PYTHON=python3.12" >&2; exit 1; }
 	@mkdir -p $(VENV) && touch $@
+
+# What the tests in network namespaces run inside. Without root or sudo these tests say SKIPPED.
+$(VENV)/.net-tools: | $(VENV)/.tools
+	@missing=""; \
+	command -v ping >/dev/null || missing="$$missing iputils-ping"; \
+	command -v curl >/dev/null || missing="$$missing curl"; \
+	command -v iperf3 >/dev/null || missing="$$missing iperf3"; \
+	command -v unshare >/dev/null || missing="$$missing util-linux"; \
+	if [ -n "$$missing" ]; then \
+	  if [ "$$(id -u)" = 0 ]; then root=""; else root="sudo"; fi; \
+	  if [ -z "$$root" ] || command -v sudo >/dev/null; then \
+	    $$root apt-get update && DEBIAN_FRONTEND=noninteractive $$root apt-get install -y $$missing; \
+	  fi; \
+	fi
+	@touch $@
 
 # Python packages: once, and again when their list changes.
 $(VENV)/.packages: pyproject.toml | $(VENV)/.tools
