@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 
 from .errors import UserError
 
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options = _parser().parse_args(own)
             options.inner = inner
             status = int(_command(options)(options))
-            sys.stdout.flush()
+            _flush()
             return status
         except BrokenPipeError:
             # The reader has seen enough. Python must not complain again at exit.
@@ -84,12 +85,16 @@ def entry() -> NoReturn:
         status = main()
     except SystemExit as leave:
         status = leave.code if isinstance(leave.code, int) else FAILED
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        pass  # The reader has seen enough.
+    with suppress(BrokenPipeError):  # The reader has seen enough.
+        _flush()
     os._exit(status)
+
+
+def _flush() -> None:
+    """Hands over what was printed, where there is somebody to take it."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
 
 
 def _complain(message: str) -> int:

@@ -252,6 +252,79 @@ def test_ping_and_curl_over_both_versions(box: Box) -> None:
     assert all(20.0 <= least <= LATE_MS for least in fastest)
 
 
+TWO = """
+title = "Two flows to two stations"
+duration = "2 s"
+
+[[ap]]
+name = "ap"
+delay = "2 ms"
+radio = { kind = "constant", rate = "20 Mbit/s" }
+
+[[flow]]
+name = "a"
+station = "phone"
+rtt = "20 ms"
+receiver = "plain"
+
+[[flow]]
+name = "b"
+station = "tablet"
+rtt = "30 ms"
+"""
+
+
+def test_several_flows_over_ipv6(box: Box) -> None:
+    summary = box.summary(TWO, "--ipv6")
+    assert all(flow["delivered_bytes"] > 0 for flow in summary["flows"])
+
+
+@pytest.mark.parametrize("version", ["", "6"])
+def test_a_server_answers_from_the_address_that_was_asked(box: Box, version: str) -> None:
+    # A connected socket takes no datagram from any other.
+    ask = (
+        "import os, socket; family = socket.AF_INET6 if '6' in os.environ['V'] else socket.AF_INET;"
+        "s = socket.socket(family, socket.SOCK_DGRAM); s.settimeout(0.3);"
+        "s.connect((os.environ['LASTHOP_SERVER' + os.environ['V']], 7008));"
+        'exec(\'for _ in range(20):\\n try:\\n  s.send(b"x"); print(s.recv(9)); break\\n'
+        " except OSError: pass')"
+    )
+    echo = (
+        "import socket; s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM);"
+        "s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0); s.bind(('::', 7008));"
+        "exec('while True:\\n d, peer = s.recvfrom(9); s.sendto(d, peer)')"
+    )
+    (box.folder / "ask.py").write_text(ask)
+    (box.folder / "echo.py").write_text(echo)
+    done = box.run(
+        TWO, "--station", "tablet", "--serve", f"{sys.executable} echo.py",
+        inner=["env", f"V={version}", sys.executable, "ask.py"],
+    )  # fmt: skip
+    assert done.stdout == "b'x'\n", done.stderr
+
+
+def test_the_machine_is_reached_over_ipv6(box: Box) -> None:
+    done = box.run(TWO, inner=["sh", "-c", "ping -6 -q -c 2 -i 0.2 $LASTHOP_HOST6"])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_server_that_fails_is_told_of(box: Box) -> None:
+    done = box.run(TWO, "--serve", "false", inner=["sleep", "0.5"])
+    assert (done.returncode, done.stderr) == (0, 'lasthop: --serve "false": ended with 1\n')
+
+
+def test_no_clamp_under_another_name(box: Box) -> None:
+    clamp = TWO.replace('receiver = "plain"', 'receiver = { kind = "clamp", tau = "500 B" }')
+    done = box.run(clamp, "--cc", "reno")
+    assert done.returncode == 2
+    assert "flow[0].receiver" in done.stderr
+
+
+def test_a_command_shorter_than_the_warm_up_is_measured(box: Box) -> None:
+    done = box.run(TWO, "--set", "warmup=1 s", "--json", "--flows", inner=["sleep", "0.2"])
+    assert all(row["capacity_bps"] in (None, 20e6) for row in json.loads(done.stdout)["queues"])
+
+
 @pytest.mark.skipif(not shutil.which("iperf3"), reason="SKIPPED: no iperf3")
 @pytest.mark.parametrize("offload", [(), ("--offload",)])
 def test_iperf3_fills_the_link(box: Box, offload: tuple[str, ...]) -> None:

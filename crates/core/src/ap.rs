@@ -120,7 +120,8 @@ impl<P: Parcel> AccessPoint<P> {
     pub fn capacity(&self, station: usize) -> Option<Rate> {
         match (&self.timing, &self.stations[station].channel) {
             (Timing::Opportunities { trace, .. }, _) => {
-                Some(trace.rate_within(self.stations[station].queue().meter().span()))
+                let span = self.stations[station].queue().meter().span();
+                (!span.length().is_zero()).then(|| trace.rate_within(span))
             }
             (_, Channel::Constant(rate)) => Some(*rate),
             _ => self.stations[station].air.offered_rate(),

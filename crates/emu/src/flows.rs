@@ -31,6 +31,8 @@ const SAMPLE: Duration = Duration::from_millis(10);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// Bytes that a socket may hold beyond those in flight.
 const NOT_SENT: u32 = 128 << 10;
+/// The largest segment that Linux lets a socket ask for (MAX_TCP_WINDOW).
+const MOST_SEGMENT: u64 = 32_767;
 /// What is written at once, and read.
 const CHUNK: usize = 256 << 10;
 /// How a socket closes, even that of a killed process: nothing of the connection is left that could keep its namespace.
@@ -217,7 +219,7 @@ impl Flows {
             SockRef::from(&socket).set_tcp_notsent_lowat(NOT_SENT)?;
             // 40 bytes of headers are reckoned with; IPv6 takes 60.
             let headers = if self.ip == Ip::V4 { 40 } else { 60 };
-            socket.set_tcp_mss(live.spec.packet.get().saturating_sub(headers).max(88) as u32)?;
+            socket.set_tcp_mss(live.spec.packet.get().saturating_sub(headers).clamp(88, MOST_SEGMENT) as u32)?;
             socket.bind(&SocketAddr::new(from, 0).into())?;
             match socket.connect(&SocketAddr::new(to, live.port).into()) {
                 Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),

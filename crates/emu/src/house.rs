@@ -229,6 +229,8 @@ fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool) -> Resul
     sysctl("ipv4/conf/all/rp_filter", "0")?;
     if has_v6() {
         sysctl("ipv6/conf/all/forwarding", "1")?;
+        // Of the range that is the servers' own, IPv6 lets them bind the addresses of devices alone.
+        sysctl("ipv6/ip_nonlocal_bind", "1")?;
     }
     let way = if reaches_machine { Some(device_index("machine").attempt("find the device machine")?) } else { None };
     for ip in versions() {
@@ -236,12 +238,23 @@ fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool) -> Resul
         let add = |to, via| routing.add_route(to, via).attempt("add a route of the servers");
         // Every address of the range is the servers' own.
         add(of_servers, Via::Local(loopback))?;
-        let first = Prefix { address: plan.server(ip, 0), length: full(ip) };
-        routing.add_address(index, first).attempt("give the servers their address")?;
+        for (host, server) in plan.default_servers().enumerate() {
+            let server = plan.server(ip, server);
+            let own = Prefix { address: server, length: full(ip) };
+            routing.add_address(index, own).attempt("give the servers their address")?;
+            // What answers a host without a look at the address that was asked answers from that of its server.
+            let to = Prefix { address: plan.host(ip, host), length: full(ip) };
+            add(to, Via::DeviceFrom(index, server))?;
+        }
         add(of_hosts, Via::Device(index))?;
         if let Some(way) = way {
             let gate = Prefix { address: plan.gate(ip), length: between.length };
             routing.add_address(way, gate).attempt("give the servers their way to the machine")?;
+            if ip == Ip::V6 {
+                // Neighbours are asked for from a link-local address.
+                sysctl("ipv6/conf/machine/accept_dad", "0")?;
+                sysctl("ipv6/conf/machine/addr_gen_mode", "0")?;
+            }
             routing.up(way).attempt("bring the device machine up")?;
             add(any(ip), Via::Gateway(plan.machine(ip)))?;
         }

@@ -66,6 +66,11 @@ impl Plan {
         self.address(ip, 1, 0, flow)
     }
 
+    /// The flow of each host whose route other traffic takes.
+    pub(crate) fn default_servers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.default_of.iter().map(|flow| *flow as usize)
+    }
+
     /// The address of a host.
     pub(crate) fn host(&self, ip: Ip, host: usize) -> IpAddr {
         self.address(ip, 2, HOSTS, host)

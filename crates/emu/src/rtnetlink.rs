@@ -33,6 +33,8 @@ pub(crate) struct Prefix {
 pub(crate) enum Via {
     /// Out at a device.
     Device(u32),
+    /// Out at a device, from an address unless the sender says otherwise.
+    DeviceFrom(u32, IpAddr),
     /// To a neighbour.
     Gateway(IpAddr),
     /// To this host itself, by the device.
@@ -122,6 +124,11 @@ impl Routing {
             Via::Device(device) => {
                 message.header.scope = RouteScope::Link;
                 message.attributes.push(RouteAttribute::Oif(device));
+            }
+            Via::DeviceFrom(device, from) => {
+                message.header.scope = RouteScope::Link;
+                message.attributes.push(RouteAttribute::Oif(device));
+                message.attributes.push(RouteAttribute::PrefSource(from.into()));
             }
             Via::Gateway(gateway) => message.attributes.push(RouteAttribute::Gateway(gateway.into())),
             Via::Local(device) => {

@@ -85,7 +85,13 @@ pub fn run(
     if options.ipv6 && !has_v6() {
         return Err(ScenarioError::at("--ipv6", "this kernel has no IPv6: wanted to do without").into());
     }
-    let mut stage: Stage<Frame> = Stage::new(text, directory, overrides, options.seed, options.command.is_some())?;
+    let (mut settings, is_endless) = (vec![], options.command.is_some());
+    if is_endless && !options.flows {
+        // A command has no warm-up, unless it is told to have one.
+        settings.push(("warmup".to_owned(), "0 s".to_owned()));
+    }
+    settings.extend_from_slice(overrides);
+    let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
     let runs_flows = options.command.is_none() || options.flows;
     let controls = congestion_controls(&stage.flows, options, runs_flows)?;
     let (names, host_of) = hosts(&stage.flows)?;
@@ -187,7 +193,7 @@ pub fn run(
         overruns: edge.refused + house.overruns(),
         strays: edge.strays,
         realtime: realtime && memory.is_locked(),
-        congestion_control: controls,
+        congestion_control: if runs_flows { controls } else { vec![] },
     };
     Ok((stage.finish(network, until, edge.recorder, counts, emulation), ended))
 }
@@ -229,7 +235,16 @@ fn inside(
     }
     let command = options.command.as_ref();
     let mut command = command.map(|words| command::start(words, &house.hosts[host], variables)).transpose()?;
-    watch.wait(command.as_mut())
+    let ended = watch.wait(command.as_mut());
+    for (server, line) in servers.iter_mut().zip(&options.serve) {
+        // One that could not do its work is not to be searched for.
+        if let Ok(Some(status)) = server.status()
+            && status != 0
+        {
+            eprintln!("lasthop: --serve {line:?}: ended with {status}");
+        }
+    }
+    ended
 }
 
 /// What ends a run from outside.
@@ -304,6 +319,12 @@ fn hosts(flows: &[StageFlow]) -> Result<(Vec<String>, Vec<usize>), ScenarioError
     Ok((names, host_of))
 }
 
+/// Says that a flow's receiver is not to be had.
+fn no_clamp(flow: &StageFlow) -> ScenarioError {
+    let message = "\"clamp\": the kernel's receivers are plain: wanted receiver = \"plain\"";
+    ScenarioError::at(&format!("flow[{}].receiver", flow.table), message)
+}
+
 /// The kernel's congestion control for each flow.
 fn congestion_controls(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<String>, Error> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -318,6 +339,9 @@ fn congestion_controls(flows: &[StageFlow], options: &Options, run: bool) -> Res
     };
     if let Some(name) = &options.congestion_control {
         let name = check("--cc", name)?;
+        if run && let Some(flow) = flows.iter().find(|flow| matches!(flow.receiver, Receiver::Clamp(_))) {
+            return Err(no_clamp(flow).into());
+        }
         return Ok(vec![name; flows.len()]);
     }
     if !run {
@@ -328,8 +352,7 @@ fn congestion_controls(flows: &[StageFlow], options: &Options, run: bool) -> Res
         .map(|flow| {
             let key = format!("flow[{}].sender", flow.table);
             if matches!(flow.receiver, Receiver::Clamp(_)) {
-                let message = "\"clamp\": the kernel's receivers are plain: wanted receiver = \"plain\"";
-                return Err(ScenarioError::at(&format!("flow[{}].receiver", flow.table), message).into());
+                return Err(no_clamp(flow).into());
             }
             match &flow.sender {
                 Sender::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),

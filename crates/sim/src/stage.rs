@@ -187,7 +187,9 @@ impl<P: Traveller> Stage<P> {
         self.labels.span.until = now;
         let mut recorder = recorder;
         for (label, count) in self.labels.flows.iter_mut().zip(&counts) {
-            label.sender = count.congestion_control.clone().into();
+            if !count.congestion_control.is_empty() {
+                label.sender = count.congestion_control.clone().into();
+            }
             if let Some(recorder) = &mut recorder {
                 recorder.extend_flows(&count.samples);
             }
