@@ -328,7 +328,11 @@ def test_a_command_shorter_than_the_warm_up_is_measured(box: Box) -> None:
 @pytest.mark.skipif(not shutil.which("iperf3"), reason="SKIPPED: no iperf3")
 @pytest.mark.parametrize("offload", [(), ("--offload",)])
 def test_iperf3_fills_the_link(box: Box, offload: tuple[str, ...]) -> None:
-    line = "sleep 0.5; iperf3 -c $LASTHOP_SERVER -R -t 2 -J > iperf.json"
+    # The server may not be there yet.
+    line = (
+        "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; "
+        "iperf3 -c $LASTHOP_SERVER -R -t 2 -J > iperf.json && exit; done; exit 1"
+    )
     summary = box.summary(
         link("20 Mbit/s"), *offload, "--serve", "iperf3 -s", inner=["sh", "-c", line]
     )
