@@ -3,7 +3,7 @@
 
 use lasthop_core::element::Element;
 use lasthop_core::marker::Marker;
-use lasthop_core::units::{Duration, Instant};
+use lasthop_core::units::{Bytes, Duration, Instant};
 
 use crate::host::{Host, Receiver, Sender};
 use crate::network::{Network, Traveller};
@@ -119,7 +119,7 @@ impl Recorder {
         for (i, link) in network.links.iter().enumerate() {
             let (packets, bytes) = link.waiting(now);
             let marker = link.queue().map(|queue| queue.marker());
-            self.push(now, i, packets, bytes.get(), marker, link.departed(now).get(), (f64::NAN, f64::NAN));
+            self.push(now, i, (packets, bytes), marker, link.departed(now).get(), (f64::NAN, f64::NAN));
         }
         let mut index = links;
         for ap in &mut network.aps {
@@ -128,7 +128,7 @@ impl Recorder {
                 let queue = ap.stations()[station].queue();
                 let departed = queue.meter().departed.get();
                 let channel = (radio.snr.unwrap_or(f64::NAN), radio.margin.unwrap_or(f64::NAN));
-                self.push(now, index, queue.len(), queue.bytes().get(), Some(queue.marker()), departed, channel);
+                self.push(now, index, (queue.len(), queue.bytes()), Some(queue.marker()), departed, channel);
                 index += 1;
             }
         }
@@ -139,19 +139,17 @@ impl Recorder {
                 let queue = interface.queue();
                 let departed = queue.meter().departed.get();
                 let channel = (f64::NAN, f64::NAN);
-                self.push(now, index, queue.len(), queue.bytes().get(), Some(queue.marker()), departed, channel);
+                self.push(now, index, (queue.len(), queue.bytes()), Some(queue.marker()), departed, channel);
                 index += 1;
             }
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn push(
         &mut self,
         at: Instant,
         queue: usize,
-        packets: usize,
-        bytes: u64,
+        (packets, bytes): (usize, Bytes),
         marker: Option<&Marker>,
         departed: u64,
         (snr, margin): (f64, f64),
@@ -161,7 +159,7 @@ impl Recorder {
             at,
             queue: queue as u32,
             packets: packets as u64,
-            bytes,
+            bytes: bytes.get(),
             average: marker.and_then(Marker::average_bytes).unwrap_or(f64::NAN),
             price: marker.and_then(Marker::price).unwrap_or(f64::NAN),
             fair_rate: fair_rate * 8.0,

@@ -7,6 +7,7 @@
 
 mod early;
 mod output;
+mod readings;
 mod recovery;
 mod reduction;
 mod repairs;
@@ -18,7 +19,7 @@ use std::collections::VecDeque;
 use super::config::{Recovery, SenderConfig, Validation};
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
-use super::stats::{SenderStats, WindowAverages, WindowMeans};
+use super::stats::{SenderStats, WindowAverages};
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
 use crate::law::{self, AckSample, Feedback, Window};
@@ -267,66 +268,6 @@ impl Sender {
         if self.is_done() {
             self.finish();
         }
-    }
-
-    /// Whether the application has closed and all is acknowledged.
-    pub fn is_done(&self) -> bool {
-        self.closed && self.una == self.written
-    }
-
-    /// Congestion window, without what fast recovery inflates it by.
-    pub fn cwnd(&self) -> Bytes {
-        Bytes::new(self.cwnd_bytes)
-    }
-
-    /// Slow-start threshold; [`Bytes::MAX`]: none yet.
-    pub fn ssthresh(&self) -> Bytes {
-        Bytes::new((self.window.ssthresh * self.mss_f64) as u64)
-    }
-
-    /// The window that the receiver last advertised.
-    pub fn awnd(&self) -> Bytes {
-        Bytes::new(self.awnd)
-    }
-
-    /// FlightSize: what is sent and not acknowledged. A time-out takes all for lost.
-    pub fn flight(&self) -> Bytes {
-        Bytes::new(self.nxt - self.una)
-    }
-
-    /// The smoothed round-trip time \[s\] (RFC 6298 §2); 0: not known yet.
-    pub fn srtt_s(&self) -> f64 {
-        self.rto.srtt_s()
-    }
-
-    /// Payload acknowledged in all.
-    pub fn acknowledged(&self) -> Bytes {
-        Bytes::new(self.una)
-    }
-
-    /// Where the sender stands.
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    /// The retransmission time-out, backed off.
-    pub fn rto(&self) -> Duration {
-        self.rto.timeout()
-    }
-
-    /// Bytes on the wire of the data segments sent in the measured span, retransmissions included.
-    pub fn sent(&self) -> Bytes {
-        self.stats.payload + Bytes::new(self.stats.segments * u64::from(self.header))
-    }
-
-    /// What was counted.
-    pub fn stats(&self) -> &SenderStats {
-        &self.stats
-    }
-
-    /// The mean windows over the measured span as far as it lies before `now`; none if nothing of it does.
-    pub fn mean_windows(&self, now: Instant) -> Option<WindowMeans> {
-        self.averages.means(now)
     }
 
     // Events.

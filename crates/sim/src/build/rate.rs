@@ -5,7 +5,7 @@ use lasthop_core::stats::Span;
 use lasthop_core::tfrc::{Discounting, Receiver, ReceiverConfig, Sender, SenderConfig};
 use lasthop_core::units::{Bytes, Duration};
 
-use super::Ends;
+use super::connection::Ends;
 use crate::host;
 use crate::scenario::{self, ScenarioError, Tfrc};
 
