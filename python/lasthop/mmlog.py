@@ -124,14 +124,13 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         8 * sum(row[1] for row in rows) / duration_s if rows and duration_s > 0 else None
         for rows in (log.opportunities, log.arrivals, log.departures)
     )
-    known = capacity is not None and throughput is not None
     return {
         "file": os.fspath(path),
         "duration_s": duration_s,
         "capacity_bps": capacity,
         "ingress_bps": ingress,
         "throughput_bps": throughput,
-        "utilisation": throughput / capacity if known else None,  # type: ignore[operator]
+        "utilisation": throughput / capacity if throughput is not None and capacity else None,
         "arrivals": len(log.arrivals),
         "departures": len(log.departures),
         "drops": sum(packets for _, packets, _ in log.drops),
