@@ -97,3 +97,12 @@ def assert_drawn(drawing: Drawing) -> None:
         legend = axes.get_legend()
         assert legend is not None and legend.get_texts()
     assert "[" in flat[-1].get_xlabel()
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Any:
+    """A folder to emulate in, where the system lets us."""
+    from box import Box, demand, lacking
+
+    demand(lacking())
+    return Box(tmp_path)
