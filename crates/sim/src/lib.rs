@@ -2,11 +2,11 @@
 //! lasthop in virtual time: scenario files, the event loop, results.
 //!
 //! ```text
-//!   TOML ──► scenario ──► build ──► world (events, core's elements) ──► summary, tables, pcapng
+//!   TOML ──► scenario ──► assemble ──► world (events, core's elements) ──► summary, tables, pcapng
 //! ```
 #![forbid(unsafe_code)]
 
-mod build;
+mod assemble;
 mod capture;
 pub mod events;
 mod host;

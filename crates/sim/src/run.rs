@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::build::build;
+use crate::assemble::build;
 use crate::capture::Capture;
 use crate::probe::Recorder;
 use crate::scenario::{Scenario, ScenarioError, effective, parse};

@@ -9,7 +9,7 @@ use lasthop_core::stats::Span;
 use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
 use lasthop_core::units::{Bytes, Duration, Instant};
 
-use crate::build::{Assembly, assemble};
+use crate::assemble::{Assembly, assemble};
 use crate::network::{Network, Traveller};
 use crate::probe::{FlowSample, Recorder};
 use crate::run::{Outcome, Run};
