@@ -136,3 +136,67 @@ def test_pictures_show_something(tmp_path: Path) -> None:
     assert all(axes.lines and axes.get_ylabel() for axes in figure.axes)
     picture = imread(tmp_path / "r.png")
     assert picture[..., :3].std() > 0.02, "not one colour all over"
+
+
+def test_the_picture_shows_the_window_in_force() -> None:
+    """The congestion window has nothing to say of a sender that its receiver holds back."""
+    result = lasthop.run(SHORT, set={"probe.every": "20 ms"}, seed=3)
+    axes = result.plot().axes[2]
+    shown = {line.get_label(): line for line in axes.lines if line.get_label() in ("near", "far")}
+    samples = result.table("flows")
+    for name, line in shown.items():
+        rows = samples[samples["flow"] == name]
+        bound = rows[["cwnd_bytes", "awnd_bytes"]].min(axis=1).to_numpy() / 1e3
+        drawn = line.get_ydata()
+        assert len(drawn) == len(bound)
+        assert all(a == b or a != a for a, b in zip(drawn, bound, strict=True))
+    assert len(shown) == 2
+    held = samples[samples["cwnd_bytes"] > samples["awnd_bytes"]]
+    assert len(held) > 10, "CLAMP holds these flows"
+    assert axes.get_ylim()[1] < 2 * held["awnd_bytes"].max() / 1e3, "the scale is not that of cwnd"
+    assert "thin: cwnd" in axes.get_title("right")
+
+
+def test_a_window_is_drawn_while_its_flow_is_at_work() -> None:
+    late = {"flow[1].start": "1500 ms", "flow[1].stop": "2 s", "probe.every": "20 ms"}
+    from lasthop.overview import windows
+
+    samples = lasthop.run(SHORT, set=late).table("flows")
+    far = samples[samples["flow"] == "far"]
+    at_work = far[windows(far)["in_force"].notna()]["time_s"]
+    assert 1.5 <= at_work.min() < 1.5 + 0.13 + 0.04, "data follow the SYN by a round trip"
+    assert 2.0 <= at_work.max() < 2.5
+
+
+def test_the_warm_up_is_shaded_and_legends_stand_beside_the_curves() -> None:
+    figure = lasthop.run(SHORT, set=PROBED).plot()
+    figure.canvas.draw()
+    for axes in figure.axes:
+        shade = axes.patches[0].get_extents().transformed(axes.transData.inverted())
+        assert (shade.x0, shade.x1) == pytest.approx((0.0, 1.0))
+        legend = axes.get_legend()
+        assert legend is not None
+        assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
+
+
+def test_dense_traces_become_a_median_in_a_band() -> None:
+    from lasthop.overview import BINS, condensed
+
+    times = [i / 1000 for i in range(10 * BINS)]
+    found = condensed(times, [float(i % 10) for i in range(10 * BINS)])
+    assert len(found) == BINS
+    # Each bin holds about one round of 0, 1 … 9.
+    assert found["middle"].mean() == pytest.approx(4.5, abs=0.1)
+    assert (found["low"].median(), found["high"].median()) == (0.0, 9.0)
+    axes = lasthop.run(SHORT, set={"probe.every": "2 ms"}).plot().axes[1]
+    assert axes.collections and all(len(line.get_xdata()) <= BINS for line in axes.lines)
+
+
+def test_pictures_name_what_they_leave_out_and_take_any_name() -> None:
+    wild = {"flow[0].name": "_a$b$\x1b", "flow[1].count": 9}
+    figure = lasthop.run(SHORT, set={**PROBED, **wild}).plot()
+    figure.canvas.draw()
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert legend.get_title().get_text() == "7 of 10"
+    assert " _a$b$\N{REPLACEMENT CHARACTER}" in [text.get_text() for text in legend.get_texts()]

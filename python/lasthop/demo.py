@@ -75,7 +75,7 @@ def _words(tcp: Result, clamp: Result) -> str:
 
 
 def _draw(tcp: Result, clamp: Result, path: str) -> None:
-    from .plot import rate_bins
+    from .overview import rate_bins
 
     figure = new_figure(8.0, 3.6)
     with styled():

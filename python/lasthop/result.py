@@ -169,7 +169,8 @@ class Result:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws throughput, queues and windows against time (needs ``[probe]``)."""
-        from .plot import draw_results, save
+        from .overview import draw_results
+        from .plot import save
 
         figure = draw_results([self])
         if path is not None:

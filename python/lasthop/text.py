@@ -62,6 +62,11 @@ def size(count: float | None) -> str:
     return quantity(count, SIZES)
 
 
+def plain(text: str) -> str:
+    """``text`` for one line of a terminal or picture: what has no shape becomes a mark."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def percent(share: float | None) -> str:
     """A share of one."""
     return "–" if share is None else f"{significant(100 * share)} %"
@@ -116,7 +121,9 @@ def align(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
 def _cell(value: Any, factor: float, digits: int) -> str:
     if value is None:
         return "–"
-    if isinstance(value, bool | str):
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, bool):
         return str(value)
     if isinstance(value, int) and factor == 1.0:
         return str(value)

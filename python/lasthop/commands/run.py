@@ -58,7 +58,8 @@ def _with_files(
     options: Namespace, scenarios: list[Scenario], overrides: Overrides
 ) -> list[dict[str, Any]]:
     from ..atomic import check_apart, check_ending, check_writable
-    from ..plot import draw_results, picture_kind, sampled, save
+    from ..overview import draw_results
+    from ..plot import picture_kind, sampled, save
     from ..result import run
 
     outputs = [path for path in (options.out, options.pcap, options.plot) if path]
