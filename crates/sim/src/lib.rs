@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! lasthop in virtual time: scenario files, the event loop, results.
+//! lasthop in virtual time: the network of a scenario, the event loop, results.
 //!
 //! ```text
 //!   TOML ──► scenario ──► assemble ──► world (events, core's elements) ──► summary, tables, pcapng
@@ -14,14 +14,13 @@ mod hosts;
 pub mod metrics;
 pub mod network;
 mod probe;
-pub mod quantity;
 mod run;
-pub mod scenario;
 pub mod stage;
 mod summary;
 pub mod table;
 mod world;
 
+pub use lasthop_scenario::{self as scenario, quantity};
 pub use probe::{FlowSample, Recorder};
 pub use run::{Outcome, Run};
 pub use summary::{Emulation, Fairness, FlowSummary, QueueSummary, Summary, System};

@@ -256,7 +256,7 @@ macro_rules! kinds {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let default = None$(.or(Some($default)))?;
-                let (kind, value) = crate::scenario::read::kind_of(deserializer, default)?;
+                let (kind, value) = crate::read::kind_of(deserializer, default)?;
                 match kind.as_str() {
                     $($name => kinds!(@variant $type $variant value $(($hole))?),)+
                     _ => Err(serde::de::Error::custom(format!(
@@ -276,10 +276,10 @@ macro_rules! kinds {
         }
     };
     (@variant $type:ident $variant:ident $value:ident (_)) => {
-        Ok($type::$variant(crate::scenario::read::rest($value)?))
+        Ok($type::$variant(crate::read::rest($value)?))
     };
     (@variant $type:ident $variant:ident $value:ident) => {{
-        crate::scenario::read::nothing::<D::Error>(&$value)?;
+        crate::read::nothing::<D::Error>(&$value)?;
         Ok($type::$variant)
     }};
 }
@@ -517,7 +517,7 @@ mod tests {
         let scenario = Scenario::from_toml(SCENARIO, &overrides).unwrap();
         assert_eq!((scenario.seed, scenario.title.as_str()), (7, "Two flows"));
         assert!(scenario.flow.iter().all(|flow| flow.rtt == "80 ms".parse().unwrap()));
-        assert!(matches!(&scenario.flow[0].sender, crate::scenario::Sender::Newreno(o) if o.timestamps == Some(true)));
+        assert!(matches!(&scenario.flow[0].sender, crate::Sender::Newreno(o) if o.timestamps == Some(true)));
         assert!(scenario.probe.is_some());
     }
 

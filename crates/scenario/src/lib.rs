@@ -4,10 +4,12 @@
 //! These structs are its only definition: the JSON Schema for editors comes from them, and a key that no field
 //! takes is refused. Values carry their units. Where a key takes one of several kinds, it is a table with the key
 //! `kind`; the bare name of a kind stands for that table with nothing else in it.
+#![forbid(unsafe_code)]
 
 mod feedback;
 mod flow;
 mod kinds;
+pub mod quantity;
 mod read;
 mod sender;
 mod with;

@@ -12,7 +12,7 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
 /// The longest time that may be written, over 31 years: an instant holds the sum of many.
-pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000_000);
+pub const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 
 /// A text that is not what the key wants.
 #[derive(Debug, thiserror::Error)]
