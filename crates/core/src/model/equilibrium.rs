@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where CLAMP comes to rest: the queue of a router and the shares of its flows.
+//!
+//! At rest no flow's window changes, so p μ_i = φ_i τ for each; with Σμ_i = μ_c the price is Στ φ_i/μ_c, and the queue
+//! is the one that has this price.
+
+use crate::error::{ParameterError, ensure};
+use crate::law::clamp::PriceKind;
+
+/// The queue at which a price comes to rest \[B\], where `a_bytes` and `b` are the router's, `tau_bytes` each flow's, and
+/// `flows` is how many there are: k, or Σφ where they have weights.
+///
+/// # Errors
+/// A number outside its domain.
+pub fn queue(kind: PriceKind, a_bytes: f64, b: f64, tau_bytes: f64, flows: f64) -> Result<f64, ParameterError> {
+    ensure(a_bytes >= 0.0 && a_bytes.is_finite(), "a", a_bytes, "at least 0 B")?;
+    ensure(b > 0.0 && b.is_finite(), "b", b, "more than 0")?;
+    ensure(tau_bytes >= 0.0 && tau_bytes.is_finite(), "tau", tau_bytes, "at least 0 B")?;
+    ensure(flows >= 0.0 && flows.is_finite(), "flows", flows, "0 or more")?;
+    let wanted = flows * tau_bytes;
+    Ok(match kind {
+        PriceKind::Mice => a_bytes + wanted / b,
+        // On the parabola b²q²/(4a) = kτ, which ends where kτ = a.
+        PriceKind::Smooth if wanted < a_bytes => 2.0 * libm::sqrt(a_bytes * wanted) / b,
+        //= clamp#11
+        PriceKind::Linear | PriceKind::Smooth => (wanted + a_bytes) / b,
+    })
+}
+
+/// What each flow gets of the queue's service rate, by its weight φ: φ_i/Σφ.
+///
+/// # Errors
+/// A weight of 0 or less.
+pub fn shares(weights: &[f64]) -> Result<Vec<f64>, ParameterError> {
+    for &phi in weights {
+        ensure(phi > 0.0 && phi.is_finite(), "phi", phi, "more than 0")?;
+    }
+    let total: f64 = weights.iter().sum();
+    Ok(weights.iter().map(|phi| phi / total).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::clamp::{Router, RouterParams};
+
+    #[test]
+    fn three_flows_and_the_papers_numbers() {
+        //= clamp#11
+        // Fig. 2: τ = 500 B, a = 5500 B, b = 1: 6000, 6500 and 7000 B. Half of b doubles the queue.
+        let rest = |b, k| queue(PriceKind::Linear, 5500.0, b, 500.0, k).unwrap();
+        assert_eq!([1.0, 2.0, 3.0].map(|k| rest(1.0, k)), [6000.0, 6500.0, 7000.0]);
+        assert_eq!(rest(0.5, 1.0), 12_000.0);
+    }
+
+    #[test]
+    fn the_other_prices() {
+        let rest = |kind, k| queue(kind, 2000.0, 2.0, 500.0, k).unwrap();
+        // a + kτ/b = 2000 + 1000/2.
+        assert_eq!(rest(PriceKind::Mice, 2.0), 2500.0);
+        // One flow: 2·√(2000·500)/2 = 1000. At kτ = a = 2000 both pieces have 2a/b = 2000; beyond, the line.
+        assert_eq!(rest(PriceKind::Smooth, 1.0), 1000.0);
+        assert_eq!((rest(PriceKind::Smooth, 4.0), rest(PriceKind::Smooth, 6.0)), (2000.0, 2500.0));
+    }
+
+    #[test]
+    fn at_rest_the_router_asks_k_tau_over_its_rate() {
+        for kind in [PriceKind::Linear, PriceKind::Mice, PriceKind::Smooth] {
+            let params = RouterParams { kind, b: 2.0, ..RouterParams::new(2000.0) };
+            let at_rest = queue(kind, params.a_bytes, params.b, 500.0, 3.0).unwrap();
+            let mut router = Router::new(params).unwrap();
+            (0..3).for_each(|n| router.on_departure(f64::from(n), 1000.0, at_rest));
+            router.on_arrival(1e6, at_rest);
+            // 3 · 500 B / 1000 B/s.
+            assert!((router.price_s() - 1.5).abs() < 1e-9, "{kind:?}: {}", router.price_s());
+        }
+    }
+
+    #[test]
+    fn weights_share() {
+        assert_eq!(shares(&[1.0, 3.0]).unwrap(), [0.25, 0.75]);
+        assert_eq!(shares(&[1.0, 0.0]).unwrap_err().key, "phi");
+    }
+
+    #[test]
+    fn what_has_no_rest_is_refused() {
+        let refused = |a, b, tau, k| queue(PriceKind::Linear, a, b, tau, k).unwrap_err().key;
+        assert_eq!(refused(-1.0, 1.0, 1.0, 1.0), "a");
+        assert_eq!(refused(1.0, 0.0, 1.0, 1.0), "b");
+        assert_eq!(refused(1.0, 1.0, f64::NAN, 1.0), "tau");
+        assert_eq!(refused(1.0, 1.0, 1.0, -1.0), "flows");
+    }
+}
