@@ -19,6 +19,7 @@ pub mod packet;
 pub mod queue;
 pub mod radio;
 pub mod rng;
+pub mod role;
 pub mod scheduler;
 pub mod stats;
 pub mod tcp;

@@ -21,13 +21,13 @@ fn throughput(loss: f64, rtt_s: f64, timeout_s: f64, alpha: f64, beta: f64, pack
 /// α that makes TCP(α, β) as fast as TCP (gamma eq. 3).
 #[pyfunction]
 fn friendly_alpha(beta: f64) -> f64 {
-    aimd::friendly_alpha(beta)
+    aimd::equations::friendly_alpha(beta)
 }
 
 /// γ as a share of the window (gamma eq. 16).
 #[pyfunction]
 fn gamma(threshold: f64, min_rtt_s: f64, max_rtt_s: f64) -> f64 {
-    lasthop_core::law::gamma::gamma(threshold, min_rtt_s, max_rtt_s)
+    lasthop_core::law::gamma::equations::gamma(threshold, min_rtt_s, max_rtt_s)
 }
 
 /// Round trips from one decrease of a window to the next (gamma eq. 4).

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Additive increase, multiplicative decrease: TCP's own law (RFC 5681) and its relatives TCP(α, β) (GAIMD).
 
+pub mod equations;
+
 use crate::error::{ParameterError, ensure};
-use crate::law::{AckSample, Window};
+use crate::role::{AckSample, SenderLaw, Window};
 
 /// What is left of the window where TCP(α, β) behaves as TCP: at the first decrease, in slow start, after a time-out.
 const HALF: f64 = 0.5;
@@ -37,14 +39,8 @@ impl Default for AimdParams {
 impl AimdParams {
     /// The numbers with which a flow of this β is TCP-friendly.
     pub fn friendly(beta: f64) -> Self {
-        Self { alpha: friendly_alpha(beta), beta, after_timeout: AfterTimeout::default() }
+        Self { alpha: equations::friendly_alpha(beta), beta, after_timeout: AfterTimeout::default() }
     }
-}
-
-/// α \[segments a round trip\] that makes TCP(α, β) as fast as TCP: 4(1 − β²)/3.
-pub fn friendly_alpha(beta: f64) -> f64 {
-    //= gamma#3
-    4.0 * (1.0 - beta * beta) / 3.0
 }
 
 /// TCP(α, β), by the rules of ns-2: the window is halved, whatever β, at the first decrease of a connection and while
@@ -64,57 +60,46 @@ enum Decrease {
     Timeout,
 }
 
-impl Aimd {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// α or β outside its domain.
-    pub fn new(params: AimdParams) -> Result<Self, ParameterError> {
+impl SenderLaw for Aimd {
+    type Params = AimdParams;
+
+    fn new(params: AimdParams) -> Result<Self, ParameterError> {
         let AimdParams { alpha, beta, .. } = params;
         ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
         ensure(alpha > 0.0 && alpha.is_finite(), "alpha", alpha, "a number above 0")?;
         Ok(Self { params, last_decrease: Decrease::None })
     }
 
-    /// New data was acknowledged.
     #[inline]
-    pub fn on_ack(&self, window: &mut Window, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         if window.in_slow_start() {
             window.slow_start(ack.acked);
         } else {
-            window.cwnd = self.increase(window.cwnd, ack.acked);
+            window.cwnd = equations::increase(self.params.alpha, window.cwnd, ack.acked);
         }
     }
 
-    /// Congestion avoidance, one acknowledgement: α/cwnd more (RFC 5681 eq. 3), less if it acknowledges less than
-    /// a segment.
-    #[inline]
-    pub fn increase(&self, cwnd: f64, acked: f64) -> f64 {
-        cwnd + self.params.alpha * acked.min(1.0) / cwnd
-    }
-
-    /// The slow-start threshold after a loss: β of the flight (RFC 5681 eq. 4).
-    pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+    fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
         let is_first = self.last_decrease == Decrease::None;
         self.last_decrease = Decrease::DuplicateAcks;
         let share = if is_first || window.in_slow_start() { HALF } else { self.params.beta };
-        share * flight
+        equations::decrease(share, flight)
     }
 
-    /// The slow-start threshold after a time-out.
-    pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+    fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         let last = std::mem::replace(&mut self.last_decrease, Decrease::Timeout);
         let is_beta = self.params.after_timeout == AfterTimeout::Beta
             && last == Decrease::DuplicateAcks
             && !window.in_slow_start();
         let share = if is_beta { self.params.beta } else { HALF };
-        share * flight
+        equations::decrease(share, flight)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::{Duration, Instant};
 
     const AVOIDING: Window = Window { cwnd: 16.0, ssthresh: 8.0 };
     const STARTING: Window = Window { cwnd: 16.0, ssthresh: 32.0 };
@@ -124,23 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_acks_adds_alpha_segments() {
-        // Ten ACKs at a window of 10: each adds 1/cwnd with cwnd in [10, 11], so between 10/11 and 1 in all.
-        let law = Aimd::new(AimdParams::default()).unwrap();
-        let cwnd = (0..10).fold(10.0, |cwnd, _| law.increase(cwnd, 1.0));
-        assert!((10.909..11.0).contains(&cwnd), "{cwnd}");
-        // One ACK at 8: 1/8 exactly; a delayed one that covers two segments adds no more; half a segment adds half.
-        assert_eq!(law.increase(8.0, 1.0), 8.125);
-        assert_eq!(law.increase(8.0, 2.0), 8.125);
-        assert_eq!(law.increase(8.0, 0.5), 8.0625);
-    }
-
-    #[test]
-    fn alpha_and_beta_scale_growth_and_fall() {
-        let mut law = law(0.25, 0.875);
-        assert_eq!(law.increase(8.0, 1.0), 8.03125);
-        law.on_loss(&AVOIDING, 16.0);
-        assert_eq!(law.on_loss(&AVOIDING, 16.0), 14.0);
+    fn the_window_doubles_and_then_grows_by_alpha() {
+        let ack = AckSample { now: Instant::ZERO, acked: 1.0, flight: 16.0, rtt: Duration::ZERO, srtt_s: 0.1 };
+        for (mut window, cwnd) in [(STARTING, 17.0), (AVOIDING, 16.03125)] {
+            law(0.5, 0.875).on_ack(&mut window, &ack);
+            assert_eq!(window.cwnd, cwnd);
+        }
     }
 
     #[test]
@@ -166,12 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn friendly_numbers_are_the_papers() {
-        //= gamma#3
-        // 4(1 − 1/4)/3 = 1; 4(1 − 9/16)/3 = 7/12; 4(1 − 1/16)/3 = 5/4; 4(1 − 49/64)/3 = 5/16.
-        for (beta, alpha) in [(0.5, 1.0), (0.75, 0.583), (0.25, 1.25), (0.875, 0.3125)] {
-            assert!((friendly_alpha(beta) - alpha).abs() < 5e-4, "{beta}");
-        }
+    fn the_friendly_numbers_of_one_half_are_tcps() {
         assert_eq!(AimdParams::default(), AimdParams { alpha: 1.0, beta: 0.5, after_timeout: AfterTimeout::Half });
     }
 

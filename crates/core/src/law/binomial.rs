@@ -5,7 +5,10 @@
 //! k = 0, l = 1 is TCP's own law; k = l = ½ is SQRT and k = 1, l = 0 is IIAD, which fall less on a loss and grow more
 //! slowly after it.
 
+pub mod equations;
+
 use crate::error::{ParameterError, ensure};
+use crate::role::{AckSample, SenderLaw, Window};
 
 /// The law's four numbers; [`Default`] is SQRT with TCP's α and β.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,12 +35,14 @@ pub struct Binomial {
     params: BinomialParams,
 }
 
-impl Binomial {
+impl SenderLaw for Binomial {
+    type Params = BinomialParams;
+
     /// Sets the law up.
     ///
     /// # Errors
     /// A number outside its domain, or k and l both 0: flows would never come to share fairly.
-    pub fn new(params: BinomialParams) -> Result<Self, ParameterError> {
+    fn new(params: BinomialParams) -> Result<Self, ParameterError> {
         let BinomialParams { k, l, alpha, beta } = params;
         ensure(k >= 0.0 && k.is_finite(), "k", k, "a number of 0 or more")?;
         ensure((0.0..=1.0).contains(&l), "l", l, "a number from 0 to 1")?;
@@ -47,54 +52,46 @@ impl Binomial {
         Ok(Self { params })
     }
 
-    /// Congestion avoidance, one acknowledgement: its share 1/w of the α/wᵏ of a round trip, less if it acknowledges
-    /// less than a segment.
     #[inline]
-    pub fn increase(&self, cwnd: f64, acked: f64) -> f64 {
-        cwnd + self.params.alpha * acked.min(1.0) / libm::pow(cwnd, self.params.k + 1.0)
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        if window.in_slow_start() {
+            window.slow_start(ack.acked);
+        } else {
+            window.cwnd = equations::increase(self.params.alpha, self.params.k, window.cwnd, ack.acked);
+        }
     }
 
-    /// The slow-start threshold after a loss: what the decrease leaves of the window, or of what was in use of it. A
-    /// flight is of whole segments, and its missing fraction must not count as a decrease; one of more than a window
-    /// tells of a long recovery, not of a path with more room.
-    pub fn decrease(&self, cwnd: f64, flight: f64) -> f64 {
-        let w = cwnd.min(flight + 1.0);
-        w - self.params.beta * libm::pow(w, self.params.l)
+    /// What the decrease leaves of the window, or of what was in use of it. A flight is of whole segments, and its missing
+    /// fraction must not count as a decrease; one of more than a window tells of a long recovery, not of a path with more
+    /// room.
+    fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+        equations::decrease(self.params.beta, self.params.l, window.cwnd.min(flight + 1.0))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::{Duration, Instant};
 
-    fn law(k: f64, l: f64) -> Binomial {
-        Binomial::new(BinomialParams { k, l, ..BinomialParams::default() }).unwrap()
+    #[test]
+    fn the_window_doubles_and_then_grows_by_the_law() {
+        let ack = AckSample { now: Instant::ZERO, acked: 1.0, flight: 16.0, rtt: Duration::ZERO, srtt_s: 0.1 };
+        let mut sqrt = Binomial::new(BinomialParams::default()).unwrap();
+        for (ssthresh, cwnd) in [(32.0, 17.0), (8.0, 16.015625)] {
+            let mut window = Window { cwnd: 16.0, ssthresh };
+            sqrt.on_ack(&mut window, &ack);
+            assert_eq!(window.cwnd, cwnd);
+        }
     }
 
     #[test]
-    fn sqrt_at_a_window_of_16() {
-        // An ACK adds 1/(16·√16) = 1/64, half a segment half of it; a loss takes √16/2 = 2.
-        let sqrt = law(0.5, 0.5);
-        assert_eq!(sqrt.increase(16.0, 1.0), 16.015625);
-        assert_eq!(sqrt.increase(16.0, 2.0), 16.015625);
-        assert_eq!(sqrt.increase(16.0, 0.5), 16.0078125);
-        assert_eq!(sqrt.decrease(16.0, 16.0), 14.0);
-        // A flight of 15 and one of 40 count as the window; one of 8 uses 9 at most, of which a loss takes √9/2 = 1.5.
-        assert_eq!([15.0, 40.0, 8.0].map(|flight| sqrt.decrease(16.0, flight)), [14.0, 14.0, 7.5]);
-    }
-
-    #[test]
-    fn iiad_at_a_window_of_16() {
-        // An ACK adds 1/16² = 1/256; a loss takes ½, whatever the window.
-        let iiad = law(1.0, 0.0);
-        assert_eq!(iiad.increase(16.0, 1.0), 16.00390625);
-        assert_eq!((iiad.decrease(16.0, 16.0), iiad.decrease(64.0, 64.0)), (15.5, 63.5));
-    }
-
-    #[test]
-    fn tcps_own_law_is_one_of_them() {
-        let tcp = law(0.0, 1.0);
-        assert_eq!((tcp.increase(8.0, 1.0), tcp.decrease(8.0, 8.0)), (8.125, 4.0));
+    fn a_loss_takes_of_the_window_or_of_what_was_used_of_it() {
+        // A flight of 15 and one of 40 count as the window of 16; one of 8 uses 9 at most, of which a loss takes √9/2 = 1.5.
+        let mut sqrt = Binomial::new(BinomialParams::default()).unwrap();
+        let window = Window { cwnd: 16.0, ssthresh: 8.0 };
+        assert_eq!([16.0, 15.0, 40.0, 8.0].map(|flight| sqrt.on_loss(&window, flight)), [14.0, 14.0, 14.0, 7.5]);
+        assert_eq!(sqrt.on_timeout(&window, 8.0), 7.5);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last loss.
 
+pub mod equations;
+
 use crate::error::{ParameterError, ensure};
-use crate::law::AckSample;
+use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
 
 /// The law's numbers; [`Default`] is RFC 9438 §5.
@@ -43,64 +45,40 @@ struct Epoch {
     start: Instant,
     /// Where the cubic has its plateau.
     w_max: f64,
-    /// K \[s\]: time to the plateau.
-    k: f64,
+    /// K: time to the plateau.
+    k_s: f64,
     /// W_est: the window Reno would have.
     w_est: f64,
     alpha: f64,
 }
 
 impl Cubic {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// C or β outside its domain.
-    pub fn new(params: CubicParams) -> Result<Self, ParameterError> {
-        let CubicParams { c, beta, .. } = params;
-        ensure(c > 0.0 && c.is_finite(), "c", c, "a number of segments/s³ above 0")?;
-        ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
-        Ok(Self { params, w_max: 0.0, cwnd_prior: 0.0, after_timeout: false, epoch: None })
-    }
-
     /// Congestion avoidance, one acknowledgement (§4.2 to §4.5).
     #[inline]
-    pub fn increase(&mut self, cwnd: f64, ack: &AckSample) -> f64 {
+    fn increase(&mut self, cwnd: f64, ack: &AckSample) -> f64 {
+        let CubicParams { c, reno_friendly, .. } = self.params;
         let mut epoch = match self.epoch {
             Some(epoch) => epoch,
             None => self.begin(cwnd, ack.now),
         };
-        let t = ack.now.saturating_since(epoch.start).as_nanos() as f64 * 1e-9;
-        epoch.w_est += epoch.alpha * ack.acked / cwnd;
+        let t_s = ack.now.saturating_since(epoch.start).as_nanos() as f64 * 1e-9;
+        epoch.w_est = equations::w_est(epoch.w_est, epoch.alpha, cwnd, ack.acked);
         if epoch.w_est >= self.cwnd_prior {
             epoch.alpha = 1.0;
         }
-        let next = if self.params.reno_friendly && self.w_cubic(&epoch, t) < epoch.w_est {
+        let w_cubic = |t_s| equations::w_cubic(c, t_s, epoch.k_s, epoch.w_max);
+        let next = if reno_friendly && w_cubic(t_s) < epoch.w_est {
             cwnd.max(epoch.w_est)
         } else {
-            let target = self.w_cubic(&epoch, t + ack.srtt_s).clamp(cwnd, 1.5 * cwnd);
-            cwnd + (target - cwnd) * ack.acked.min(1.0) / cwnd
+            equations::increase(cwnd, equations::target(w_cubic(t_s + ack.srtt_s), cwnd), ack.acked)
         };
         self.epoch = Some(epoch);
         next
     }
 
-    /// A loss told by duplicate acknowledgements (§4.6, §4.7): the new slow-start threshold.
-    pub fn on_loss(&mut self, cwnd: f64, flight: f64) -> f64 {
-        self.reduce(cwnd);
-        self.after_timeout = false;
-        self.params.beta * flight
-    }
-
-    /// A loss told by the retransmission timer (§4.8): the new slow-start threshold.
-    pub fn on_timeout(&mut self, cwnd: f64, flight: f64) -> f64 {
-        self.reduce(cwnd);
-        self.after_timeout = true;
-        self.params.beta * flight
-    }
-
     fn reduce(&mut self, cwnd: f64) {
         let converge = self.params.fast_convergence && cwnd < self.w_max;
-        self.w_max = if converge { cwnd * (1.0 + self.params.beta) / 2.0 } else { cwnd };
+        self.w_max = if converge { equations::converged_w_max(self.params.beta, cwnd) } else { cwnd };
         self.cwnd_prior = cwnd;
         self.epoch = None;
     }
@@ -112,17 +90,43 @@ impl Cubic {
             self.w_max = cwnd;
         }
         let w_max = self.w_max;
-        let k = libm::cbrt((w_max - cwnd) / self.params.c); // eq. 2
         self.after_timeout = false;
-        let beta = self.params.beta;
-        Epoch { start: now, w_max, k, w_est: cwnd, alpha: 3.0 * (1.0 - beta) / (1.0 + beta) }
+        let CubicParams { c, beta, .. } = self.params;
+        Epoch { start: now, w_max, k_s: equations::k_s(c, w_max, cwnd), w_est: cwnd, alpha: equations::alpha(beta) }
+    }
+}
+
+impl SenderLaw for Cubic {
+    type Params = CubicParams;
+
+    fn new(params: CubicParams) -> Result<Self, ParameterError> {
+        let CubicParams { c, beta, .. } = params;
+        ensure(c > 0.0 && c.is_finite(), "c", c, "a number of segments/s³ above 0")?;
+        ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
+        Ok(Self { params, w_max: 0.0, cwnd_prior: 0.0, after_timeout: false, epoch: None })
     }
 
-    /// Eq. 1.
     #[inline]
-    fn w_cubic(&self, epoch: &Epoch, t: f64) -> f64 {
-        let dt = t - epoch.k;
-        self.params.c * dt * dt * dt + epoch.w_max
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        if window.in_slow_start() {
+            window.slow_start(ack.acked);
+        } else {
+            window.cwnd = self.increase(window.cwnd, ack);
+        }
+    }
+
+    /// §4.6, §4.7.
+    fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+        self.reduce(window.cwnd);
+        self.after_timeout = false;
+        equations::decrease(self.params.beta, flight)
+    }
+
+    /// §4.8.
+    fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+        self.reduce(window.cwnd);
+        self.after_timeout = true;
+        equations::decrease(self.params.beta, flight)
     }
 }
 
@@ -136,6 +140,10 @@ mod tests {
         AckSample { now, acked: 1.0, flight: 0.0, rtt: Duration::ZERO, srtt_s }
     }
 
+    fn at(cwnd: f64) -> Window {
+        Window { cwnd, ssthresh: 2.0 }
+    }
+
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-9 * b
     }
@@ -143,7 +151,7 @@ mod tests {
     /// A loss at 36 segments: it leaves 25.2, and K = ∛(10.8/0.4) = 3 s (eq. 2).
     fn after_a_loss(reno_friendly: bool) -> Cubic {
         let mut law = Cubic::new(CubicParams { reno_friendly, ..CubicParams::default() }).unwrap();
-        assert!(close(law.on_loss(36.0, 36.0), 25.2));
+        assert!(close(law.on_loss(&at(36.0), 36.0), 25.2));
         law
     }
 
@@ -186,8 +194,8 @@ mod tests {
         // §4.7: a loss at 30, below the last maximum of 36: W_max = 30·1.7/2 = 25.5, not 30.
         for (fast_convergence, w_max) in [(true, 25.5), (false, 30.0)] {
             let mut law = Cubic::new(CubicParams { fast_convergence, ..CubicParams::default() }).unwrap();
-            law.on_loss(36.0, 36.0);
-            law.on_loss(30.0, 30.0);
+            law.on_loss(&at(36.0), 36.0);
+            law.on_loss(&at(30.0), 30.0);
             assert!(close(law.w_max, w_max));
         }
     }
@@ -196,7 +204,7 @@ mod tests {
     fn after_a_timeout_the_plateau_is_where_congestion_avoidance_begins() {
         // §4.8: K = 0 and W_max = cwnd = 20: after 1 s W_cubic is 20.4. The threshold is by β of the flight.
         let mut law = Cubic::new(CubicParams { reno_friendly: false, ..CubicParams::default() }).unwrap();
-        assert!(close(law.on_timeout(36.0, 30.0), 21.0));
+        assert!(close(law.on_timeout(&at(36.0), 30.0), 21.0));
         assert_eq!(law.increase(20.0, &ack(5.0, 0.0)), 20.0);
         assert!(close(law.increase(20.0, &ack(6.0, 0.0)), 20.0 + 0.4 / 20.0));
     }

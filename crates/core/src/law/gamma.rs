@@ -11,8 +11,11 @@
 //! right: γ acts a round trip late, when each flow has added a segment or two, so that the window falls short of the knee
 //! and the queue never empties. [`Variant::Drain`] is the answer.
 
+pub mod equations;
+
 use crate::error::{ParameterError, ensure};
-use crate::law::{AckSample, Aimd, AimdParams, Window};
+use crate::law::aimd::{self, Aimd, AimdParams};
+use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
 
 /// The law's numbers.
@@ -80,22 +83,7 @@ pub enum Arming {
     RunningMaximum,
 }
 
-/// γ as a share of the window: minRTT/(Th·maxRTT + (1 − Th)·minRTT), any one unit of time.
-pub fn gamma(threshold: f64, min_rtt: f64, max_rtt: f64) -> f64 {
-    //= gamma#16
-    min_rtt / (threshold * max_rtt + (1.0 - threshold) * min_rtt)
-}
-
-/// What [`Variant::Drain`] leaves of the window: (minRTT/RTT)³, RTT being the least of a round trip.
-///
-/// One factor takes a path that all flows share to the knee. With a queue short against the path the two others take
-/// twice as much again, so that a third of the windows empties the queue, and every flow learns the true minRTT.
-pub fn drain(min_rtt: f64, standing_rtt: f64) -> f64 {
-    let knee = min_rtt / standing_rtt;
-    knee * knee * knee
-}
-
-/// TCP(α, β, γ, δ), times in nanoseconds.
+/// TCP(α, β, γ, δ), times in whole nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Gamma {
     params: GammaParams,
@@ -146,11 +134,50 @@ enum Phase {
 }
 
 impl Gamma {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// A parameter outside its domain.
-    pub fn new(params: GammaParams) -> Result<Self, ParameterError> {
+    /// γ, one acknowledgement of a segment that took `rtt`; `standing` is the least time of the round trip that it ends.
+    fn watch(&mut self, cut: Cut, rtt: f64, standing: Option<f64>, window: &mut Window, ack: &AckSample) {
+        match self.phase {
+            Phase::Watching if equations::is_above(cut.threshold, rtt, self.min_rtt, self.max_rtt) => {
+                self.phase = Phase::Due(ack.now + ack.rtt);
+                self.round = Round::new(ack.now);
+            }
+            Phase::Due(at) => {
+                let share = match cut.variant {
+                    Variant::Knee => {
+                        (ack.now >= at).then(|| equations::gamma(cut.threshold, self.min_rtt, self.max_rtt))
+                    }
+                    Variant::Drain => standing.map(|standing| equations::drain(self.min_rtt, standing)),
+                };
+                if let Some(share) = share {
+                    window.cwnd = (window.cwnd * share).max(1.0);
+                    // Slow start would take it back at once.
+                    window.ssthresh = window.ssthresh.min(window.cwnd);
+                    self.phase = Phase::Resting(ack.now);
+                }
+            }
+            Phase::Resting(since) if ack.sent() >= since => self.phase = Phase::Watching,
+            Phase::Recovering => self.phase = Phase::Resting(ack.now),
+            Phase::Watching | Phase::Resting(_) => {}
+        }
+    }
+
+    /// Whether δ is to speed up the window's growth.
+    fn boosts(&self, delta: Boost, rtt: f64, window: &Window) -> bool {
+        self.is_armed
+            && equations::is_below(delta.threshold, rtt, self.min_rtt, self.max_rtt)
+            && !window.in_slow_start()
+    }
+
+    fn note_loss(&mut self) {
+        self.is_armed = true;
+        self.phase = Phase::Recovering;
+    }
+}
+
+impl SenderLaw for Gamma {
+    type Params = GammaParams;
+
+    fn new(params: GammaParams) -> Result<Self, ParameterError> {
         let aimd = Aimd::new(params.aimd)?;
         if let Some(Cut { threshold, .. }) = params.gamma {
             let is_share = threshold > 0.0 && threshold <= 1.0;
@@ -166,74 +193,33 @@ impl Gamma {
         Ok(Self { params, aimd, min_rtt: f64::INFINITY, max_rtt: 0.0, is_armed, phase: Phase::Watching, round })
     }
 
-    /// New data was acknowledged.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let rtt = ack.rtt.as_nanos() as f64;
         self.min_rtt = self.min_rtt.min(rtt);
         let standing = self.round.pass(ack, rtt);
         let high = if drains(&self.params) { standing } else { Some(rtt) };
         self.max_rtt = high.map_or(self.max_rtt, |high| self.max_rtt.max(high));
-        let load = self.load(rtt);
         if self.is_armed
             && let Some(cut) = self.params.gamma
         {
-            self.watch(cut, load, standing, window, ack);
+            self.watch(cut, rtt, standing, window, ack);
         }
         match self.params.delta {
-            //= gamma#17
-            Some(delta) if self.is_armed && load <= delta.threshold && !window.in_slow_start() => {
-                window.cwnd += delta.increase * ack.acked.min(1.0) / window.cwnd;
+            Some(delta) if self.boosts(delta, rtt, window) => {
+                window.cwnd = aimd::equations::increase(delta.increase, window.cwnd, ack.acked);
             }
             _ => self.aimd.on_ack(window, ack),
         }
     }
 
-    /// The queueing delay as a share of the greatest: 0 at the knee, 1 at the cliff; 0 while all times are alike.
-    fn load(&self, rtt: f64) -> f64 {
-        let span = self.max_rtt - self.min_rtt;
-        //= gamma#15
-        if span > 0.0 { (rtt - self.min_rtt) / span } else { 0.0 }
-    }
-
-    fn watch(&mut self, cut: Cut, load: f64, standing: Option<f64>, window: &mut Window, ack: &AckSample) {
-        match self.phase {
-            Phase::Watching if load >= cut.threshold => {
-                self.phase = Phase::Due(ack.now + ack.rtt);
-                self.round = Round::new(ack.now);
-            }
-            Phase::Due(at) => {
-                let share = match cut.variant {
-                    Variant::Knee => (ack.now >= at).then(|| gamma(cut.threshold, self.min_rtt, self.max_rtt)),
-                    Variant::Drain => standing.map(|standing| drain(self.min_rtt, standing)),
-                };
-                if let Some(share) = share {
-                    window.cwnd = (window.cwnd * share).max(1.0);
-                    // Slow start would take it back at once.
-                    window.ssthresh = window.ssthresh.min(window.cwnd);
-                    self.phase = Phase::Resting(ack.now);
-                }
-            }
-            Phase::Resting(since) if ack.sent() >= since => self.phase = Phase::Watching,
-            Phase::Recovering => self.phase = Phase::Resting(ack.now),
-            Phase::Watching | Phase::Resting(_) => {}
-        }
-    }
-
-    /// The slow-start threshold after a loss.
-    pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+    fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
         self.note_loss();
         self.aimd.on_loss(window, flight)
     }
 
-    /// The slow-start threshold after a time-out.
-    pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+    fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         self.note_loss();
         self.aimd.on_timeout(window, flight)
-    }
-
-    fn note_loss(&mut self) {
-        self.is_armed = true;
-        self.phase = Phase::Recovering;
     }
 }
 
@@ -272,20 +258,11 @@ mod tests {
     }
 
     const WITH_GAMMA: GammaParams = GammaParams {
-        aimd: AimdParams { alpha: 1.0, beta: 0.5, after_timeout: crate::law::AfterTimeout::Half },
+        aimd: AimdParams { alpha: 1.0, beta: 0.5, after_timeout: aimd::AfterTimeout::Half },
         gamma: Some(Cut { threshold: 0.5, variant: Variant::Knee }),
         delta: None,
         arming: Arming::AfterLoss,
     };
-
-    #[test]
-    fn gamma_is_two_thirds_with_a_buffer_of_one_product() {
-        //= gamma#16
-        // k = 1, so maxRTT = 2·minRTT: 1/(1 + 0.5·1). With k = 3 and Th = 1: back from the cliff, 1/(1 + 3) = β of
-        // eq. 13.
-        assert_eq!(gamma(0.5, 100.0, 200.0), 1.0 / 1.5);
-        assert_eq!(gamma(1.0, 100.0, 400.0), 0.25);
-    }
 
     #[test]
     fn the_window_is_cut_once_a_round_trip_after_the_threshold_is_passed() {
@@ -342,7 +319,6 @@ mod tests {
 
     #[test]
     fn draining_cuts_by_the_cube_of_what_stood_while_it_waited() {
-        assert_eq!(drain(100.0, 200.0), 0.125);
         // Round trips that end with 100 and 200 ms in them: 150 ms is half of it. No loss came before.
         let mut law = Gamma::new(WITH_DRAIN).unwrap();
         let mut window = avoiding(16.0);

@@ -8,11 +8,16 @@
 mod cubic;
 mod hystart;
 
-use crate::law::{AckSample, Window};
+use crate::error::ParameterError;
+use crate::role::{AckSample, SenderLaw, Window};
 pub use cubic::{Cubic, CubicParams};
 
 /// What no slow-start threshold falls below, in segments.
 const LEAST_SSTHRESH: u32 = 2;
+
+/// Reno has no numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RenoParams;
 
 /// Reno (tcp_reno_cong_avoid, tcp_reno_ssthresh).
 #[derive(Clone, Debug, Default)]
@@ -20,10 +25,17 @@ pub struct Reno {
     growth: Growth,
 }
 
-impl Reno {
-    /// New data was acknowledged while the window was what limits the sender.
+impl SenderLaw for Reno {
+    type Params = RenoParams;
+
+    const TRACKS_SEGMENTS: bool = true;
+
+    fn new(_params: RenoParams) -> Result<Self, ParameterError> {
+        Ok(Self::default())
+    }
+
     #[inline]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let acked = slow_start(window, whole_segments(ack.acked));
         if acked > 0 {
             let cwnd = segments(window.cwnd);
@@ -31,10 +43,10 @@ impl Reno {
         }
     }
 
-    /// A loss, whatever tells of it: the new slow-start threshold.
-    pub fn on_loss(&mut self, cwnd: f64) -> f64 {
+    /// Half the window, whatever tells of the loss.
+    fn on_loss(&mut self, window: &Window, _flight: f64) -> f64 {
         self.growth.acked = 0;
-        f64::from((segments(cwnd) / 2).max(LEAST_SSTHRESH))
+        f64::from((segments(window.cwnd) / 2).max(LEAST_SSTHRESH))
     }
 }
 
@@ -128,6 +140,7 @@ mod tests {
     #[test]
     fn a_loss_halves_the_window_and_rounds_down() {
         let mut law = Reno::default();
-        assert_eq!([law.on_loss(21.0), law.on_loss(3.0)], [10.0, 2.0]);
+        let left = [21.0, 3.0].map(|cwnd| law.on_loss(&Window { cwnd, ssthresh: 2.0 }, cwnd));
+        assert_eq!(left, [10.0, 2.0]);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! QFCP with its wireless enhancements (Pu, Hamdi 2008): routers tell all flows one fair rate, and probe for their capacity.
 
+pub mod equations;
 mod router;
 mod sender;
 

@@ -4,10 +4,15 @@
 //! Once a round trip it compares the throughput with what the window would give without a queue. Vegas' retransmissions
 //! by fine-grained timers are loss recovery, and not here.
 
+pub mod equations;
+
 use crate::error::{ParameterError, ensure};
-use crate::law::{AckSample, Window};
+use crate::law::aimd::equations::decrease;
+use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
 
+/// What a time-out leaves of the flight, as with every TCP.
+const AFTER_TIMEOUT: f64 = 0.5;
 /// Least window that the law itself goes down to, in segments.
 const LEAST_CWND: f64 = 2.0;
 /// Share of the window that is left when slow start ends (ns-2).
@@ -52,11 +57,33 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// A parameter outside its domain.
-    pub fn new(params: VegasParams) -> Result<Self, ParameterError> {
+    /// A round trip is over.
+    fn end_epoch(&mut self, window: &mut Window) {
+        let rtt = self.rtt_sum / self.rtts;
+        self.rtt_sum = 0.0;
+        self.rtts = 0.0;
+        let queued = equations::backlog(window.cwnd, self.base_rtt, rtt);
+        let VegasParams { alpha, beta, gamma, .. } = self.params;
+        self.growth = 0.0;
+        if window.in_slow_start() {
+            self.is_growing = !self.is_growing;
+            if queued > gamma {
+                window.cwnd = (window.cwnd * LEAVE_SLOW_START).max(LEAST_CWND);
+                window.ssthresh = LEAST_CWND;
+            }
+        } else if queued > beta {
+            window.cwnd = (window.cwnd - 1.0).max(LEAST_CWND);
+            window.ssthresh = window.ssthresh.min(window.cwnd); // no slow start because of it
+        } else if queued < alpha {
+            self.growth = 1.0;
+        }
+    }
+}
+
+impl SenderLaw for Vegas {
+    type Params = VegasParams;
+
+    fn new(params: VegasParams) -> Result<Self, ParameterError> {
         let VegasParams { alpha, beta, gamma, loss_share } = params;
         ensure(alpha >= 0.0 && alpha.is_finite(), "alpha", alpha, "a number of segments of at least 0")?;
         ensure(beta >= alpha && beta.is_finite(), "beta", beta, "a number of segments of at least `alpha`")?;
@@ -73,8 +100,7 @@ impl Vegas {
         })
     }
 
-    /// New data was acknowledged.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let rtt = ack.rtt.as_nanos() as f64;
         self.base_rtt = self.base_rtt.min(rtt);
         self.rtt_sum += rtt;
@@ -94,38 +120,14 @@ impl Vegas {
         }
     }
 
-    /// A round trip is over: Diff = (Expected − Actual)·BaseRTT, in segments, is what waits in the queue.
-    fn end_epoch(&mut self, window: &mut Window) {
-        let rtt = self.rtt_sum / self.rtts;
-        self.rtt_sum = 0.0;
-        self.rtts = 0.0;
-        let queued = if rtt > 0.0 { window.cwnd * (1.0 - self.base_rtt / rtt) } else { 0.0 };
-        let VegasParams { alpha, beta, gamma, .. } = self.params;
+    fn on_loss(&mut self, _window: &Window, flight: f64) -> f64 {
         self.growth = 0.0;
-        if window.in_slow_start() {
-            self.is_growing = !self.is_growing;
-            if queued > gamma {
-                window.cwnd = (window.cwnd * LEAVE_SLOW_START).max(LEAST_CWND);
-                window.ssthresh = LEAST_CWND;
-            }
-        } else if queued > beta {
-            window.cwnd = (window.cwnd - 1.0).max(LEAST_CWND);
-            window.ssthresh = window.ssthresh.min(window.cwnd); // no slow start because of it
-        } else if queued < alpha {
-            self.growth = 1.0;
-        }
+        decrease(self.params.loss_share, flight)
     }
 
-    /// The slow-start threshold after a loss.
-    pub fn on_loss(&mut self, flight: f64) -> f64 {
+    fn on_timeout(&mut self, _window: &Window, flight: f64) -> f64 {
         self.growth = 0.0;
-        self.params.loss_share * flight
-    }
-
-    /// The slow-start threshold after a time-out: half, as every TCP.
-    pub fn on_timeout(&mut self, flight: f64) -> f64 {
-        self.growth = 0.0;
-        0.5 * flight
+        decrease(AFTER_TIMEOUT, flight)
     }
 }
 
@@ -209,7 +211,8 @@ mod tests {
     #[test]
     fn losses_leave_three_quarters_and_timeouts_half() {
         let mut law = Vegas::new(VegasParams::default()).unwrap();
-        assert_eq!((law.on_loss(16.0), law.on_timeout(16.0)), (12.0, 8.0));
+        let window = Window { cwnd: 16.0, ssthresh: 2.0 };
+        assert_eq!((law.on_loss(&window, 16.0), law.on_timeout(&window, 16.0)), (12.0, 8.0));
     }
 
     #[test]

@@ -2,8 +2,13 @@
 //! Veno (Fu, Liew 2003): Reno that asks Vegas' backlog whether a loss was congestion or the air.
 
 use crate::error::{ParameterError, ensure};
-use crate::law::{AckSample, Window};
+use crate::law::aimd::equations::{decrease, increase};
+use crate::law::vegas::equations::backlog;
+use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Duration;
+
+/// What Reno leaves of the flight after a loss.
+const HALF: f64 = 0.5;
 
 /// The law's numbers; [`Default`] is the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,47 +40,6 @@ pub struct Veno {
 }
 
 impl Veno {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// A parameter outside its domain.
-    pub fn new(params: VenoParams) -> Result<Self, ParameterError> {
-        let VenoParams { beta, random_loss_share: share, .. } = params;
-        ensure(beta > 0.0 && beta.is_finite(), "beta", beta, "a number of segments above 0")?;
-        ensure(share > 0.0 && share < 1.0, "random_loss_share", share, "a number between 0 and 1")?;
-        Ok(Self { params, base_rtt: None, backlog: 0.0, skipped: false })
-    }
-
-    /// New data was acknowledged.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        let base = self.base_rtt.map_or(ack.rtt, |base| base.min(ack.rtt));
-        self.base_rtt = Some(base);
-        let rtt = ack.rtt.as_nanos() as f64;
-        // N = Actual·(RTT − BaseRTT) = cwnd·(1 − BaseRTT/RTT).
-        self.backlog = if rtt > 0.0 { window.cwnd * (1.0 - base.as_nanos() as f64 / rtt) } else { 0.0 };
-        if window.in_slow_start() {
-            window.slow_start(ack.acked);
-            return;
-        }
-        self.skipped = self.backlog >= self.params.beta && !self.skipped;
-        if !self.skipped {
-            window.cwnd += ack.acked.min(1.0) / window.cwnd;
-        }
-    }
-
-    /// The slow-start threshold after a loss.
-    pub fn on_loss(&mut self, flight: f64) -> f64 {
-        let is_random = self.backlog < self.params.beta;
-        self.forget();
-        flight * if is_random { self.params.random_loss_share } else { 0.5 }
-    }
-
-    /// The slow-start threshold after a time-out.
-    pub fn on_timeout(&mut self, flight: f64) -> f64 {
-        self.forget();
-        0.5 * flight
-    }
-
     fn forget(&mut self) {
         if self.params.reset_base_rtt {
             self.base_rtt = None;
@@ -83,10 +47,48 @@ impl Veno {
     }
 }
 
+impl SenderLaw for Veno {
+    type Params = VenoParams;
+
+    fn new(params: VenoParams) -> Result<Self, ParameterError> {
+        let VenoParams { beta, random_loss_share: share, .. } = params;
+        ensure(beta > 0.0 && beta.is_finite(), "beta", beta, "a number of segments above 0")?;
+        ensure(share > 0.0 && share < 1.0, "random_loss_share", share, "a number between 0 and 1")?;
+        Ok(Self { params, base_rtt: None, backlog: 0.0, skipped: false })
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        let base = self.base_rtt.map_or(ack.rtt, |base| base.min(ack.rtt));
+        self.base_rtt = Some(base);
+        self.backlog = backlog(window.cwnd, base.as_nanos() as f64, ack.rtt.as_nanos() as f64);
+        if window.in_slow_start() {
+            window.slow_start(ack.acked);
+            return;
+        }
+        self.skipped = self.backlog >= self.params.beta && !self.skipped;
+        if !self.skipped {
+            window.cwnd = increase(1.0, window.cwnd, ack.acked);
+        }
+    }
+
+    fn on_loss(&mut self, _window: &Window, flight: f64) -> f64 {
+        let is_random = self.backlog < self.params.beta;
+        self.forget();
+        decrease(if is_random { self.params.random_loss_share } else { HALF }, flight)
+    }
+
+    fn on_timeout(&mut self, _window: &Window, flight: f64) -> f64 {
+        self.forget();
+        decrease(HALF, flight)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::units::Instant;
+
+    const USED: Window = Window { cwnd: 20.0, ssthresh: 20.0 };
 
     fn ack(rtt: u64) -> AckSample {
         AckSample { now: Instant::ZERO, acked: 1.0, flight: 20.0, rtt: Duration::from_millis(rtt), srtt_s: 0.1 }
@@ -126,8 +128,8 @@ mod tests {
             (110, VenoParams { random_loss_share: 0.7, ..VenoParams::default() }, 14.0),
         ] {
             let (mut law, _) = after(params, rtt);
-            assert_eq!(law.on_loss(20.0), left, "{rtt} ms, {params:?}");
-            assert_eq!(law.on_timeout(20.0), 10.0);
+            assert_eq!(law.on_loss(&USED, 20.0), left, "{rtt} ms, {params:?}");
+            assert_eq!(law.on_timeout(&USED, 20.0), 10.0);
         }
     }
 
@@ -136,9 +138,9 @@ mod tests {
         // 125 ms after the loss: the least there is, so nothing in the queue; or 4 segments if 100 ms is remembered.
         for (reset_base_rtt, left) in [(true, 16.0), (false, 10.0)] {
             let (mut law, mut window) = after(VenoParams { reset_base_rtt, ..VenoParams::default() }, 110);
-            law.on_loss(20.0);
+            law.on_loss(&USED, 20.0);
             law.on_ack(&mut window, &ack(125));
-            assert_eq!(law.on_loss(20.0), left);
+            assert_eq!(law.on_loss(&USED, 20.0), left);
         }
     }
 

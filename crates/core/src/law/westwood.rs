@@ -4,8 +4,11 @@
 //! Once a round trip the acknowledged segments over the time are a sample of the bandwidth. The slow-start threshold
 //! after a loss is the filtered bandwidth times the least round-trip time.
 
+pub mod equations;
+
 use crate::error::{ParameterError, ensure};
-use crate::law::{AckSample, Window};
+use crate::law::aimd;
+use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::{Duration, Instant};
 
 /// The law's numbers; [`Default`] is the paper's.
@@ -40,11 +43,24 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// A parameter outside its domain.
-    pub fn new(params: WestwoodParams) -> Result<Self, ParameterError> {
+    fn deliver(&mut self, now: Instant, segments: f64) {
+        self.delivered += segments;
+        let elapsed_s = now.saturating_since(self.sample_start).as_secs_f64();
+        let interval_s = self.srtt_s.max(self.params.least_interval.as_secs_f64());
+        if elapsed_s <= interval_s {
+            return;
+        }
+        let filter = if self.bandwidth > 0.0 { self.params.filter } else { 0.0 };
+        self.bandwidth = equations::bandwidth(self.bandwidth, self.delivered, elapsed_s, filter);
+        self.sample_start = now;
+        self.delivered = 0.0;
+    }
+}
+
+impl SenderLaw for Westwood {
+    type Params = WestwoodParams;
+
+    fn new(params: WestwoodParams) -> Result<Self, ParameterError> {
         let WestwoodParams { filter, least_interval } = params;
         ensure((0.0..1.0).contains(&filter), "filter", filter, "a number of at least 0 and below 1")?;
         ensure(
@@ -64,56 +80,39 @@ impl Westwood {
         })
     }
 
-    /// New data was acknowledged outside recovery: Reno's growth.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+    /// Reno's growth.
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         self.min_rtt_s = self.min_rtt_s.min(ack.rtt.as_secs_f64());
         self.srtt_s = ack.srtt_s;
-        self.on_progress(ack.now, ack.acked);
+        self.on_ack_in_recovery(ack.now, ack.acked);
         if window.in_slow_start() {
             window.slow_start(ack.acked);
         } else {
-            window.cwnd += ack.acked.min(1.0) / window.cwnd;
+            window.cwnd = aimd::equations::increase(1.0, window.cwnd, ack.acked);
         }
     }
 
-    /// `acked` segments were acknowledged, in recovery or not.
-    pub fn on_progress(&mut self, now: Instant, acked: f64) {
+    fn on_ack_in_recovery(&mut self, now: Instant, acked: f64) {
         let new = (acked - self.counted).max(0.0);
         self.counted = (self.counted - acked).max(0.0);
         self.deliver(now, new);
     }
 
-    /// A duplicate acknowledgement: one more segment has arrived.
-    pub fn on_duplicate(&mut self, now: Instant) {
+    fn on_duplicate(&mut self, now: Instant) {
         self.counted += 1.0;
         self.deliver(now, 1.0);
     }
 
-    fn deliver(&mut self, now: Instant, segments: f64) {
-        self.delivered += segments;
-        let elapsed_s = now.saturating_since(self.sample_start).as_secs_f64();
-        let interval_s = self.srtt_s.max(self.params.least_interval.as_secs_f64());
-        if elapsed_s <= interval_s {
-            return;
-        }
-        let sample = self.delivered / elapsed_s;
-        let filter = if self.bandwidth > 0.0 { self.params.filter } else { 0.0 };
-        self.bandwidth = filter * self.bandwidth + (1.0 - filter) * sample;
-        self.sample_start = now;
-        self.delivered = 0.0;
-    }
-
-    /// The slow-start threshold after a loss of either kind: what the path holds without a queue, but never more than
-    /// the window.
-    pub fn on_loss(&mut self, window: &Window) -> f64 {
-        let path = if self.min_rtt_s.is_finite() { self.bandwidth * self.min_rtt_s } else { 0.0 };
+    /// What the path holds without a queue, but never more than the window.
+    fn on_loss(&mut self, window: &Window, _flight: f64) -> f64 {
+        let path = if self.min_rtt_s.is_finite() { equations::path(self.bandwidth, self.min_rtt_s) } else { 0.0 };
         path.min(window.cwnd)
     }
 
-    /// A time-out: what was counted twice is forgotten.
-    pub fn on_timeout(&mut self, window: &Window) -> f64 {
+    /// What was counted twice is forgotten.
+    fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         self.counted = 0.0;
-        self.on_loss(window)
+        self.on_loss(window, flight)
     }
 }
 
@@ -137,13 +136,13 @@ mod tests {
         let mut window = WINDOW;
         // Nothing is sampled before a smoothed round trip is over: 20 in 200 ms, 100 segments/s, times 100 ms.
         law.on_ack(&mut window, &ack(125, 10.0));
-        assert_eq!(law.on_loss(&WINDOW), 0.0);
+        assert_eq!(law.on_loss(&WINDOW, 20.0), 0.0);
         law.on_ack(&mut window, &ack(200, 10.0));
-        assert_eq!(law.on_loss(&WINDOW), 10.0);
+        assert_eq!(law.on_loss(&WINDOW, 20.0), 10.0);
         // The next, 40 in 200 ms: 0.9·100 + 0.1·200 = 110.
         law.on_ack(&mut window, &ack(400, 40.0));
-        assert!((law.on_loss(&WINDOW) - 11.0).abs() < 1e-12);
-        assert_eq!(law.on_loss(&Window { cwnd: 8.0, ssthresh: 2.0 }), 8.0);
+        assert!((law.on_loss(&WINDOW, 20.0) - 11.0).abs() < 1e-12);
+        assert_eq!(law.on_loss(&Window { cwnd: 8.0, ssthresh: 2.0 }, 20.0), 8.0);
     }
 
     #[test]
@@ -154,12 +153,12 @@ mod tests {
         for ms in [210, 220, 230] {
             law.on_duplicate(at(ms));
         }
-        law.on_progress(at(400), 5.0);
+        law.on_ack_in_recovery(at(400), 5.0);
         assert!((law.bandwidth - 5.0 / 0.2).abs() < 1e-12);
         // After a time-out the next acknowledgement stands for itself.
         law.on_duplicate(at(410));
-        law.on_timeout(&WINDOW);
-        law.on_progress(at(600), 2.0);
+        law.on_timeout(&WINDOW, 20.0);
+        law.on_ack_in_recovery(at(600), 2.0);
         assert!((law.bandwidth - 3.0 / 0.2).abs() < 1e-12);
     }
 

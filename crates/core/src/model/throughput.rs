@@ -56,7 +56,7 @@ pub fn square_root_window(loss: f64) -> Result<f64, ParameterError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::aimd::friendly_alpha;
+    use crate::law::aimd::equations::friendly_alpha;
 
     const PATH: LossyPath = LossyPath { loss: 0.06, rtt_s: 0.1, timeout_s: 0.0, packets_per_ack: 1.0 };
 

@@ -2,7 +2,8 @@
 //! What a sender and a receiver are told when they are made.
 
 use crate::error::{ParameterError, ensure};
-use crate::law::{ReceiverLaw, SenderLaw};
+use crate::law::ReceiverLaw;
+use crate::role::SenderParams;
 use crate::units::{Bytes, Duration};
 
 /// How a sender repairs losses that duplicate acknowledgements tell of.
@@ -49,7 +50,7 @@ pub struct SenderConfig {
     /// IP and TCP header of a data segment \[B\].
     pub header: u32,
     /// How the congestion window grows and falls.
-    pub law: SenderLaw,
+    pub law: SenderParams,
     /// How losses are repaired.
     pub recovery: Recovery,
     /// Whether each of the first two duplicate acknowledgements lets a new segment go (RFC 3042).
@@ -123,7 +124,7 @@ impl Default for SenderConfig {
         Self {
             mss: 1460,
             header: 40,
-            law: SenderLaw::default(),
+            law: SenderParams::default(),
             recovery: Recovery::default(),
             limited_transmit: false,
             timestamps: false,
@@ -177,7 +178,7 @@ impl SenderConfig {
             || self.rate_reduction
             || self.rtt_estimator == RttEstimator::Linux
             || self.validation == Validation::Linux
-            || matches!(self.law, SenderLaw::LinuxReno | SenderLaw::LinuxCubic(_))
+            || self.law.tracks_segments()
     }
 
     /// Refuses what no sender can be.

@@ -22,8 +22,8 @@ use super::scoreboard::Scoreboard;
 use super::stats::{SenderStats, WindowAverages};
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::law::{self, AckSample, Feedback, Window};
 use crate::packet::{Kind, Packet, Signal};
+use crate::role::{AckSample, AnySender, Feedback, Window};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -127,7 +127,7 @@ pub struct Sender {
     probes: u32,
     closed: bool,
 
-    law: law::Sender,
+    law: AnySender,
     /// What the next segments ask the routers of the path.
     request: Signal,
     repairs: Repairs,
@@ -151,7 +151,7 @@ impl Sender {
         config.validate()?;
         let find_lost_retransmissions = config.find_lost_retransmissions || config.rack;
         let config = SenderConfig { find_lost_retransmissions, ..config };
-        let law = law::Sender::new(config.law).map_err(|e| e.within("law"))?;
+        let law = AnySender::new(config.law).map_err(|e| e.within("law"))?;
         let mss = u64::from(config.mss);
         let ssthresh = config.initial_ssthresh.map_or(f64::INFINITY, |b| b.as_f64() / mss as f64);
         let mut sender = Self {
@@ -354,6 +354,7 @@ impl Sender {
                 is_duplicate: ack == self.una,
                 in_recovery: self.state == State::Recovery,
                 rtt_s: rtt.as_secs_f64(),
+                wire_bytes: self.wire_bytes(),
             });
         }
         if ack > self.una {
@@ -367,14 +368,18 @@ impl Sender {
     /// The routers of the path have spoken, whatever the acknowledgement says of data.
     #[cold]
     fn on_feedback(&mut self, told: Feedback) {
-        let wire_bytes = self.mss_f64 + f64::from(self.header);
-        self.law.on_feedback(&mut self.window, &told, wire_bytes);
+        self.law.on_feedback(&mut self.window, &told);
         self.set_cwnd(self.window.cwnd);
         self.make_request();
     }
 
+    /// Length of a full segment on the wire \[B\].
+    fn wire_bytes(&self) -> f64 {
+        self.mss_f64 + f64::from(self.header)
+    }
+
     fn make_request(&mut self) {
-        let wire_bytes = self.mss_f64 + f64::from(self.header);
+        let wire_bytes = self.wire_bytes();
         self.request = self.law.request(&self.window, wire_bytes, self.config.queues, self.rto.srtt_s());
     }
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From a scenario's senders to those of the core.
 
-use lasthop_core::law::aimd::friendly_alpha;
-use lasthop_core::law::gamma::{self, Boost, Cut};
-use lasthop_core::law::{
-    self, AimdParams, BinomialParams, CubicParams, GammaParams, QfcpParams, SenderLaw, VegasParams, VenoParams,
-    WestwoodParams, XcpParams, linux,
-};
+use lasthop_core::law::aimd::equations::friendly_alpha;
+use lasthop_core::law::aimd::{self, AimdParams};
+use lasthop_core::law::binomial::BinomialParams;
+use lasthop_core::law::cubic::CubicParams;
+use lasthop_core::law::gamma::{self, Boost, Cut, GammaParams};
+use lasthop_core::law::linux;
+use lasthop_core::law::qfcp::QfcpParams;
+use lasthop_core::law::vegas::VegasParams;
+use lasthop_core::law::veno::VenoParams;
+use lasthop_core::law::westwood::WestwoodParams;
+use lasthop_core::law::xcp::XcpParams;
+use lasthop_core::role::SenderParams;
 use lasthop_core::tcp::{Recovery, RttEstimator, SenderConfig, TIMESTAMPS_OPTION, Validation};
 use lasthop_core::units::{Bytes, Duration};
 
@@ -117,62 +123,62 @@ pub(super) fn recovery(sender: &Sender) -> Recovery {
     if sender.options().and_then(|options| options.sack).unwrap_or(has_sack) { Recovery::Sack } else { without }
 }
 
-fn law(sender: &Sender) -> (SenderLaw, &'static str) {
+fn law(sender: &Sender) -> (SenderParams, &'static str) {
     match sender {
-        Sender::Newreno(_) => (SenderLaw::default(), "newreno"),
-        Sender::Reno(_) => (SenderLaw::default(), "reno"),
+        Sender::Newreno(_) => (SenderParams::default(), "newreno"),
+        Sender::Reno(_) => (SenderParams::default(), "reno"),
         Sender::Aimd(with) => (aimd(&with.own), "aimd"),
         Sender::Cubic(with) => {
             let scenario::Cubic { c, beta, fast_convergence, reno_friendly } = with.own;
-            (SenderLaw::Cubic(CubicParams { c, beta, fast_convergence, reno_friendly }), "cubic")
+            (SenderParams::Cubic(CubicParams { c, beta, fast_convergence, reno_friendly }), "cubic")
         }
-        Sender::LinuxReno(_) => (SenderLaw::LinuxReno, "linux-reno"),
+        Sender::LinuxReno(_) => (SenderParams::LinuxReno(linux::RenoParams), "linux-reno"),
         Sender::LinuxCubic(with) => {
             let scenario::LinuxCubic { fast_convergence, reno_friendly, hystart, tick } = with.own;
             let params = linux::CubicParams { fast_convergence, reno_friendly, hystart, tick: tick.0 };
-            (SenderLaw::LinuxCubic(params), "linux-cubic")
+            (SenderParams::LinuxCubic(params), "linux-cubic")
         }
         Sender::Vegas(with) => {
             let scenario::Vegas { alpha, beta, gamma, loss_share } = with.own;
-            (SenderLaw::Vegas(VegasParams { alpha, beta, gamma, loss_share }), "vegas")
+            (SenderParams::Vegas(VegasParams { alpha, beta, gamma, loss_share }), "vegas")
         }
         Sender::Veno(with) => {
             let scenario::Veno { beta, random_loss_share, reset_base_rtt } = with.own;
-            (SenderLaw::Veno(VenoParams { beta, random_loss_share, reset_base_rtt }), "veno")
+            (SenderParams::Veno(VenoParams { beta, random_loss_share, reset_base_rtt }), "veno")
         }
         Sender::Westwood(with) => {
             let scenario::Westwood { filter, least_interval } = with.own;
-            (SenderLaw::Westwood(WestwoodParams { filter, least_interval: least_interval.0 }), "westwood")
+            (SenderParams::Westwood(WestwoodParams { filter, least_interval: least_interval.0 }), "westwood")
         }
         Sender::Binomial(with) => {
             let scenario::Binomial { k, l, alpha, beta } = with.own;
-            (SenderLaw::Binomial(BinomialParams { k, l, alpha, beta }), "binomial")
+            (SenderParams::Binomial(BinomialParams { k, l, alpha, beta }), "binomial")
         }
-        Sender::Xcp(_) => (SenderLaw::Xcp(XcpParams::default()), "xcp"),
+        Sender::Xcp(_) => (SenderParams::Xcp(XcpParams::default()), "xcp"),
         Sender::Qfcp(with) => {
             let scenario::Qfcp { heed_loss } = with.own;
-            (SenderLaw::Qfcp(QfcpParams { heed_loss, ..QfcpParams::default() }), "qfcp")
+            (SenderParams::Qfcp(QfcpParams { heed_loss, ..QfcpParams::default() }), "qfcp")
         }
         // A rate-based sender is none of TCP's: `rate` builds it.
-        Sender::Tfrc(_) => (SenderLaw::default(), "tfrc"),
+        Sender::Tfrc(_) => (SenderParams::default(), "tfrc"),
         // Nor is the kernel's: nothing is simulated of it.
-        Sender::Kernel(_) => (SenderLaw::default(), "kernel"),
+        Sender::Kernel(_) => (SenderParams::default(), "kernel"),
     }
 }
 
-fn aimd(own: &scenario::Aimd) -> SenderLaw {
+fn aimd(own: &scenario::Aimd) -> SenderParams {
     let aimd = AimdParams {
         alpha: own.alpha.unwrap_or_else(|| friendly_alpha(own.beta)),
         beta: own.beta,
         after_timeout: match own.after_timeout {
-            scenario::AfterTimeout::Half => law::AfterTimeout::Half,
-            scenario::AfterTimeout::Beta => law::AfterTimeout::Beta,
+            scenario::AfterTimeout::Half => aimd::AfterTimeout::Half,
+            scenario::AfterTimeout::Beta => aimd::AfterTimeout::Beta,
         },
     };
     if own.gamma.is_none() && own.delta.is_none() {
-        return SenderLaw::Aimd(aimd);
+        return SenderParams::Aimd(aimd);
     }
-    SenderLaw::Gamma(GammaParams {
+    SenderParams::Gamma(GammaParams {
         aimd,
         gamma: own.gamma.map(|cut| Cut {
             threshold: cut.threshold,

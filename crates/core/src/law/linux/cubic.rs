@@ -4,7 +4,7 @@
 use super::hystart::Hystart;
 use super::{Growth, LEAST_SSTHRESH, segments, slow_start, whole_segments};
 use crate::error::{ParameterError, ensure};
-use crate::law::{AckSample, Window};
+use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::{Duration, Instant};
 
 /// β in 1/1024.
@@ -78,79 +78,6 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// A tick outside its domain.
-    pub fn new(params: CubicParams) -> Result<Self, ParameterError> {
-        let known = Duration::from_millis(1)..=Duration::from_millis(10);
-        ensure(known.contains(&params.tick), "tick", format!("{:?}", params.tick), "1 ms to 10 ms")?;
-        Ok(Self {
-            params,
-            tick_ns: params.tick.as_nanos(),
-            growth: Growth::default(),
-            hystart: Hystart::new(),
-            found: false,
-            delay_min: None,
-            last_max: 0,
-            count: 0,
-            last_cwnd: 0,
-            last_tick: 0,
-            epoch: None,
-        })
-    }
-
-    /// New data was acknowledged that had not been sent again (cubictcp_acked).
-    pub fn observe(&mut self, window: &mut Window, ack: &AckSample) {
-        if let Some(epoch) = self.epoch
-            && self.tick(ack.now).saturating_sub(epoch.start) * self.tick_ns < SETTLING.as_nanos()
-        {
-            return;
-        }
-        let floor = self.delay_min.map_or(ack.rtt, |least| least.min(ack.rtt));
-        self.delay_min = Some(floor);
-        if self.params.hystart && !self.found && window.in_slow_start() {
-            let cwnd = segments(window.cwnd);
-            self.found = self.hystart.on_ack(ack.now, ack.sent(), ack.rtt, cwnd, floor);
-            if self.found {
-                window.ssthresh = f64::from(cwnd);
-            }
-        }
-    }
-
-    /// New data was acknowledged while the window was what limits the sender (cubictcp_cong_avoid).
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        let acked = slow_start(window, whole_segments(ack.acked));
-        if acked > 0 {
-            let cwnd = segments(window.cwnd);
-            self.update(cwnd, acked, self.tick(ack.now));
-            window.cwnd = f64::from(self.growth.grow(cwnd, self.count, acked));
-        }
-    }
-
-    /// A loss told by duplicate acknowledgements: the new slow-start threshold.
-    pub fn on_loss(&mut self, cwnd: f64) -> f64 {
-        let cwnd = segments(cwnd);
-        let converge = self.params.fast_convergence && cwnd < self.last_max;
-        self.last_max = if converge { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
-        self.epoch = None;
-        self.growth.acked = 0;
-        f64::from((cwnd * BETA / BETA_SCALE).max(LEAST_SSTHRESH))
-    }
-
-    /// A loss told by the retransmission timer, after which the law begins anew: the new slow-start threshold.
-    pub fn on_timeout(&mut self, cwnd: f64) -> f64 {
-        let ssthresh = self.on_loss(cwnd);
-        self.found = false;
-        self.delay_min = None;
-        self.last_max = 0;
-        self.count = 0;
-        self.last_cwnd = 0;
-        self.last_tick = 0;
-        self.hystart = Hystart::new();
-        ssthresh
-    }
-
     #[inline]
     fn tick(&self, now: Instant) -> u64 {
         now.as_nanos() / self.tick_ns
@@ -219,6 +146,81 @@ impl Cubic {
     }
 }
 
+impl SenderLaw for Cubic {
+    type Params = CubicParams;
+
+    const TRACKS_SEGMENTS: bool = true;
+
+    fn new(params: CubicParams) -> Result<Self, ParameterError> {
+        let known = Duration::from_millis(1)..=Duration::from_millis(10);
+        ensure(known.contains(&params.tick), "tick", format!("{:?}", params.tick), "1 ms to 10 ms")?;
+        Ok(Self {
+            params,
+            tick_ns: params.tick.as_nanos(),
+            growth: Growth::default(),
+            hystart: Hystart::new(),
+            found: false,
+            delay_min: None,
+            last_max: 0,
+            count: 0,
+            last_cwnd: 0,
+            last_tick: 0,
+            epoch: None,
+        })
+    }
+
+    /// cubictcp_acked.
+    fn observe(&mut self, window: &mut Window, ack: &AckSample) {
+        if let Some(epoch) = self.epoch
+            && self.tick(ack.now).saturating_sub(epoch.start) * self.tick_ns < SETTLING.as_nanos()
+        {
+            return;
+        }
+        let floor = self.delay_min.map_or(ack.rtt, |least| least.min(ack.rtt));
+        self.delay_min = Some(floor);
+        if self.params.hystart && !self.found && window.in_slow_start() {
+            let cwnd = segments(window.cwnd);
+            self.found = self.hystart.on_ack(ack.now, ack.sent(), ack.rtt, cwnd, floor);
+            if self.found {
+                window.ssthresh = f64::from(cwnd);
+            }
+        }
+    }
+
+    /// cubictcp_cong_avoid.
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        let acked = slow_start(window, whole_segments(ack.acked));
+        if acked > 0 {
+            let cwnd = segments(window.cwnd);
+            self.update(cwnd, acked, self.tick(ack.now));
+            window.cwnd = f64::from(self.growth.grow(cwnd, self.count, acked));
+        }
+    }
+
+    /// cubictcp_recalc_ssthresh.
+    fn on_loss(&mut self, window: &Window, _flight: f64) -> f64 {
+        let cwnd = segments(window.cwnd);
+        let converge = self.params.fast_convergence && cwnd < self.last_max;
+        self.last_max = if converge { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
+        self.epoch = None;
+        self.growth.acked = 0;
+        f64::from((cwnd * BETA / BETA_SCALE).max(LEAST_SSTHRESH))
+    }
+
+    /// The law begins anew.
+    fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+        let ssthresh = self.on_loss(window, flight);
+        self.found = false;
+        self.delay_min = None;
+        self.last_max = 0;
+        self.count = 0;
+        self.last_cwnd = 0;
+        self.last_tick = 0;
+        self.hystart = Hystart::new();
+        ssthresh
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +228,10 @@ mod tests {
     fn ack(at_ms: u64, acked: f64, rtt_ms: u64) -> AckSample {
         let now = Instant::ZERO + Duration::from_millis(at_ms);
         AckSample { now, acked, flight: 0.0, rtt: Duration::from_millis(rtt_ms), srtt_s: 0.0 }
+    }
+
+    fn at(cwnd: f64) -> Window {
+        Window { cwnd, ssthresh: 2.0 }
     }
 
     fn law(params: CubicParams) -> Cubic {
@@ -236,7 +242,7 @@ mod tests {
     /// after a loss at 100.
     fn count_after(params: CubicParams, cwnd: f64, after_ms: u64) -> u32 {
         let mut law = law(params);
-        assert_eq!(law.on_loss(100.0), 70.0);
+        assert_eq!(law.on_loss(&at(100.0), 0.0), 70.0);
         let mut window = Window { cwnd: 70.0, ssthresh: 70.0 };
         law.on_ack(&mut window, &ack(10_000, 1.0, 0));
         window.cwnd = cwnd;
@@ -265,7 +271,7 @@ mod tests {
             let mut law = law(alone);
             let mut window = Window { cwnd: 70.0, ssthresh: 70.0 };
             law.observe(&mut window, &ack(9000, 1.0, rtt_ms));
-            law.on_loss(100.0);
+            law.on_loss(&at(100.0), 0.0);
             law.on_ack(&mut window, &ack(10_000, 1.0, rtt_ms));
             window.cwnd = 80.0;
             law.on_ack(&mut window, &ack(11_216, 1.0, rtt_ms));
@@ -281,7 +287,7 @@ mod tests {
         assert_eq!(FRIENDLY, 15);
         for (reno_friendly, count) in [(true, 10), (false, 70)] {
             let mut law = law(CubicParams { reno_friendly, ..CubicParams::default() });
-            law.on_loss(100.0);
+            law.on_loss(&at(100.0), 0.0);
             law.update(70, 1, 2500);
             law.update(70, 1000, 2508);
             assert_eq!(law.count, count);
@@ -293,8 +299,8 @@ mod tests {
         // A loss at 90, below the last maximum of 100: 90·(1 + 0.7002)/2 = 76.
         for (fast_convergence, last_max) in [(true, 76), (false, 90)] {
             let mut law = law(CubicParams { fast_convergence, ..CubicParams::default() });
-            law.on_loss(100.0);
-            assert_eq!((law.on_loss(90.0), law.last_max), (63.0, last_max));
+            law.on_loss(&at(100.0), 0.0);
+            assert_eq!((law.on_loss(&at(90.0), 0.0), law.last_max), (63.0, last_max));
         }
     }
 
@@ -332,7 +338,7 @@ mod tests {
     #[test]
     fn a_timeout_begins_anew() {
         let mut law = law(CubicParams::default());
-        law.on_loss(100.0);
-        assert_eq!((law.on_timeout(60.0), law.last_max), (42.0, 0));
+        law.on_loss(&at(100.0), 0.0);
+        assert_eq!((law.on_timeout(&at(60.0), 0.0), law.last_max), (42.0, 0));
     }
 }

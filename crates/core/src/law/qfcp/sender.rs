@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sender's side of QFCP.
 
+use super::equations;
 use crate::error::ParameterError;
-use crate::law::{AckSample, Aimd, AimdParams, Feedback, Window};
+use crate::law::aimd::{Aimd, AimdParams};
+use crate::packet::{QfcpHeader, RateFeedback, Signal};
+use crate::role::{AckSample, Feedback, SenderLaw, Window};
 
 /// Weight of a new sample in the round-trip time (RFC 6298's α).
 const RTT_WEIGHT: f64 = 0.125;
@@ -33,11 +36,25 @@ pub struct Qfcp {
 }
 
 impl Qfcp {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// A parameter outside its domain.
-    pub fn new(params: QfcpParams) -> Result<Self, ParameterError> {
+    /// What the routers' rate makes of the window.
+    fn window(&self) -> f64 {
+        equations::window(self.rate, self.rtt_s)
+    }
+
+    fn measure(&mut self, sample_s: f64) {
+        self.rtt_s = if self.rtt_s > 0.0 { self.rtt_s + RTT_WEIGHT * (sample_s - self.rtt_s) } else { sample_s };
+    }
+
+    fn fall_back(&mut self, cwnd: f64, threshold: f64) {
+        let ssthresh = threshold.max(2.0);
+        self.beside = Window { cwnd: cwnd.clamp(1.0, ssthresh), ssthresh };
+    }
+}
+
+impl SenderLaw for Qfcp {
+    type Params = QfcpParams;
+
+    fn new(params: QfcpParams) -> Result<Self, ParameterError> {
         Ok(Self {
             heed_loss: params.heed_loss,
             tcp: Aimd::new(params.without)?,
@@ -48,15 +65,16 @@ impl Qfcp {
         })
     }
 
-    /// The round-trip time that the next packets tell \[s\].
-    pub fn rtt_s(&self) -> f64 {
-        self.rtt_s
+    fn request(&self, _window: &Window, _wire_bytes: f64, queues: u8, srtt_s: f64) -> Signal {
+        let rtt_s = if self.rtt_s > 0.0 { self.rtt_s } else { srtt_s };
+        Signal::Qfcp(QfcpHeader { rtt_s: rtt_s as f32, rate: f32::INFINITY, silent: queues })
     }
 
-    /// An acknowledgement brings the routers' rate in segments/s; `is_complete` if every queue has spoken.
-    pub fn on_feedback(&mut self, window: &mut Window, rate: f64, is_complete: bool, told: &Feedback) {
-        let sample_s = told.rtt_s;
-        self.rtt_s = if self.rtt_s > 0.0 { self.rtt_s + RTT_WEIGHT * (sample_s - self.rtt_s) } else { sample_s };
+    fn on_feedback(&mut self, window: &mut Window, told: &Feedback) {
+        let Signal::Rate(RateFeedback { rate, silent }) = told.signal else { return };
+        let rate = f64::from(rate) / told.wire_bytes;
+        let is_complete = silent == 0;
+        self.measure(told.rtt_s);
         if !is_complete && self.beside.cwnd.is_infinite() {
             self.beside = *window;
         }
@@ -75,22 +93,14 @@ impl Qfcp {
         }
     }
 
-    /// What the routers' rate makes of the window.
-    fn window(&self) -> f64 {
-        //= qfcp#5
-        (self.rate * self.rtt_s).max(1.0)
-    }
-
-    /// New data was acknowledged.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         if !self.is_complete && self.beside.cwnd.is_finite() {
             self.tcp.on_ack(&mut self.beside, ack);
             window.cwnd = self.window().min(self.beside.cwnd);
         }
     }
 
-    /// The slow-start threshold after a loss.
-    pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+    fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
         if self.is_complete && !self.heed_loss {
             return window.cwnd;
         }
@@ -99,8 +109,8 @@ impl Qfcp {
         threshold
     }
 
-    /// The slow-start threshold after a time-out, which leaves one packet until any acknowledgement restores the window.
-    pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+    /// One packet is left until any acknowledgement restores the window.
+    fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         if self.is_complete && !self.heed_loss {
             return window.cwnd;
         }
@@ -108,17 +118,11 @@ impl Qfcp {
         self.fall_back(1.0, threshold);
         threshold
     }
-
-    fn fall_back(&mut self, cwnd: f64, threshold: f64) {
-        let ssthresh = threshold.max(2.0);
-        self.beside = Window { cwnd: cwnd.clamp(1.0, ssthresh), ssthresh };
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Signal;
     use crate::units::{Duration, Instant};
 
     fn law(heed_loss: bool) -> Qfcp {
@@ -129,9 +133,10 @@ mod tests {
         Window { cwnd: 3.0, ssthresh: f64::INFINITY }
     }
 
-    /// What an acknowledgement brings after so long.
-    fn after(rtt_s: f64) -> Feedback {
-        Feedback { signal: Signal::None, is_duplicate: false, in_recovery: false, rtt_s }
+    /// What an acknowledgement brings after so long: a rate in segments of 1000 bytes, and whether all queues have spoken.
+    fn after(rtt_s: f64, rate: f32, is_complete: bool) -> Feedback {
+        let signal = Signal::Rate(RateFeedback { rate: 1000.0 * rate, silent: u8::from(!is_complete) });
+        Feedback { signal, is_duplicate: false, in_recovery: false, rtt_s, wire_bytes: 1000.0 }
     }
 
     fn ack() -> AckSample {
@@ -140,14 +145,13 @@ mod tests {
 
     #[test]
     fn the_window_is_rate_times_round_trip() {
-        //= qfcp#5
         let (mut law, mut window) = (law(false), start());
-        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 400.0, true));
         assert_eq!(window.cwnd, 40.0);
         // A longer round trip counts with an eighth: 0.1 + 0.08/8.
-        law.on_feedback(&mut window, 400.0, true, &after(0.18));
+        law.on_feedback(&mut window, &after(0.18, 400.0, true));
         assert!((window.cwnd - 44.0).abs() < 1e-9);
-        law.on_feedback(&mut window, 1.0, true, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 1.0, true));
         assert_eq!(window.cwnd, 1.0);
         law.on_ack(&mut window, &ack());
         assert_eq!(window.cwnd, 1.0, "acknowledgements alone say nothing");
@@ -156,54 +160,54 @@ mod tests {
     #[test]
     fn a_loss_says_nothing() {
         let (mut law, mut window) = (law(false), start());
-        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 400.0, true));
         assert_eq!([law.on_loss(&window, 40.0), law.on_timeout(&window, 40.0)], [40.0, 40.0]);
         // A time-out leaves one packet, and any acknowledgement restores the window.
         window.cwnd = 1.0;
-        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 400.0, true));
         assert_eq!(window.cwnd, 40.0);
     }
 
     #[test]
     fn it_can_be_made_to_heed_losses() {
         let (mut law, mut window) = (law(true), start());
-        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 400.0, true));
         assert_eq!([law.on_loss(&window, 40.0), law.on_timeout(&window, 40.0)], [20.0, 20.0]);
         // And to stay so until recovery is over.
         window.cwnd = 20.0;
-        law.on_feedback(&mut window, 400.0, true, &Feedback { in_recovery: true, ..after(0.1) });
+        law.on_feedback(&mut window, &Feedback { in_recovery: true, ..after(0.1, 400.0, true) });
         assert_eq!(window.cwnd, 20.0);
-        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 400.0, true));
         assert_eq!(window.cwnd, 40.0);
     }
 
     #[test]
     fn beside_a_silent_queue_the_lesser_window_holds() {
         let (mut law, mut window) = (law(false), start());
-        law.on_feedback(&mut window, 400.0, false, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 400.0, false));
         assert_eq!(window.cwnd, 3.0);
         // Slow start: one more each.
         for _ in 0..10 {
-            law.on_feedback(&mut window, 400.0, false, &after(0.1));
+            law.on_feedback(&mut window, &after(0.1, 400.0, false));
             law.on_ack(&mut window, &ack());
         }
         assert_eq!(window.cwnd, 13.0);
         let threshold = law.on_loss(&window, 13.0);
         assert_eq!(threshold, 6.5);
-        law.on_feedback(&mut window, 400.0, false, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 400.0, false));
         assert_eq!(window.cwnd, 6.5);
         // Where a router speaks, and allows less, that holds.
-        law.on_feedback(&mut window, 20.0, false, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 20.0, false));
         assert_eq!(window.cwnd, 2.0);
         // As soon as all speak, their rate alone does.
-        law.on_feedback(&mut window, 400.0, true, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, 400.0, true));
         assert_eq!(window.cwnd, 40.0);
     }
 
     #[test]
     fn without_any_router_it_is_tcp() {
         let (mut law, mut window) = (law(false), start());
-        law.on_feedback(&mut window, f64::INFINITY, false, &after(0.1));
+        law.on_feedback(&mut window, &after(0.1, f32::INFINITY, false));
         law.on_ack(&mut window, &ack());
         assert_eq!(window.cwnd, 4.0);
         assert_eq!(law.on_timeout(&window, 4.0), 2.0);

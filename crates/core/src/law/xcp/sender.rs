@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sender's side of XCP.
 
+use super::equations;
 use crate::error::ParameterError;
-use crate::law::{AckSample, Aimd, AimdParams, Window};
+use crate::law::aimd::{Aimd, AimdParams};
+use crate::packet::{Signal, XcpHeader};
+use crate::role::{AckSample, Feedback, SenderLaw, Window};
 
 /// What an XCP sender is told. On a path without XCP routers, and after a loss, it is TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -19,40 +22,44 @@ pub struct Xcp {
     is_told: bool,
 }
 
-impl Xcp {
-    /// Sets the law up.
-    ///
-    /// # Errors
-    /// A parameter outside its domain.
-    pub fn new(params: XcpParams) -> Result<Self, ParameterError> {
+impl SenderLaw for Xcp {
+    type Params = XcpParams;
+
+    fn new(params: XcpParams) -> Result<Self, ParameterError> {
         Ok(Self { tcp: Aimd::new(params.without)?, is_told: false })
     }
 
-    /// An acknowledgement grants a change of `segments`; infinitely many: no router has spoken. Duplicates change nothing:
-    /// from a loss on Reno's fast recovery rules, as in ns-2.
-    pub fn on_feedback(&mut self, window: &mut Window, segments: f64, is_duplicate: bool) {
+    fn request(&self, window: &Window, wire_bytes: f64, _queues: u8, srtt_s: f64) -> Signal {
+        Signal::Xcp(XcpHeader {
+            cwnd_bytes: (window.cwnd * wire_bytes) as f32,
+            rtt_s: srtt_s as f32,
+            change_bytes: f32::INFINITY,
+        })
+    }
+
+    /// An infinite change: no router has spoken. Duplicates change nothing: from a loss on Reno's fast recovery rules, as in
+    /// ns-2.
+    fn on_feedback(&mut self, window: &mut Window, told: &Feedback) {
+        let Signal::Change(bytes) = told.signal else { return };
+        let segments = f64::from(bytes) / told.wire_bytes;
         self.is_told = segments.is_finite();
-        if self.is_told && !is_duplicate {
-            //= qfcp#2
-            window.cwnd = (window.cwnd + segments).max(1.0);
+        if self.is_told && !told.is_duplicate {
+            window.cwnd = equations::window(window.cwnd, segments);
             window.ssthresh = window.cwnd;
         }
     }
 
-    /// New data was acknowledged.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         if !self.is_told {
             self.tcp.on_ack(window, ack);
         }
     }
 
-    /// The slow-start threshold after a loss.
-    pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
+    fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
         self.tcp.on_loss(window, flight)
     }
 
-    /// The slow-start threshold after a time-out.
-    pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
+    fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         self.tcp.on_timeout(window, flight)
     }
 }
@@ -62,17 +69,30 @@ mod tests {
     use super::*;
     use crate::units::{Duration, Instant};
 
+    /// An acknowledgement that grants `segments` of 1000 bytes.
+    fn told(segments: f32, is_duplicate: bool) -> Feedback {
+        let signal = Signal::Change(1000.0 * segments);
+        Feedback { signal, is_duplicate, in_recovery: false, rtt_s: 0.1, wire_bytes: 1000.0 }
+    }
+
     #[test]
     fn the_window_follows_the_routers() {
-        //= qfcp#2
         let mut law = Xcp::new(XcpParams::default()).unwrap();
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
-        law.on_feedback(&mut window, 2.5, false);
+        law.on_feedback(&mut window, &told(2.5, false));
         assert_eq!(window.cwnd, 12.5);
-        law.on_feedback(&mut window, 7.5, true);
+        law.on_feedback(&mut window, &told(7.5, true));
         assert_eq!(window.cwnd, 12.5);
-        law.on_feedback(&mut window, -20.0, false);
+        law.on_feedback(&mut window, &told(-20.0, false));
         assert_eq!(window.cwnd, 1.0);
+    }
+
+    #[test]
+    fn packets_tell_window_and_round_trip_time() {
+        let law = Xcp::new(XcpParams::default()).unwrap();
+        let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
+        let asked = XcpHeader { cwnd_bytes: 10_000.0, rtt_s: 0.125, change_bytes: f32::INFINITY };
+        assert_eq!(law.request(&window, 1000.0, 3, 0.125), Signal::Xcp(asked));
     }
 
     #[test]
@@ -80,10 +100,10 @@ mod tests {
         let mut law = Xcp::new(XcpParams::default()).unwrap();
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
         let ack = AckSample { now: Instant::ZERO, acked: 1.0, flight: 10.0, rtt: Duration::ZERO, srtt_s: 0.1 };
-        law.on_feedback(&mut window, f64::INFINITY, false);
+        law.on_feedback(&mut window, &told(f32::INFINITY, false));
         law.on_ack(&mut window, &ack);
         assert_eq!(window.cwnd, 11.0);
-        law.on_feedback(&mut window, 0.0, false);
+        law.on_feedback(&mut window, &told(0.0, false));
         law.on_ack(&mut window, &ack);
         assert_eq!(window.cwnd, 11.0);
         assert_eq!(law.on_loss(&window, 10.0), 5.0);

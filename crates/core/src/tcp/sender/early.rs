@@ -6,8 +6,8 @@ use super::reduction::{Progress, Reduction};
 use super::tracking::Probe;
 use super::{Sender, State, TOO_LATE, Urgent};
 use crate::element::Departure;
-use crate::law::AckSample;
 use crate::packet::{Kind, Packet};
+use crate::role::AckSample;
 use crate::units::{Duration, Instant};
 
 /// SACKed segments that need no reordering window, as long as no reordering was seen (RFC 8985 §6.2).

@@ -37,7 +37,7 @@ impl Sender {
                 self.survey(packet);
             } else {
                 // RFC 5681 §3.2 step 4
-                //= qfcp#10
+                //= qfcp#10  cwnd = feedback·RTT + num_dupACK
                 self.inflation += self.mss as i64;
             }
             return;

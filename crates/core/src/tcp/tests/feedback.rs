@@ -2,10 +2,12 @@
 //! Senders whose window the routers of the path choose.
 
 use super::script::{plain, sender};
-use crate::law::{QfcpParams, SenderLaw, XcpParams};
+use crate::law::qfcp::QfcpParams;
+use crate::law::xcp::XcpParams;
+use crate::role::SenderParams;
 use crate::tcp::SenderConfig;
 
-fn with(law: SenderLaw) -> SenderConfig {
+fn with(law: SenderParams) -> SenderConfig {
     SenderConfig { law, initial_window: Some(4), ..plain() }
 }
 
@@ -15,7 +17,7 @@ fn qfcps_window_opens_with_duplicates_and_never_falls() {
     // and 3, then 4, 5 (eq. 10): each packet that has left the network lets another go.
     //= qfcp#10
     sender(
-        with(SenderLaw::Qfcp(QfcpParams::default())),
+        with(SenderParams::Qfcp(QfcpParams::default())),
         "0   open               -> 0 1 2 3
          100 ack 1 echo 0 rate 50 -> 4 5
          ? cwnd 5
@@ -35,7 +37,7 @@ fn qfcps_window_opens_with_duplicates_and_never_falls() {
 #[test]
 fn any_acknowledgement_restores_qfcps_window_after_a_timeout() {
     sender(
-        with(SenderLaw::Qfcp(QfcpParams::default())),
+        with(SenderParams::Qfcp(QfcpParams::default())),
         "0    open                   -> 0 1 2 3
          100  ack 1 echo 0 rate 50   -> 4 5
          1100 wake                   -> 1
@@ -49,7 +51,7 @@ fn any_acknowledgement_restores_qfcps_window_after_a_timeout() {
 fn xcps_window_changes_by_what_routers_say_and_halves_with_a_loss() {
     // 4 and 2 more are 6; duplicates change nothing; 5 outstanding of which the third duplicate halves: 2.5.
     sender(
-        with(SenderLaw::Xcp(XcpParams::default())),
+        with(SenderParams::Xcp(XcpParams::default())),
         "0   open                     -> 0 1 2 3
          100 ack 1 echo 0 change 1    -> 4 5
          ? cwnd 5

@@ -3,10 +3,14 @@
 
 use super::network::Network;
 use super::script::{plain, sender};
-use crate::law::gamma::{Arming, Boost, Cut, Variant};
-use crate::law::{AfterTimeout, AimdParams, GammaParams, SenderLaw, VegasParams, VenoParams, WestwoodParams};
+use crate::law::aimd::{AfterTimeout, AimdParams};
+use crate::law::gamma::{Arming, Boost, Cut, GammaParams, Variant};
+use crate::law::vegas::VegasParams;
+use crate::law::veno::VenoParams;
+use crate::law::westwood::WestwoodParams;
 use crate::packet::{Kind, Packet};
 use crate::rng::{Stream, Streams};
+use crate::role::SenderParams;
 use crate::stats::Span;
 use crate::tcp::{Receiver, ReceiverConfig, Recovery, Sender, SenderConfig};
 use crate::units::{Bytes, Duration, Instant};
@@ -32,7 +36,7 @@ fn bottleneck(mut losses: Stream) -> impl FnMut(&Packet) -> Option<Duration> {
 }
 
 /// A minute over it: what is counted of a sender with this law.
-fn run(law: SenderLaw) -> String {
+fn run(law: SenderParams) -> String {
     let config = SenderConfig { law, rto_min: MS * 200, ..SenderConfig::default() };
     let mut network = Network::new(
         Sender::new(0, config, Span::ALWAYS).unwrap(),
@@ -117,14 +121,14 @@ fn westwood_counts_what_arrives_in_recovery() {
         network.run(Instant::ZERO + Duration::from_secs(110));
         network.receiver.stats().delivered.as_f64() / 1460.0 / 100.0
     };
-    let (westwood, tcp) = (rate(SenderLaw::Westwood(WestwoodParams::default())), rate(SenderLaw::default()));
+    let (westwood, tcp) = (rate(SenderParams::Westwood(WestwoodParams::default())), rate(SenderParams::default()));
     assert!(westwood <= 1000.5 && westwood > 970.0, "{westwood}");
     assert!(tcp < 900.0, "{tcp}");
 }
 
 /// Seconds from the end of a blackout of one second until 95 % of the bottleneck are used again: 10 Mbit/s, 120 ms, 1000
 /// bytes of payload, a queue of one bandwidth times delay (gamma fig. 20).
-fn recovery_time(law: SenderLaw) -> f64 {
+fn recovery_time(law: SenderParams) -> f64 {
     let config = SenderConfig {
         law,
         recovery: Recovery::Reno,
@@ -183,12 +187,12 @@ fn after_a_blackout_the_responsive_are_back_first() {
     let drain = Cut { variant: Variant::Drain, ..Cut::default() };
     let drain = GammaParams { gamma: Some(drain), ..gamma };
     for (law, seconds) in [
-        (SenderLaw::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..tcp }), 57.25),
-        (SenderLaw::Aimd(tcp), 19.0),
-        (SenderLaw::Gamma(gamma), 18.75),
-        (SenderLaw::Gamma(delta), 10.25),
+        (SenderParams::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..tcp }), 57.25),
+        (SenderParams::Aimd(tcp), 19.0),
+        (SenderParams::Gamma(gamma), 18.75),
+        (SenderParams::Gamma(delta), 10.25),
         // None has measured it; it grows as TCP does.
-        (SenderLaw::Gamma(drain), 18.75),
+        (SenderParams::Gamma(drain), 18.75),
     ] {
         let measured = recovery_time(law);
         assert!((measured - seconds).abs() <= 1.5, "{law:?}: {measured} s against {seconds} s");
@@ -206,37 +210,37 @@ fn every_parameter_of_the_other_laws_matters() {
     let delta = GammaParams { delta: Some(boost), ..GammaParams::default() };
     let (vegas, veno, westwood) = (VegasParams::default(), VenoParams::default(), WestwoodParams::default());
     let laws = [
-        ("smooth", SenderLaw::Aimd(smooth)),
-        ("after_timeout", SenderLaw::Aimd(AimdParams { after_timeout: AfterTimeout::Beta, ..smooth })),
-        ("gamma", SenderLaw::Gamma(gamma)),
-        ("gamma.aimd", SenderLaw::Gamma(GammaParams { aimd: smooth, ..gamma })),
+        ("smooth", SenderParams::Aimd(smooth)),
+        ("after_timeout", SenderParams::Aimd(AimdParams { after_timeout: AfterTimeout::Beta, ..smooth })),
+        ("gamma", SenderParams::Gamma(gamma)),
+        ("gamma.aimd", SenderParams::Gamma(GammaParams { aimd: smooth, ..gamma })),
         (
             "gamma.threshold",
-            SenderLaw::Gamma(GammaParams { gamma: Some(Cut { threshold: 0.3, ..Cut::default() }), ..gamma }),
+            SenderParams::Gamma(GammaParams { gamma: Some(Cut { threshold: 0.3, ..Cut::default() }), ..gamma }),
         ),
-        ("gamma.variant", SenderLaw::Gamma(GammaParams { gamma: Some(drain), ..gamma })),
-        ("arming", SenderLaw::Gamma(GammaParams { arming: Arming::RunningMaximum, ..gamma })),
-        ("delta", SenderLaw::Gamma(delta)),
+        ("gamma.variant", SenderParams::Gamma(GammaParams { gamma: Some(drain), ..gamma })),
+        ("arming", SenderParams::Gamma(GammaParams { arming: Arming::RunningMaximum, ..gamma })),
+        ("delta", SenderParams::Gamma(delta)),
         ("delta.threshold", {
-            SenderLaw::Gamma(GammaParams { delta: Some(Boost { threshold: 0.5, ..boost }), ..delta })
+            SenderParams::Gamma(GammaParams { delta: Some(Boost { threshold: 0.5, ..boost }), ..delta })
         }),
         ("delta.increase", {
-            SenderLaw::Gamma(GammaParams { delta: Some(Boost { increase: 4.0, ..boost }), ..delta })
+            SenderParams::Gamma(GammaParams { delta: Some(Boost { increase: 4.0, ..boost }), ..delta })
         }),
-        ("vegas", SenderLaw::Vegas(vegas)),
-        ("vegas.alpha", SenderLaw::Vegas(VegasParams { alpha: 0.1, ..vegas })),
-        ("vegas.beta", SenderLaw::Vegas(VegasParams { beta: 1.0, ..vegas })),
-        ("vegas.gamma", SenderLaw::Vegas(VegasParams { gamma: 4.0, ..vegas })),
-        ("vegas.loss_share", SenderLaw::Vegas(VegasParams { loss_share: 0.5, ..vegas })),
-        ("veno", SenderLaw::Veno(veno)),
-        ("veno.beta", SenderLaw::Veno(VenoParams { beta: 1.0, ..veno })),
-        ("veno.random_loss_share", SenderLaw::Veno(VenoParams { random_loss_share: 0.7, ..veno })),
-        ("veno.reset_base_rtt", SenderLaw::Veno(VenoParams { reset_base_rtt: false, ..veno })),
-        ("westwood", SenderLaw::Westwood(westwood)),
-        ("westwood.filter", SenderLaw::Westwood(WestwoodParams { filter: 0.5, ..westwood })),
-        ("westwood.least_interval", SenderLaw::Westwood(WestwoodParams { least_interval: MS * 500, ..westwood })),
+        ("vegas", SenderParams::Vegas(vegas)),
+        ("vegas.alpha", SenderParams::Vegas(VegasParams { alpha: 0.1, ..vegas })),
+        ("vegas.beta", SenderParams::Vegas(VegasParams { beta: 1.0, ..vegas })),
+        ("vegas.gamma", SenderParams::Vegas(VegasParams { gamma: 4.0, ..vegas })),
+        ("vegas.loss_share", SenderParams::Vegas(VegasParams { loss_share: 0.5, ..vegas })),
+        ("veno", SenderParams::Veno(veno)),
+        ("veno.beta", SenderParams::Veno(VenoParams { beta: 1.0, ..veno })),
+        ("veno.random_loss_share", SenderParams::Veno(VenoParams { random_loss_share: 0.7, ..veno })),
+        ("veno.reset_base_rtt", SenderParams::Veno(VenoParams { reset_base_rtt: false, ..veno })),
+        ("westwood", SenderParams::Westwood(westwood)),
+        ("westwood.filter", SenderParams::Westwood(WestwoodParams { filter: 0.5, ..westwood })),
+        ("westwood.least_interval", SenderParams::Westwood(WestwoodParams { least_interval: MS * 500, ..westwood })),
     ];
-    let mut outcomes = vec![("TCP", run(SenderLaw::default()))];
+    let mut outcomes = vec![("TCP", run(SenderParams::default()))];
     for (name, law) in laws {
         let new = run(law);
         if let Some((other, _)) = outcomes.iter().find(|(_, old)| *old == new) {
@@ -245,5 +249,5 @@ fn every_parameter_of_the_other_laws_matters() {
         outcomes.push((name, new));
     }
     // Without γ and δ the law is TCP.
-    assert_eq!(outcomes[0].1, run(SenderLaw::Gamma(GammaParams::default())));
+    assert_eq!(outcomes[0].1, run(SenderParams::Gamma(GammaParams::default())));
 }

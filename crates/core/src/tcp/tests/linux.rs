@@ -3,7 +3,8 @@
 //! Linux's rules for growth and time-outs.
 
 use super::script::{plain, sender};
-use crate::law::SenderLaw;
+use crate::law::linux;
+use crate::role::SenderParams;
 use crate::tcp::{Recovery, RttEstimator, SenderConfig, Validation};
 use crate::units::Duration;
 
@@ -14,7 +15,7 @@ fn rack() -> SenderConfig {
 
 fn linux() -> SenderConfig {
     SenderConfig {
-        law: SenderLaw::LinuxReno,
+        law: SenderParams::LinuxReno(linux::RenoParams),
         rate_reduction: true,
         tail_loss_probe: true,
         rtt_estimator: RttEstimator::Linux,

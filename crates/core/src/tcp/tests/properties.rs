@@ -7,14 +7,19 @@ use proptest::prelude::*;
 
 use super::network::Network;
 use crate::element::Element;
+use crate::law::ReceiverLaw;
+use crate::law::aimd::AimdParams;
+use crate::law::binomial::BinomialParams;
 use crate::law::clamp::ReceiverParams;
-use crate::law::gamma::{Boost, Cut};
-use crate::law::{
-    AimdParams, BinomialParams, CubicParams, GammaParams, ReceiverLaw, SenderLaw, VegasParams, VenoParams,
-    WestwoodParams, linux,
-};
+use crate::law::cubic::CubicParams;
+use crate::law::gamma::{Boost, Cut, GammaParams};
+use crate::law::linux;
+use crate::law::vegas::VegasParams;
+use crate::law::veno::VenoParams;
+use crate::law::westwood::WestwoodParams;
 use crate::packet::{Kind, Packet, Parcel};
 use crate::rng::{Stream, Streams};
+use crate::role::SenderParams;
 use crate::stats::Span;
 use crate::tcp::{DelayedAck, Receiver, ReceiverConfig, Recovery, RttEstimator, Sender, SenderConfig, Validation};
 use crate::units::{Bytes, Duration, Instant};
@@ -32,20 +37,20 @@ fn rough(mut stream: Stream, loss: f64, spread: f64) -> impl FnMut(&Packet) -> O
 fn senders() -> impl Strategy<Value = SenderConfig> {
     let recovery = prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno), Just(Recovery::Sack)];
     let law = prop_oneof![
-        Just(SenderLaw::Aimd(AimdParams::default())),
-        Just(SenderLaw::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..AimdParams::default() })),
-        Just(SenderLaw::Gamma(GammaParams {
+        Just(SenderParams::Aimd(AimdParams::default())),
+        Just(SenderParams::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..AimdParams::default() })),
+        Just(SenderParams::Gamma(GammaParams {
             gamma: Some(Cut::default()),
             delta: Some(Boost::default()),
             ..GammaParams::default()
         })),
-        Just(SenderLaw::Binomial(BinomialParams::default())),
-        Just(SenderLaw::Cubic(CubicParams::default())),
-        Just(SenderLaw::Vegas(VegasParams::default())),
-        Just(SenderLaw::Veno(VenoParams::default())),
-        Just(SenderLaw::Westwood(WestwoodParams::default())),
-        Just(SenderLaw::LinuxReno),
-        Just(SenderLaw::LinuxCubic(linux::CubicParams::default())),
+        Just(SenderParams::Binomial(BinomialParams::default())),
+        Just(SenderParams::Cubic(CubicParams::default())),
+        Just(SenderParams::Vegas(VegasParams::default())),
+        Just(SenderParams::Veno(VenoParams::default())),
+        Just(SenderParams::Westwood(WestwoodParams::default())),
+        Just(SenderParams::LinuxReno(linux::RenoParams)),
+        Just(SenderParams::LinuxCubic(linux::CubicParams::default())),
     ];
     let early = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
@@ -229,11 +234,11 @@ fn outcome(sender: SenderConfig, receiver: ReceiverConfig) -> String {
 fn every_parameter_of_a_sender_matters() {
     let base = SenderConfig { rto_min: MS * 100, ..SenderConfig::default() };
     let some = |n| Some(Bytes::new(n));
-    let aimd = |params| SenderLaw::Aimd(params);
+    let aimd = |params| SenderParams::Aimd(params);
     let tcp = AimdParams::default();
-    let cubic = |params| SenderLaw::Cubic(params);
+    let cubic = |params| SenderParams::Cubic(params);
     let sqrt = BinomialParams::default();
-    let binomial = |params| SenderConfig { law: SenderLaw::Binomial(params), ..base.clone() };
+    let binomial = |params| SenderConfig { law: SenderParams::Binomial(params), ..base.clone() };
     let variants = [
         ("mss", SenderConfig { mss: 1000, ..base.clone() }),
         ("header", SenderConfig { header: 60, ..base.clone() }),
@@ -295,8 +300,8 @@ fn the_remaining_parameters_of_a_sender_matter() {
     // What goes by the times of segments, each on top of the one before.
     let sack = ReceiverConfig { sack: true, ..ReceiverConfig::default() };
     let rack = SenderConfig { recovery: Recovery::Sack, rack: true, rto_min: MS * 100, ..base.clone() };
-    let reno = SenderConfig { law: SenderLaw::LinuxReno, ..rack.clone() };
-    let cubic = |params| SenderConfig { law: SenderLaw::LinuxCubic(params), ..rack.clone() };
+    let reno = SenderConfig { law: SenderParams::LinuxReno(linux::RenoParams), ..rack.clone() };
+    let cubic = |params| SenderConfig { law: SenderParams::LinuxCubic(params), ..rack.clone() };
     let usual = linux::CubicParams::default();
     let mut idle = vec![];
     let mut outcomes = vec![outcome(SenderConfig { rack: false, ..rack.clone() }, sack.clone())];
@@ -372,7 +377,7 @@ fn parameters_outside_their_domain_are_refused_by_name() {
         ("tail_loss_probe", SenderConfig { tail_loss_probe: true, ..base.clone() }),
         (
             "law.beta",
-            SenderConfig { law: SenderLaw::Aimd(AimdParams { beta: 1.0, ..AimdParams::default() }), ..base.clone() },
+            SenderConfig { law: SenderParams::Aimd(AimdParams { beta: 1.0, ..AimdParams::default() }), ..base.clone() },
         ),
     ];
     for (key, config) in wrong {

@@ -2,9 +2,12 @@
 //! Long runs against what theory says of them.
 
 use super::network::Network;
-use crate::law::{AimdParams, BinomialParams, CubicParams, SenderLaw};
+use crate::law::aimd::AimdParams;
+use crate::law::binomial::BinomialParams;
+use crate::law::cubic::CubicParams;
 use crate::packet::Kind;
 use crate::rng::Streams;
+use crate::role::SenderParams;
 use crate::stats::Span;
 use crate::tcp::{Receiver, ReceiverConfig, Recovery, Sender, SenderConfig};
 use crate::units::{Bytes, Duration, Instant};
@@ -67,7 +70,7 @@ fn rate_and_window_under_random_loss_are_what_theory_says() {
 #[test]
 fn aimd_follows_the_square_root_law_of_its_numbers() {
     // Mean window √(α(1 + β)/(2(1 − β)p)) with β the share that is left: α = 0.31, β = 7/8 are TCP-friendly.
-    let law = SenderLaw::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..AimdParams::default() });
+    let law = SenderParams::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..AimdParams::default() });
     let (_, cwnd) = measure(SenderConfig { law, ..SenderConfig::default() }, 3e-3, 500);
     let theory = (0.31 * 1.875 / (2.0 * 0.125 * 3e-3_f64)).sqrt();
     assert!((cwnd / theory - 1.0).abs() < 0.15, "{cwnd} against {theory}");
@@ -82,7 +85,7 @@ fn binomial_laws_with_k_plus_l_of_one_share_one_mean_window() {
     let theory = (1.0 / (0.5 * p)).sqrt();
     let ssthresh = Some(Bytes::new((theory * f64::from(MSS)) as u64));
     for (name, k, l) in [("SQRT", 0.5, 0.5), ("IIAD", 1.0, 0.0)] {
-        let law = SenderLaw::Binomial(BinomialParams { k, l, ..BinomialParams::default() });
+        let law = SenderParams::Binomial(BinomialParams { k, l, ..BinomialParams::default() });
         let recovery = Recovery::Sack;
         let config = SenderConfig { law, recovery, initial_ssthresh: ssthresh, ..SenderConfig::default() };
         let (_, cwnd) = measure(config, p, 2000);
@@ -96,8 +99,12 @@ fn cubics_mean_window_is_that_of_its_response_function() {
     // call for): W = (C(3 + β)/(4(1 − β)))^¼ · RTT^¾ / p^¾ with β what is left. Here every 2500th packet is lost.
     let params = CubicParams { reno_friendly: false, fast_convergence: false, ..CubicParams::default() };
     let span = Span { from: Instant::ZERO + Duration::from_secs(300), until: Instant::MAX };
-    let config =
-        SenderConfig { mss: MSS, law: SenderLaw::Cubic(params), recovery: Recovery::Sack, ..SenderConfig::default() };
+    let config = SenderConfig {
+        mss: MSS,
+        law: SenderParams::Cubic(params),
+        recovery: Recovery::Sack,
+        ..SenderConfig::default()
+    };
     let rtt = Duration::from_secs_f64(RTT_S);
     let mut sent = 0u32;
     let mut network = Network::new(
