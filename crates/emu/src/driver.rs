@@ -5,10 +5,10 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lasthop_core::units::{Duration, Instant};
+use lasthop_linux::clock::Timer;
 use lasthop_sim::network::Network;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use crate::clock::Timer;
 use crate::edge::{Edge, SERVERS};
 use crate::frame::Frame;
 

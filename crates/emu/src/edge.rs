@@ -7,12 +7,12 @@ use lasthop_core::element::Departure;
 use lasthop_core::packet::Parcel;
 use lasthop_core::stats::LogHistogram;
 use lasthop_core::units::{Bytes, Duration, Instant};
+use lasthop_linux::clock::Clock;
+use lasthop_linux::tun::{Device, HEADROOM, Splitter};
 use lasthop_sim::Recorder;
 use lasthop_sim::network::{End, Ends, Network};
 use lasthop_sim::stage::Stage;
 
-use crate::clock::Clock;
-use crate::device::{Device, HEADROOM, Splitter};
 use crate::frame::{Addresses, Frame, Memory};
 use crate::log::Log;
 use crate::plan::Plan;

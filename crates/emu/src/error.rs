@@ -10,25 +10,6 @@ pub enum Error {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// The system does not give what it takes.
-    #[error("{0}")]
-    System(String),
-}
-
-impl Error {
-    /// Says what was attempted.
-    pub(crate) fn system(attempt: &str, error: impl std::fmt::Display) -> Self {
-        Self::System(format!("cannot {attempt}: {error}"))
-    }
-}
-
-/// Adds what was attempted to an error of the system.
-pub(crate) trait Attempt<T> {
-    /// Says what was attempted.
-    fn attempt(self, what: &str) -> Result<T, Error>;
-}
-
-impl<T, E: std::fmt::Display> Attempt<T> for Result<T, E> {
-    fn attempt(self, what: &str) -> Result<T, Error> {
-        self.map_err(|error| Error::system(what, error))
-    }
+    #[error(transparent)]
+    System(#[from] lasthop_linux::Error),
 }

@@ -11,17 +11,17 @@ use lasthop_core::app::Action;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::WindowMeans;
 use lasthop_core::units::{Bytes, Duration, Instant};
+use lasthop_linux::clock::{Clock, Timer};
+use lasthop_linux::tcp_info::{TcpInfo, bound_window, discard};
+use lasthop_linux::{Attempt, Error};
 use lasthop_sim::FlowSample;
 use lasthop_sim::scenario::Receiver;
 use lasthop_sim::stage::{StageCount, StageFlow};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-use crate::clock::{Clock, Timer};
-use crate::error::{Attempt, Error};
 use crate::house::House;
 use crate::plan::{Ip, Plan};
-use crate::tcp_info::{TcpInfo, bound_window, discard};
 
 /// The port of the first flow's sink; each of the scenario's tables has the next.
 const FIRST_PORT: u16 = 5001;

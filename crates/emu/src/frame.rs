@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use lasthop_core::packet::{Parcel, Signal};
 use lasthop_core::units::{Bytes, Instant};
+use lasthop_linux::tun::HEADROOM;
 use lasthop_sim::network::Traveller;
-
-use crate::device::HEADROOM;
 
 /// A packet as it came from a kernel, and as it will go into one: nothing in it is changed.
 #[derive(Debug)]

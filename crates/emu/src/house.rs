@@ -1,80 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Network namespaces of our own making: one for the servers and one for each host, each with a TUN device.
 //!
-//! They have no names: they go with the last process in them, so that nothing is left to clean, however we end.
+//! Nothing is left to clean, however we end: the namespaces go with the last process in them.
 
-use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::thread;
 
-use nix::errno::Errno;
-use nix::sched::{CloneFlags, setns, unshare};
-use nix::unistd::{Gid, Uid};
+use lasthop_linux::namespace::Namespace;
+use lasthop_linux::netlink::{Prefix, Routing, Via, device_index};
+use lasthop_linux::sysctl::{self, has_v6};
+use lasthop_linux::tun::Device;
+use lasthop_linux::{Attempt, Error};
 
-use crate::device::{self, Device};
-use crate::error::{Attempt, Error};
 use crate::plan::{Ip, MOST_EMULATIONS, Plan};
-use crate::rtnetlink::{Prefix, Routing, Via, device_index};
 
 /// Packets that a device holds while we do not look.
 const DEVICE_QUEUE: u32 = 10_000;
 
-/// A network namespace.
-#[derive(Debug)]
-pub(crate) struct Namespace(OwnedFd);
-
-impl Namespace {
-    /// A new one, which `set_up` fits out from inside.
-    fn new<T: Send>(set_up: impl FnOnce() -> Result<T, Error> + Send) -> Result<(Self, T), Error> {
-        in_a_thread(|| {
-            unshare(CloneFlags::CLONE_NEWNET).attempt("make a network namespace")?;
-            let own = File::open("/proc/thread-self/ns/net").attempt("open /proc/thread-self/ns/net")?;
-            Ok((Self(own.into()), set_up()?))
-        })
-    }
-
-    /// Takes the calling thread into it, for good.
-    pub(crate) fn enter(&self) -> io::Result<()> {
-        Ok(setns(self.0.as_fd(), CloneFlags::CLONE_NEWNET)?)
-    }
-
-    /// Does something in it.
-    pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-        in_a_thread(|| {
-            self.enter().attempt("enter a network namespace")?;
-            work()
-        })
-    }
-
-    /// Packets that the kernel could not queue for our device.
-    fn overruns(&self) -> u64 {
-        let read = || fs::read_to_string("/proc/thread-self/net/dev").attempt("read /proc/thread-self/net/dev");
-        self.within(read).map_or(0, |table| dropped(&table, device::NAME))
-    }
-}
-
-impl AsFd for Namespace {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-/// The column of dropped outgoing packets of /proc/net/dev.
-fn dropped(table: &str, name: &str) -> u64 {
-    let row = table.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
-    row.and_then(|row| row.split_whitespace().nth(11)?.parse().ok()).unwrap_or(0)
-}
-
-/// A namespace is a thread's matter: what is done in one is done in a thread of its own.
-fn in_a_thread<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-    thread::scope(|scope| match scope.spawn(work).join() {
-        Ok(result) => result,
-        Err(panic) => std::panic::resume_unwind(panic),
-    })
-}
+/// The name of the TUN device in every namespace.
+const DEVICE: &str = "lasthop";
 
 /// The namespaces of an emulation.
 #[derive(Debug)]
@@ -100,7 +46,7 @@ pub(crate) struct Fittings {
 impl House {
     /// Packets that the kernels could not queue for our devices.
     pub(crate) fn overruns(&self) -> u64 {
-        std::iter::once(&self.servers).chain(&self.hosts).map(Namespace::overruns).sum()
+        std::iter::once(&self.servers).chain(&self.hosts).map(|namespace| namespace.overruns(DEVICE)).sum()
     }
 
     /// Whether the machine can be reached from inside.
@@ -111,7 +57,7 @@ impl House {
     /// Builds the namespaces of a plan, whose number it may change to the first free one.
     pub(crate) fn build(plan: &mut Plan, hosts: usize, fittings: &Fittings) -> Result<Self, Error> {
         // The way to the machine comes first: its name claims the emulation's number.
-        let servers = first_namespace()?;
+        let servers = Namespace::first()?;
         let way = connect_machine(plan, &servers, fittings)?;
         let device = servers.within(|| fit_servers(plan, fittings, way.is_some()))?;
         let mut house = Self { servers, hosts: vec![], devices: vec![device], way };
@@ -122,39 +68,6 @@ impl House {
         }
         Ok(house)
     }
-}
-
-/// The servers' namespace; who may make none becomes root of a user namespace first.
-fn first_namespace() -> Result<Namespace, Error> {
-    let make = || Namespace::new(|| Ok(())).map(|(namespace, ())| namespace);
-    if is_forbidden(unshare_in_a_thread()) {
-        let needs = "it takes root, or a system that lets users make user namespaces";
-        become_root_of_own().map_err(|error| {
-            // The kernel wants a process of one thread.
-            let why = if error.raw_os_error() == Some(libc::EINVAL) { " while other threads run" } else { "" };
-            Error::System(format!("cannot make a user namespace{why}: {error}: {needs}"))
-        })?;
-    }
-    make()
-}
-
-/// Whether a network namespace can be made.
-fn unshare_in_a_thread() -> nix::Result<()> {
-    thread::scope(|scope| scope.spawn(|| unshare(CloneFlags::CLONE_NEWNET)).join())
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-fn is_forbidden(result: nix::Result<()>) -> bool {
-    matches!(result, Err(Errno::EPERM | Errno::EACCES))
-}
-
-/// The caller becomes root of a user namespace of its own. It must be the process's only thread.
-fn become_root_of_own() -> io::Result<()> {
-    let (user, group) = (Uid::effective(), Gid::effective());
-    unshare(CloneFlags::CLONE_NEWUSER)?;
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
 /// An emulation's number: nobody else on this machine has it as long as this lives, however that ends.
@@ -173,10 +86,10 @@ fn claim(plan: &mut Plan) -> Result<Claim, Error> {
                 return Ok(Claim { _name: listener });
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-            Err(error) => return Err(Error::system("claim a number for the emulation", error)),
+            Err(error) => return Err(Error::of("claim a number for the emulation", error)),
         }
     }
-    Err(Error::System(format!("{MOST_EMULATIONS} emulations run already: wanted fewer")))
+    Err(Error::new(format!("{MOST_EMULATIONS} emulations run already: wanted fewer")))
 }
 
 /// A pair of devices between the machine and the servers; it goes with this.
@@ -207,7 +120,7 @@ fn connect_machine(plan: &mut Plan, servers: &Namespace, fittings: &Fittings) ->
         Ok(()) => {}
         // No such kind of device, or not our network: the hosts reach the servers alone.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EPERM)) => return Ok(None),
-        Err(error) => return Err(Error::system(&format!("make the device {name}"), error)),
+        Err(error) => return Err(Error::of(&format!("make the device {name}"), error)),
     }
     let index = device_index(&name).attempt(&format!("find the device {name}"))?;
     for ip in versions() {
@@ -225,12 +138,12 @@ fn connect_machine(plan: &mut Plan, servers: &Namespace, fittings: &Fittings) ->
 
 fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool) -> Result<Device, Error> {
     let (routing, loopback, device, index) = fit(fittings)?;
-    sysctl("ipv4/ip_forward", "1")?;
-    sysctl("ipv4/conf/all/rp_filter", "0")?;
+    sysctl::set("ipv4/ip_forward", "1")?;
+    sysctl::set("ipv4/conf/all/rp_filter", "0")?;
     if has_v6() {
-        sysctl("ipv6/conf/all/forwarding", "1")?;
+        sysctl::set("ipv6/conf/all/forwarding", "1")?;
         // Of the range that is the servers' own, IPv6 lets them bind the addresses of devices alone.
-        sysctl("ipv6/ip_nonlocal_bind", "1")?;
+        sysctl::set("ipv6/ip_nonlocal_bind", "1")?;
     }
     let way = if reaches_machine { Some(device_index("machine").attempt("find the device machine")?) } else { None };
     for ip in versions() {
@@ -252,8 +165,8 @@ fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool) -> Resul
             routing.add_address(way, gate).attempt("give the servers their way to the machine")?;
             if ip == Ip::V6 {
                 // Neighbours are asked for from a link-local address.
-                sysctl("ipv6/conf/machine/accept_dad", "0")?;
-                sysctl("ipv6/conf/machine/addr_gen_mode", "0")?;
+                sysctl::set("ipv6/conf/machine/accept_dad", "0")?;
+                sysctl::set("ipv6/conf/machine/addr_gen_mode", "0")?;
             }
             routing.up(way).attempt("bring the device machine up")?;
             add(any(ip), Via::Gateway(plan.machine(ip)))?;
@@ -275,17 +188,17 @@ fn fit_host(plan: &Plan, host: usize, fittings: &Fittings) -> Result<Device, Err
 /// What all namespaces have: settings, loopback and a TUN device, both up.
 fn fit(fittings: &Fittings) -> Result<(Routing, u32, Device, u32), Error> {
     // Past connections tell nothing to later ones.
-    sysctl("ipv4/tcp_no_metrics_save", "1")?;
+    sysctl::set("ipv4/tcp_no_metrics_save", "1")?;
     // Buffers must not be what limits: a scenario says if they are.
-    sysctl("ipv4/tcp_rmem", "4096 131072 67108864")?;
-    sysctl("ipv4/tcp_wmem", "4096 65536 67108864")?;
+    sysctl::set("ipv4/tcp_rmem", "4096 131072 67108864")?;
+    sysctl::set("ipv4/tcp_wmem", "4096 65536 67108864")?;
     // What has been killed is not to be kept alive by connections that nobody answers.
-    sysctl("ipv4/tcp_orphan_retries", "1")?;
+    sysctl::set("ipv4/tcp_orphan_retries", "1")?;
     if let Some(name) = &fittings.congestion_control {
-        let allowed = sysctl("ipv4/tcp_congestion_control", name).is_ok();
+        let allowed = sysctl::set("ipv4/tcp_congestion_control", name).is_ok();
         if !allowed && fittings.must_be_default {
             let wanted = "wanted one of net.ipv4.tcp_allowed_congestion_control, which root may extend";
-            return Err(Error::System(format!("cannot make {name} the default of what runs inside: {wanted}")));
+            return Err(Error::new(format!("cannot make {name} the default of what runs inside: {wanted}")));
         }
     }
     if has_v6() {
@@ -294,27 +207,18 @@ fn fit(fittings: &Fittings) -> Result<(Routing, u32, Device, u32), Error> {
             [("disable_ipv6", "0"), ("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]
         {
             for which in ["all", "default"] {
-                sysctl(&format!("ipv6/conf/{which}/{key}"), value)?;
+                sysctl::set(&format!("ipv6/conf/{which}/{key}"), value)?;
             }
         }
     }
     let routing = Routing::new().attempt("open a netlink socket")?;
     let loopback = device_index("lo").attempt("find the device lo")?;
     routing.up(loopback).attempt("bring the device lo up")?;
-    let device = Device::open(fittings.mtu, fittings.joins)?;
-    let index = device_index(device::NAME).attempt("find the TUN device")?;
+    let device = Device::open(DEVICE, fittings.mtu, fittings.joins)?;
+    let index = device_index(DEVICE).attempt("find the TUN device")?;
     routing.set_queue(index, DEVICE_QUEUE).attempt("set the length of the TUN device's queue")?;
     routing.up(index).attempt("bring the TUN device up")?;
     Ok((routing, loopback, device, index))
-}
-
-fn sysctl(key: &str, value: &str) -> Result<(), Error> {
-    fs::write(format!("/proc/sys/net/{key}"), value).attempt(&format!("set net.{} to {value}", key.replace('/', ".")))
-}
-
-/// Whether the kernel has IPv6.
-pub(crate) fn has_v6() -> bool {
-    fs::exists("/proc/sys/net/ipv6").unwrap_or(false)
 }
 
 fn versions() -> impl Iterator<Item = Ip> {
@@ -328,16 +232,4 @@ fn full(ip: Ip) -> u8 {
 fn any(ip: Ip) -> Prefix {
     let address = if ip == Ip::V4 { [0; 4].into() } else { [0; 16].into() };
     Prefix { address, length: 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn overruns_are_the_twelfth_column() {
-        let table = "Inter-|   Receive\n face |bytes\n  tun: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
-        assert_eq!(dropped(table, "tun"), 12);
-        assert_eq!(dropped(table, "other"), 0);
-    }
 }

@@ -2,17 +2,33 @@
 //! lasthop in real time: the network of a scenario between real kernels.
 //!
 //! ```text
-//!   servers' namespace          this process                 hosts' namespaces
-//!   sockets, commands ── TUN ──► network of core's elements ──► TUN ── sockets, COMMAND
-//!                     ◄────────  driven by a monotonic timer ◄──
+//!   servers' namespace              this process                    hosts' namespaces
+//!                        ┌─────────── driver ───────────┐
+//!   sockets, commands ──►│ edge: frame, plan            │
+//!            TUN         │   └► network of core's ──► edge ──► TUN ── sockets, COMMAND
+//!                     ◄──│ edge ◄── elements            │◄──
+//!                        └── log ───────────────────────┘
 //! ```
 //!
-//! One thread relays the packets, in real time where the system allows; another runs the scenario's flows over sockets;
-//! the caller's waits for the end and for signals.
+//! A packet's way: `driver` reads it from a device, `edge` asks `plan` whose it is, as `frame` it travels through the
+//! network of `lasthop-sim`, which stamps it with the instants at which things are due, and `edge` writes it into the
+//! device at its other end. One thread relays the packets, in real time where the system allows; another runs the
+//! scenario's flows over sockets; the caller's waits for the end and for signals.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `run` | an emulation from a scenario's text to its result |
+//! | `house` | the namespaces, fitted out |
+//! | `plan` | who has which address, and which route packets take |
+//! | `driver` | the loop in real time |
+//! | `edge` | the network's ends: devices, and what is counted at them |
+//! | `frame` | a packet with its real bytes |
+//! | `flows` | the scenario's flows over sockets |
+//! | `log` | what happened at an access point, in mm-link's format |
+//!
+//! What Linux gives stands in `lasthop-linux`.
+#![forbid(unsafe_code)]
 
-mod clock;
-mod command;
-mod device;
 mod driver;
 mod edge;
 mod error;
@@ -21,9 +37,7 @@ mod frame;
 mod house;
 mod log;
 mod plan;
-mod rtnetlink;
 mod run;
-mod tcp_info;
 
 pub use error::Error;
 pub use run::{Ended, Options, run};

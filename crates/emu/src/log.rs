@@ -18,8 +18,7 @@ use std::thread::{self, JoinHandle};
 
 use lasthop_core::capacity::{Opportunity, Trace};
 use lasthop_core::units::{Bytes, Duration, Instant};
-
-use crate::clock::unix_ms;
+use lasthop_linux::clock::unix_ms;
 
 /// Lines that are handed to the writer at once.
 const CHUNK: usize = 1024;

@@ -12,7 +12,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::rtnetlink::Prefix;
+use lasthop_linux::netlink::Prefix;
 
 /// How many emulations a machine may run at once.
 pub(crate) const MOST_EMULATIONS: u8 = 64;

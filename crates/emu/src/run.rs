@@ -2,30 +2,28 @@
 //! An emulation from a scenario's text to its result.
 
 use std::ffi::OsString;
-use std::fs;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use lasthop_core::units::Duration;
+use lasthop_linux::clock::{Clock, thread_cpu_s};
+use lasthop_linux::process::{self, Running};
+use lasthop_linux::realtime::{LockedMemory, become_realtime};
+use lasthop_linux::signals::{Origin, Signal, Signals};
+use lasthop_linux::sysctl::{congestion_controls, has_v6};
+use lasthop_linux::tun::Splitter;
+use lasthop_linux::{Attempt, Error as SystemError};
 use lasthop_sim::scenario::{Receiver, ScenarioError, Sender};
 use lasthop_sim::stage::{Stage, StageCount, StageFlow};
 use lasthop_sim::{Emulation, Outcome};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use crate::clock::{Clock, LockedMemory, become_realtime, thread_cpu_s};
-use crate::command::{self, Running};
-use crate::device::Splitter;
 use crate::driver::Driver;
 use crate::edge::Edge;
-use crate::error::{Attempt, Error};
+use crate::error::Error;
 use crate::flows::Flows;
 use crate::frame::Frame;
-use crate::house::{Fittings, House, has_v6};
+use crate::house::{Fittings, House};
 use crate::log::Log;
 use crate::plan::{Ip, MOST_FLOWS, MOST_HOSTS, Plan};
 
@@ -93,7 +91,7 @@ pub fn run(
     settings.extend_from_slice(overrides);
     let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
     let runs_flows = options.command.is_none() || options.flows;
-    let controls = congestion_controls(&stage.flows, options, runs_flows)?;
+    let controls = controls_of(&stage.flows, options, runs_flows)?;
     let (names, host_of) = hosts(&stage.flows)?;
     let command_host = match &options.host {
         None => 0,
@@ -115,7 +113,7 @@ pub fn run(
     };
 
     let signals = Signals::block()?;
-    let memory = LockedMemory::new();
+    let memory = LockedMemory::lock();
     let clock = Clock::starting_in(LEAD + LEAD_EACH * (stage.flows.len() + names.len()) as u64);
     let span = stage.span;
     let ip = if options.ipv6 { Ip::V6 } else { Ip::V4 };
@@ -178,7 +176,7 @@ pub fn run(
         log.finish(until).attempt(&format!("write {}", prefix.display()))?;
     }
     if let Some(failure) = edge.failure {
-        return Err(Error::system("exchange packets with the kernel", failure));
+        return Err(SystemError::of("exchange packets with the kernel", failure).into());
     }
     let (mut counts, ended) = (counts?, ended?);
     for (count, control) in counts.iter_mut().zip(&controls) {
@@ -231,10 +229,10 @@ fn inside(
 ) -> Result<Ended, Error> {
     let mut servers = vec![];
     for words in serve {
-        servers.push(command::start(words, &house.servers, variables)?);
+        servers.push(process::start(words, &house.servers, variables)?);
     }
     let command = options.command.as_ref();
-    let mut command = command.map(|words| command::start(words, &house.hosts[host], variables)).transpose()?;
+    let mut command = command.map(|words| process::start(words, &house.hosts[host], variables)).transpose()?;
     let ended = watch.wait(command.as_mut());
     for (server, line) in servers.iter_mut().zip(&options.serve) {
         // One that could not do its work is not to be searched for.
@@ -258,7 +256,7 @@ impl Watch<'_> {
     /// Waits for the end. An interrupt from the terminal goes to the command as well: it decides.
     fn wait(&self, mut command: Option<&mut Running>) -> Result<Ended, Error> {
         loop {
-            let signal = self.signals.wait(20).attempt("wait for signals")?;
+            let signal = self.signals.wait(20)?;
             if let Some(command) = &mut command
                 && let Some(status) = command.status().attempt("wait for the command")?
             {
@@ -326,11 +324,9 @@ fn no_clamp(flow: &StageFlow) -> ScenarioError {
 }
 
 /// The kernel's congestion control for each flow.
-fn congestion_controls(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<String>, Error> {
-    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let available = fs::read_to_string(path).attempt(&format!("read {path}"))?;
-    let available: Vec<&str> = available.split_whitespace().collect();
-    let check = |key: &str, name: &str| match available.contains(&name) {
+fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<String>, Error> {
+    let available = congestion_controls()?;
+    let check = |key: &str, name: &str| match available.iter().any(|known| known == name) {
         true => Ok(name.to_owned()),
         false => {
             let wanted = format!("wanted one that this kernel has: {}", available.join(", "));
@@ -374,52 +370,4 @@ fn congestion_controls(flows: &[StageFlow], options: &Options, run: bool) -> Res
 fn logged(stage: &Stage<Frame>) -> Result<(u32, Option<u32>), ScenarioError> {
     let message = "there is no [[ap]] whose packets could be logged";
     stage.first_access_point().ok_or_else(|| ScenarioError::at("--log", message))
-}
-
-/// Signals that wait to be looked at, as long as this lives.
-struct Signals {
-    descriptor: SignalFd,
-    before: SigSet,
-}
-
-impl Signals {
-    fn block() -> Result<Self, Error> {
-        let mut watched = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD] {
-            watched.add(signal);
-        }
-        let mut before = SigSet::empty();
-        pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&watched), Some(&mut before)).attempt("block signals")?;
-        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
-        let descriptor = SignalFd::with_flags(&watched, flags).attempt("watch signals")?;
-        Ok(Self { descriptor, before })
-    }
-
-    /// The next signal, if one comes within so many milliseconds, and whence it comes.
-    fn wait(&self, most_ms: u8) -> nix::Result<Option<(Signal, Origin)>> {
-        let mut watched = [PollFd::new(self.descriptor.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, PollTimeout::from(most_ms)) {
-            Err(Errno::EINTR) | Ok(0) => return Ok(None),
-            other => other?,
-        };
-        let Some(signal) = self.descriptor.read_signal()? else { return Ok(None) };
-        let origin = if signal.ssi_code == libc::SI_KERNEL { Origin::Terminal } else { Origin::Process };
-        Ok(Signal::try_from(signal.ssi_signo as i32).ok().map(|signal| (signal, origin)))
-    }
-}
-
-/// Whence a signal comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
-    /// From the terminal: to all processes in front of it.
-    Terminal,
-    /// From a process, to us.
-    Process,
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        // What is pending has been looked at; should the mask stay, the process ends all the same.
-        let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&self.before), None);
-    }
 }

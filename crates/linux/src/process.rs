@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Commands that run inside: in a namespace, and each in a process tree that ends with us.
+//! Commands that run in a namespace, each in a process tree that ends with us.
 //!
 //! `unshare` (util-linux) gives a command process numbers of its own: when its first process ends, or we do, the kernel
 //! kills all that it has started.
@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitStatus};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 
 use crate::error::Error;
-use crate::house::Namespace;
+use crate::namespace::Namespace;
 
 /// The shell between the first process, to which signals without a handler do nothing, and the command. An interrupt from
 /// the terminal, which `unshare` and the shell outlive to tell the status, is the command's alone.
@@ -21,11 +21,10 @@ const FIRST_PROCESS: [&str; 6] =
     ["env", "--default-signal=INT,QUIT", "/bin/sh", "-c", "trap : INT QUIT; \"$@\"; exit $?", "lasthop"];
 
 /// Starts a command in a namespace, with `variables` in its environment.
-pub(crate) fn start(
-    arguments: &[OsString],
-    namespace: &Namespace,
-    variables: &[(String, String)],
-) -> Result<Running, Error> {
+///
+/// # Errors
+/// If the system does not start it. A command that is not to be found ends with 127, as in a shell.
+pub fn start(arguments: &[OsString], namespace: &Namespace, variables: &[(String, String)]) -> Result<Running, Error> {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--"]);
     command.args(FIRST_PROCESS).args(arguments);
@@ -47,18 +46,21 @@ pub(crate) fn start(
         });
     }
     command.spawn().map(Running).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::System("cannot find `unshare`: wanted the package util-linux".to_owned()),
-        _ => Error::system(&format!("start {}", display(arguments)), error),
+        io::ErrorKind::NotFound => Error::new("cannot find `unshare`: wanted the package util-linux"),
+        _ => Error::of(&format!("start {}", display(arguments)), error),
     })
 }
 
 /// A command, which ends with this at the latest, and all that it has started with it.
 #[derive(Debug)]
-pub(crate) struct Running(Child);
+pub struct Running(Child);
 
 impl Running {
     /// Its exit status as a shell gives it, if it has ended.
-    pub(crate) fn status(&mut self) -> io::Result<Option<i32>> {
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn status(&mut self) -> io::Result<Option<i32>> {
         Ok(self.0.try_wait()?.map(status_of))
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The device between a kernel and the network.
+//! TUN: the device between a kernel and whoever reads its packets.
 //!
 //! A kernel hands over what TCP has written in one piece, and we split it into packets of the MTU: the kernel would do no
 //! other, only slower. Joining packets that leave together, as network cards do, is an option.
@@ -12,11 +12,8 @@ use tun_rs::{DeviceBuilder, GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
 use crate::error::{Attempt, Error};
 
-/// The name of the device in every namespace.
-pub(crate) const NAME: &str = "lasthop";
-
 /// What stands in front of a packet in its buffer: the header by which pieces larger than the MTU are announced.
-pub(crate) const HEADROOM: usize = VIRTIO_NET_HDR_LEN;
+pub const HEADROOM: usize = VIRTIO_NET_HDR_LEN;
 
 /// The longest IP packet.
 const LONGEST: usize = 65_535;
@@ -24,7 +21,7 @@ const LONGEST: usize = 65_535;
 const LEAST_SEGMENT: usize = 48;
 
 /// A TUN device of the namespace in which it was opened.
-pub(crate) struct Device {
+pub struct Device {
     tun: SyncDevice,
     joining: Option<Box<Joining>>,
 }
@@ -37,7 +34,7 @@ struct Joining {
 }
 
 /// Splits what kernels hand over; one serves all devices.
-pub(crate) struct Splitter {
+pub struct Splitter {
     piece: Vec<u8>,
     packets: Vec<Vec<u8>>,
     sizes: Vec<usize>,
@@ -48,7 +45,8 @@ pub(crate) struct Splitter {
 }
 
 impl Splitter {
-    pub(crate) fn new(mtu: u16) -> Self {
+    /// One for packets of at most `mtu` bytes.
+    pub fn new(mtu: u16) -> Self {
         let most = LONGEST / LEAST_SEGMENT;
         let room = HEADROOM + usize::from(mtu);
         Self {
@@ -61,16 +59,19 @@ impl Splitter {
     }
 
     /// Takes back a buffer that is free.
-    pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.pool.push(buffer);
     }
 }
 
 impl Device {
-    /// Opens it.
-    pub(crate) fn open(mtu: u16, joins: bool) -> Result<Self, Error> {
+    /// Makes one called `name`, for packets of at most `mtu` bytes; it `joins` those that leave together, or does not.
+    ///
+    /// # Errors
+    /// If the system gives none.
+    pub fn open(name: &str, mtu: u16, joins: bool) -> Result<Self, Error> {
         let open = || {
-            let builder = DeviceBuilder::new().name(NAME).mtu(mtu).offload(true);
+            let builder = DeviceBuilder::new().name(name).mtu(mtu).offload(true);
             let tun = builder.enable(false).build_sync()?;
             tun.set_nonblocking(true)?;
             Ok::<_, io::Error>(tun)
@@ -80,7 +81,10 @@ impl Device {
     }
 
     /// Gives the next piece from the kernel, packet by packet in buffers with [`HEADROOM`]; false if there is none now.
-    pub(crate) fn read(&mut self, splitter: &mut Splitter, mut take: impl FnMut(Vec<u8>)) -> io::Result<bool> {
+    ///
+    /// # Errors
+    /// The kernel's, if the device is gone.
+    pub fn read(&mut self, splitter: &mut Splitter, mut take: impl FnMut(Vec<u8>)) -> io::Result<bool> {
         let Splitter { piece, packets, sizes, room, pool } = splitter;
         let count = match self.tun.recv_multiple(piece, packets, sizes, HEADROOM) {
             Ok(count) => count,
@@ -100,7 +104,10 @@ impl Device {
 
     /// Hands a packet to the kernel, or keeps it for [`flush`](Self::flush) if such are joined. The buffer comes back when
     /// it is free.
-    pub(crate) fn write(&mut self, bytes: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    ///
+    /// # Errors
+    /// The kernel's, if it does not take the packet.
+    pub fn write(&mut self, bytes: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         match &mut self.joining {
             None => self.tun.send(&bytes).map(|_| Some(bytes)),
             Some(joining) => {
@@ -111,7 +118,10 @@ impl Device {
     }
 
     /// Hands over what has been kept.
-    pub(crate) fn flush(&mut self, splitter: &mut Splitter) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The kernel's, if it does not take a packet.
+    pub fn flush(&mut self, splitter: &mut Splitter) -> io::Result<()> {
         let Some(joining) = &mut self.joining else { return Ok(()) };
         if joining.leaving.is_empty() {
             return Ok(());

@@ -17,20 +17,22 @@ use netlink_sys::{Socket, SocketAddr};
 
 /// A connection to the kernel's routing tables.
 #[derive(Debug)]
-pub(crate) struct Routing {
+pub struct Routing {
     socket: Socket,
 }
 
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Prefix {
-    pub(crate) address: IpAddr,
-    pub(crate) length: u8,
+pub struct Prefix {
+    /// Its first address, or one in it.
+    pub address: IpAddr,
+    /// Length of what its addresses have in common \[bit\].
+    pub length: u8,
 }
 
 /// Where a route leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Via {
+pub enum Via {
     /// Out at a device.
     Device(u32),
     /// Out at a device, from an address unless the sender says otherwise.
@@ -42,7 +44,11 @@ pub(crate) enum Via {
 }
 
 impl Routing {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// A connection to those of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// If the system has no socket left.
+    pub fn new() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
@@ -50,7 +56,10 @@ impl Routing {
     }
 
     /// Brings a device up.
-    pub(crate) fn up(&self, device: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn up(&self, device: u32) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = device;
         link.header.flags = LinkFlags::Up;
@@ -59,7 +68,10 @@ impl Routing {
     }
 
     /// How many packets may wait at a device. The ioctl for it wants root of the whole machine.
-    pub(crate) fn set_queue(&self, device: u32, packets: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_queue(&self, device: u32, packets: u32) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = device;
         link.attributes = vec![LinkAttribute::TxQueueLen(packets)];
@@ -67,7 +79,10 @@ impl Routing {
     }
 
     /// A pair of Ethernet devices: `name` here, `peer` in another namespace.
-    pub(crate) fn add_veth(&self, name: &str, peer: &str, namespace: BorrowedFd<'_>, mtu: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn add_veth(&self, name: &str, peer: &str, namespace: BorrowedFd<'_>, mtu: u32) -> io::Result<()> {
         let mut far = LinkMessage::default();
         far.attributes = vec![
             LinkAttribute::IfName(peer.to_owned()),
@@ -87,14 +102,20 @@ impl Routing {
     }
 
     /// Removes a device.
-    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.attributes = vec![LinkAttribute::IfName(name.to_owned())];
         self.ask(RouteNetlinkMessage::DelLink(link), 0)
     }
 
     /// Gives a device an address.
-    pub(crate) fn add_address(&self, device: u32, prefix: Prefix) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn add_address(&self, device: u32, prefix: Prefix) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.family = family(prefix.address);
         message.header.prefix_len = prefix.length;
@@ -106,7 +127,10 @@ impl Routing {
     }
 
     /// Adds a route.
-    pub(crate) fn add_route(&self, to: Prefix, via: Via) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn add_route(&self, to: Prefix, via: Via) -> io::Result<()> {
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
             address_family: family(to.address),
@@ -167,6 +191,9 @@ fn family(address: IpAddr) -> AddressFamily {
 }
 
 /// The number of a device in the namespace that the calling thread is in.
-pub(crate) fn device_index(name: &str) -> io::Result<u32> {
+///
+/// # Errors
+/// If there is none by this name.
+pub fn device_index(name: &str) -> io::Result<u32> {
     Ok(nix::net::if_::if_nametoindex(name)?)
 }

@@ -10,34 +10,34 @@ use libc::{c_int, c_void, socklen_t};
 /// The kernel's `struct tcp_info` (linux/tcp.h) up to what is read of it. An older kernel leaves the end zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TcpInfo {
+pub struct TcpInfo {
     state_and_flags: [u8; 8],
     rto: u32,
     ato: u32,
     /// Segment size \[B\].
-    pub(crate) snd_mss: u32,
+    pub snd_mss: u32,
     rcv_mss: u32,
     unacked_to_reordering_1: [u32; 5],
     times: [u32; 4],
     pmtu: u32,
     rcv_ssthresh: u32,
     /// Smoothed round-trip time \[µs\].
-    pub(crate) rtt_us: u32,
+    pub rtt_us: u32,
     rttvar: u32,
     /// Slow-start threshold \[segments\].
-    pub(crate) snd_ssthresh: u32,
+    pub snd_ssthresh: u32,
     /// Congestion window \[segments\].
-    pub(crate) snd_cwnd: u32,
+    pub snd_cwnd: u32,
     advmss: u32,
     reordering: u32,
     rcv_rtt: u32,
     rcv_space: u32,
     /// Retransmitted segments.
-    pub(crate) total_retrans: u32,
+    pub total_retrans: u32,
     pacing_rate: u64,
     max_pacing_rate: u64,
     /// Payload acknowledged \[B\].
-    pub(crate) bytes_acked: u64,
+    pub bytes_acked: u64,
     bytes_received: u64,
     segs_out: u32,
     segs_in: u32,
@@ -45,7 +45,7 @@ pub(crate) struct TcpInfo {
     min_rtt: u32,
     data_segs_in: u32,
     /// Segments with payload sent.
-    pub(crate) data_segs_out: u32,
+    pub data_segs_out: u32,
     delivery_rate: u64,
     busy_time: u64,
     rwnd_limited: u64,
@@ -53,25 +53,28 @@ pub(crate) struct TcpInfo {
     delivered: u32,
     delivered_ce: u32,
     /// Payload sent, retransmissions counted \[B\].
-    pub(crate) bytes_sent: u64,
+    pub bytes_sent: u64,
     /// Payload retransmitted \[B\].
-    pub(crate) bytes_retrans: u64,
+    pub bytes_retrans: u64,
     dsack_dups: u32,
     reord_seen: u32,
     rcv_ooopack: u32,
     /// The window that the peer advertises \[B\].
-    pub(crate) snd_wnd: u32,
+    pub snd_wnd: u32,
     rcv_wnd: u32,
     rehash: u32,
     /// Time-outs of the retransmission timer (Linux 6.7).
-    pub(crate) total_rto: u16,
+    pub total_rto: u16,
     total_rto_recoveries: u16,
     total_rto_time: u32,
 }
 
 impl TcpInfo {
     /// Asks the kernel.
-    pub(crate) fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If the socket is not of TCP.
+    pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let mut info = MaybeUninit::<Self>::zeroed();
         let mut length = size_of::<Self>() as socklen_t;
         // SAFETY: the kernel writes at most `length` bytes into `info`.
@@ -87,8 +90,11 @@ impl TcpInfo {
     }
 }
 
-/// Bounds the window that connections of this socket advertise (TCP_WINDOW_CLAMP).
-pub(crate) fn bound_window(socket: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
+/// Bounds the window \[B\] that connections of this socket advertise (TCP_WINDOW_CLAMP).
+///
+/// # Errors
+/// If the socket is not of TCP.
+pub fn bound_window(socket: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
     let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
     // SAFETY: the kernel reads one `c_int`.
     let status = unsafe {
@@ -99,8 +105,11 @@ pub(crate) fn bound_window(socket: BorrowedFd<'_>, bytes: u64) -> io::Result<()>
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Takes in what has come, without a look at it; how many bytes, and 0 at the end.
-pub(crate) fn discard(socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+/// Takes in what has come to a TCP socket, without a look at it; how many bytes, and 0 at the end.
+///
+/// # Errors
+/// If nothing has come yet, or the connection has failed.
+pub fn discard(socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC TCP throws the bytes away and writes nothing.
     let count = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), most, libc::MSG_TRUNC) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Network namespaces, which have no names: they go with the last process in them, so that nothing is left to clean.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{Gid, Uid};
+
+use crate::error::{Attempt, Error};
+
+/// A network namespace.
+#[derive(Debug)]
+pub struct Namespace(OwnedFd);
+
+impl Namespace {
+    /// A new one, which `set_up` fits out from inside.
+    ///
+    /// # Errors
+    /// If the system allows none, or that of `set_up`.
+    pub fn new<T: Send>(set_up: impl FnOnce() -> Result<T, Error> + Send) -> Result<(Self, T), Error> {
+        in_a_thread(|| {
+            unshare(CloneFlags::CLONE_NEWNET).attempt("make a network namespace")?;
+            let own = File::open("/proc/thread-self/ns/net").attempt("open /proc/thread-self/ns/net")?;
+            Ok((Self(own.into()), set_up()?))
+        })
+    }
+
+    /// A new, empty one. Who may make none becomes root of a user namespace of its own first; it must then be the
+    /// process's only thread.
+    ///
+    /// # Errors
+    /// If the system allows neither.
+    pub fn first() -> Result<Self, Error> {
+        if is_forbidden(unshare_in_a_thread()) {
+            let needs = "it takes root, or a system that lets users make user namespaces";
+            become_root_of_own().map_err(|error| {
+                // The kernel wants a process of one thread.
+                let why = if error.raw_os_error() == Some(libc::EINVAL) { " while other threads run" } else { "" };
+                Error::new(format!("cannot make a user namespace{why}: {error}: {needs}"))
+            })?;
+        }
+        Self::new(|| Ok(())).map(|(namespace, ())| namespace)
+    }
+
+    /// Takes the calling thread into it, for good.
+    ///
+    /// # Errors
+    /// If the system does not let it in.
+    pub fn enter(&self) -> io::Result<()> {
+        Ok(setns(self.0.as_fd(), CloneFlags::CLONE_NEWNET)?)
+    }
+
+    /// Does something in it, in a thread of its own.
+    ///
+    /// # Errors
+    /// If the system does not let it in, or that of `work`.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+        in_a_thread(|| {
+            self.enter().attempt("enter a network namespace")?;
+            work()
+        })
+    }
+
+    /// Packets that the kernel could not queue at a device in it, because its queue was full.
+    pub fn overruns(&self, device: &str) -> u64 {
+        let read = || fs::read_to_string("/proc/thread-self/net/dev").attempt("read /proc/thread-self/net/dev");
+        self.within(read).map_or(0, |table| dropped(&table, device))
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The column of dropped outgoing packets of /proc/net/dev.
+fn dropped(table: &str, name: &str) -> u64 {
+    let row = table.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
+    row.and_then(|row| row.split_whitespace().nth(11)?.parse().ok()).unwrap_or(0)
+}
+
+/// A namespace is a thread's matter: what is done in one is done in a thread of its own.
+fn in_a_thread<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// Whether a network namespace can be made.
+fn unshare_in_a_thread() -> nix::Result<()> {
+    thread::scope(|scope| scope.spawn(|| unshare(CloneFlags::CLONE_NEWNET)).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn is_forbidden(result: nix::Result<()>) -> bool {
+    matches!(result, Err(Errno::EPERM | Errno::EACCES))
+}
+
+/// The caller becomes root of a user namespace of its own. It must be the process's only thread.
+fn become_root_of_own() -> io::Result<()> {
+    let (user, group) = (Uid::effective(), Gid::effective());
+    unshare(CloneFlags::CLONE_NEWUSER)?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overruns_are_the_twelfth_column() {
+        let table = "Inter-|   Receive\n face |bytes\n  tun: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
+        assert_eq!(dropped(table, "tun"), 12);
+        assert_eq!(dropped(table, "other"), 0);
+    }
+}
