@@ -6,14 +6,12 @@
 //! (net/ipv4/tcp_cong.c and tcp_cubic.c of Linux 6.18).
 
 mod cubic;
+pub mod equations;
 mod hystart;
 
 use crate::error::ParameterError;
 use crate::role::{AckSample, SenderLaw, Window};
 pub use cubic::{Cubic, CubicParams};
-
-/// What no slow-start threshold falls below, in segments.
-const LEAST_SSTHRESH: u32 = 2;
 
 /// Reno has no numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -46,7 +44,7 @@ impl SenderLaw for Reno {
     /// Half the window, whatever tells of the loss.
     fn on_loss(&mut self, window: &Window, _flight: f64) -> f64 {
         self.growth.acked = 0;
-        f64::from((segments(window.cwnd) / 2).max(LEAST_SSTHRESH))
+        f64::from(equations::halve(segments(window.cwnd)))
     }
 }
 

@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The laws: small pure state machines in the units of their papers.
 //!
-//! A law's folder has its equations, functions of plain numbers (`equations`), and its file the state that composes them and
-//! what the law hears: the trait of its role ([`crate::role`]).
+//! ```text
+//!   law/<name>/equations.rs    one function of plain numbers for each equation, cited as `gamma#16`
+//!   law/<name>.rs              parameters, a state, and one impl: what the law hears, by the trait of its role
+//! ```
+//!
+//! | role | laws | what they decide |
+//! |---|---|---|
+//! | sender ([`SenderLaw`](crate::role::SenderLaw)) | [`aimd`], [`binomial`], [`cubic`], [`gamma`], [`linux`], [`qfcp`], [`vegas`], [`veno`], [`westwood`], [`xcp`] | the congestion window |
+//! | rate-based sender | [`tfrc`] | the rate |
+//! | receiver | [`clamp`] | the advertised window |
+//! | router | [`clamp`], [`qfcp`], [`xcp`] | what passing packets are told |
+//! | queue | [`codel`], [`red`] | what is dropped before it must |
 
 pub mod aimd;
 pub mod binomial;

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The roles that a law may play: what it hears, and the list of the laws that play it.
 //!
-//! A role is a trait whose methods are what happens at its place; a law implements it in its own file and says only what it
-//! hears. One list a role makes the enum of the laws' parameters and the enum of the laws at work, which calls them
-//! without a table of pointers.
+//! ```text
+//!   crate::law::binomial   equations ◄── Binomial ── impl SenderLaw: on_ack, on_loss
+//!   crate::law::xcp        equations ◄── Xcp ─────── impl SenderLaw: on_ack, on_loss, on_timeout, on_feedback, request
+//!                                          ▲
+//!   sender                 SenderParams ─► AnySender: one list of all the laws, one match for each method
+//!                                          ▲
+//!   crate::tcp             Sender ─────────┘  calls it with a Window, an AckSample or a Feedback
+//! ```
+//!
+//! A role is a trait whose methods are what happens at its place. All but the essential do nothing by default, so that a law
+//! implements in its own file what it hears and nothing else. One list a role makes the enum of the laws' parameters and the
+//! enum of the laws at work: calls are a `match`, and the compiler sees through them.
 
 pub mod sender;
 mod window;

@@ -2,7 +2,25 @@
 //! A sender's law: how its window grows, how far it falls, and what it asks and hears of the routers.
 //!
 //! When the window falls, and what is sent again, is the business of loss recovery ([`crate::tcp`]), which is one engine for
-//! all laws.
+//! all laws. It calls [`SenderLaw`]'s methods; so can anybody:
+//!
+//! ```
+//! use lasthop_core::law::binomial::BinomialParams;
+//! use lasthop_core::role::{AckSample, AnySender, SenderParams, Window};
+//! use lasthop_core::units::{Duration, Instant};
+//!
+//! # fn main() -> Result<(), lasthop_core::error::ParameterError> {
+//! let mut law = AnySender::new(SenderParams::Binomial(BinomialParams::default()))?;
+//! let mut window = Window { cwnd: 16.0, ssthresh: 8.0 };
+//! let rtt = Duration::from_millis(100);
+//! let ack = AckSample { now: Instant::ZERO + rtt, acked: 1.0, flight: 16.0, rtt, srtt_s: 0.1 };
+//! law.on_ack(&mut window, &ack);
+//! assert_eq!(window.cwnd, 16.0 + 1.0 / (16.0 * 4.0)); // SQRT: α/w√w
+//! window.cwnd = 25.0;
+//! assert_eq!(law.on_loss(&window, 25.0), 25.0 - 0.5 * 5.0); // and β√w
+//! # Ok(())
+//! # }
+//! ```
 
 use core::fmt::Debug;
 
@@ -14,8 +32,8 @@ use crate::units::Instant;
 
 /// What a sender's law may hear. Windows are in segments; a law sets them, and the sender obeys.
 pub trait SenderLaw: Sized {
-    /// Its parameters.
-    type Params: Copy + Debug + PartialEq;
+    /// Its parameters, and their defaults.
+    type Params: Copy + Debug + Default + PartialEq;
 
     /// Whether the sender is to remember when it sent each segment, so that round-trip times are those of segments.
     const TRACKS_SEGMENTS: bool = false;
@@ -76,6 +94,11 @@ macro_rules! laws {
         }
 
         impl SenderParams {
+            /// Each law with its defaults.
+            pub fn defaults() -> Vec<Self> {
+                vec![$(Self::$small(Default::default()),)+ $(Self::$large(Default::default()),)+]
+            }
+
             /// Whether the law wants segments tracked ([`SenderLaw::TRACKS_SEGMENTS`]).
             pub fn tracks_segments(&self) -> bool {
                 match self {
@@ -175,5 +198,66 @@ impl AnySender {
     /// What the next segments ask the routers.
     pub fn request(&self, window: &Window, wire_bytes: f64, queues: u8, srtt_s: f64) -> Signal {
         with!(self, law => law.request(window, wire_bytes, queues, srtt_s))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::RateFeedback;
+    use crate::units::Duration;
+
+    fn all() -> impl Iterator<Item = (AnySender, SenderParams)> {
+        SenderParams::defaults().into_iter().map(|params| (AnySender::new(params).unwrap(), params))
+    }
+
+    /// An acknowledgement of one segment each 10 ms, after 100 ms: nothing waits anywhere.
+    fn ack(count: u32) -> AckSample {
+        let now = Instant::ZERO + Duration::from_millis(100 + 10 * u64::from(count));
+        AckSample { now, acked: 1.0, flight: 10.0, rtt: Duration::from_millis(100), srtt_s: 0.1 }
+    }
+
+    #[test]
+    fn every_law_grows_while_nothing_waits() {
+        // On a path without routers that speak, which XCP and QFCP are told by what comes back.
+        let [change, rate] =
+            [Signal::Change(f32::INFINITY), Signal::Rate(RateFeedback { rate: f32::INFINITY, silent: 1 })];
+        let told =
+            |signal| Feedback { signal, is_duplicate: false, in_recovery: false, rtt_s: 0.1, wire_bytes: 1500.0 };
+        for ssthresh in [f64::INFINITY, 2.0] {
+            for (mut law, params) in all() {
+                let mut window = Window { cwnd: 10.0, ssthresh };
+                law.on_feedback(&mut window, &told(change));
+                law.on_feedback(&mut window, &told(rate));
+                for count in 0..30 {
+                    law.on_ack(&mut window, &ack(count));
+                }
+                assert!(window.cwnd > 10.0, "{params:?}, {window:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_law_keeps_more_than_it_had() {
+        let window = Window { cwnd: 20.0, ssthresh: 2.0 };
+        for (mut law, params) in all() {
+            for threshold in [law.on_loss(&window, 20.0), law.on_timeout(&window, 20.0)] {
+                assert!((0.0..20.0).contains(&threshold), "{params:?}: {threshold}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_those_who_speak_to_routers_ask_them() {
+        let window = Window { cwnd: 10.0, ssthresh: 2.0 };
+        for (law, params) in all() {
+            let speaks = matches!(params, SenderParams::Xcp(_) | SenderParams::Qfcp(_));
+            assert_eq!(law.request(&window, 1500.0, 1, 0.1) != Signal::None, speaks, "{params:?}");
+        }
+    }
+
+    #[test]
+    fn boxes_keep_a_sender_within_two_cache_lines() {
+        assert!(size_of::<AnySender>() <= 128, "{}", size_of::<AnySender>());
     }
 }

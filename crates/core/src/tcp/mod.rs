@@ -5,7 +5,7 @@
 //!   application ── open, write, close ──► Sender ── SYN, data ──► … network … ──► Receiver
 //!                                           ▲                                        │
 //!                                           └──── SYN-ACK, ACK (window, SACK) ◄──────┘
-//!   Sender   = sequence space + timer (rto) + loss recovery (scoreboard) + law::Sender
+//!   Sender   = sequence space + timer (rto) + loss recovery (scoreboard) + role::AnySender
 //!   Receiver = sequence space (ranges) + delayed ACKs + law::Receiver, which chooses the window
 //! ```
 //!
@@ -13,6 +13,49 @@
 //! window law works in segments and everything else in bytes. RFC 5681 (congestion control), 6298 (timer), 6582
 //! (NewReno), 6675 (SACK), 3042 (limited transmit), 7323 (timestamps), 9293 (windows and probes); as options 8985
 //! (RACK-TLP), 6937 (proportional rate reduction) and what Linux does otherwise.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `config` | what an end is told when it is made: [`SenderConfig`], [`ReceiverConfig`] |
+//! | `sender` | sequence space, windows, the timer; in it `output` (what goes next), `recovery` (duplicates, SACK, time-outs), `early` and `tracking` (rules by the times of segments), `repairs` (lost retransmissions), `reduction` (RFC 6937), `timing` (round-trip times) |
+//! | `receiver`, `ranges` | what has arrived, when it is acknowledged, which window is offered |
+//! | `rto`, `scoreboard`, `stats` | the time-out, what SACK has told, what is counted |
+//!
+//! An acknowledgement goes from [`Sender::receive`](crate::element::Element::receive) to the round-trip time, then to loss
+//! recovery or, outside of it, to the law; the law sets the congestion window, and
+//! [`poll_departure`](crate::element::Element::poll_departure) gives segments as long as the windows allow.
+//!
+//! ```
+//! use lasthop_core::element::Element;
+//! use lasthop_core::stats::Span;
+//! use lasthop_core::tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
+//! use lasthop_core::units::{Bytes, Duration, Instant};
+//!
+//! # fn main() -> Result<(), lasthop_core::error::ParameterError> {
+//! let config = SenderConfig { mss: 1000, handshake: false, initial_window: Some(2), ..SenderConfig::default() };
+//! let mut sender = Sender::new(0, config, Span::ALWAYS)?;
+//! let mut receiver = Receiver::new(0, ReceiverConfig::default(), Span::ALWAYS)?;
+//! let mut now = Instant::ZERO;
+//! sender.open(now);
+//! sender.write(now, Bytes::new(30_000));
+//! sender.close(now);
+//! let mut round_trips = 0;
+//! while !sender.is_done() {
+//!     now = now + Duration::from_millis(50); // on the way there
+//!     while let Some(departure) = sender.poll_departure() {
+//!         receiver.receive(now, departure.packet);
+//!     }
+//!     now = now + Duration::from_millis(50); // and back
+//!     while let Some(departure) = receiver.poll_departure() {
+//!         sender.receive(now, departure.packet);
+//!     }
+//!     round_trips += 1;
+//! }
+//! assert_eq!(receiver.delivered(), Bytes::new(30_000));
+//! assert_eq!(round_trips, 4); // slow start: 2 + 4 + 8 + 16 = 30 segments
+//! # Ok(())
+//! # }
+//! ```
 
 mod config;
 mod ranges;

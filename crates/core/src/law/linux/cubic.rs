@@ -2,26 +2,15 @@
 //! Linux's CUBIC (tcp_cubic.c).
 
 use super::hystart::Hystart;
-use super::{Growth, LEAST_SSTHRESH, segments, slow_start, whole_segments};
+use super::{Growth, equations, segments, slow_start, whole_segments};
 use crate::error::{ParameterError, ensure};
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::{Duration, Instant};
 
-/// β in 1/1024.
-const BETA: u32 = 717;
-const BETA_SCALE: u32 = 1024;
-/// C·2^40/1024 in segments/s³: 0.4.
-const CUBE_SCALE: u64 = 410;
-/// Units of time in a second, as a power of two (BICTCP_HZ).
-const TIME_BITS: u32 = 10;
-/// Acknowledged eighths of a window for which Reno of this β grows by one: 8(1 + β)/3(1 − β).
-const FRIENDLY: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 /// Segments acknowledged for each by which the window grows, at least: half as much again in a round trip.
 const LEAST_COUNT: u32 = 2;
 /// The same at most as long as nothing was lost: 5 % in a round trip.
 const COUNT_BEFORE_LOSS: u32 = 20;
-/// The same on the plateau, in windows.
-const PLATEAU: u32 = 100;
 /// For so long after the beginning of congestion avoidance delays tell nothing.
 const SETTLING: Duration = Duration::from_secs(1);
 
@@ -104,7 +93,7 @@ impl Cubic {
             }
         };
         if self.params.reno_friendly {
-            let step = (cwnd * FRIENDLY) >> 3;
+            let step = equations::reno_count(cwnd);
             while epoch.acked > step {
                 epoch.acked -= step;
                 epoch.reno += 1;
@@ -119,13 +108,8 @@ impl Cubic {
 
     #[cold]
     fn begin(&self, cwnd: u32, acked: u32, tick: u64) -> Epoch {
-        let (k, origin) = if self.last_max <= cwnd {
-            (0, cwnd)
-        } else {
-            // The kernel's root is good to 0.2 %.
-            let cube = (1u64 << (10 + 3 * TIME_BITS)) / CUBE_SCALE * u64::from(self.last_max - cwnd);
-            (libm::cbrt(cube as f64) as u64, self.last_max)
-        };
+        let (k, origin) =
+            if self.last_max <= cwnd { (0, cwnd) } else { (equations::k(self.last_max - cwnd), self.last_max) };
         Epoch { start: tick, k, origin, reno: cwnd, acked }
     }
 
@@ -133,15 +117,8 @@ impl Cubic {
     fn cubic_count(&self, epoch: &Epoch, cwnd: u32, tick: u64) -> u32 {
         let ahead = self.delay_min.map_or(0, |delay| delay.as_nanos().div_ceil(self.tick_ns));
         let ticks = tick.saturating_sub(epoch.start) + ahead;
-        let t = ((ticks << TIME_BITS) * self.tick_ns) / 1_000_000_000;
-        // Beyond this the cube would not fit 64 bits, and the window would grow by half a round trip anyway.
-        let offset = t.abs_diff(epoch.k).min(1 << 17);
-        let delta = ((CUBE_SCALE * offset * offset * offset) >> (10 + 3 * TIME_BITS)) as i64;
-        let target = i64::from(epoch.origin) + if t < epoch.k { -delta } else { delta };
-        let count = match target - i64::from(cwnd) {
-            gap @ 1.. => (i64::from(cwnd) / gap) as u32,
-            _ => PLATEAU * cwnd,
-        };
+        let t = ((ticks << equations::TIME_BITS) * self.tick_ns) / 1_000_000_000;
+        let count = equations::count(cwnd, equations::w_cubic(t, epoch.k, epoch.origin));
         if self.last_max == 0 { count.min(COUNT_BEFORE_LOSS) } else { count }
     }
 }
@@ -201,10 +178,10 @@ impl SenderLaw for Cubic {
     fn on_loss(&mut self, window: &Window, _flight: f64) -> f64 {
         let cwnd = segments(window.cwnd);
         let converge = self.params.fast_convergence && cwnd < self.last_max;
-        self.last_max = if converge { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
+        self.last_max = if converge { equations::converged_w_max(cwnd) } else { cwnd };
         self.epoch = None;
         self.growth.acked = 0;
-        f64::from((cwnd * BETA / BETA_SCALE).max(LEAST_SSTHRESH))
+        f64::from(equations::decrease(cwnd))
     }
 
     /// The law begins anew.
@@ -282,9 +259,8 @@ mod tests {
 
     #[test]
     fn the_window_keeps_up_with_renos() {
-        // FRIENDLY = 15: Reno gains a segment for 15/8 windows: 1000 segments later 70·15/8 = 131 each, seven more: a window
+        // Reno gains a segment for 15/8 windows: 1000 segments later 70·15/8 = 131 each, seven more: a window
         // of 70 grows by one for ten. The cubic alone: it is at 100 − 29.3, taken for 71: by one for 70.
-        assert_eq!(FRIENDLY, 15);
         for (reno_friendly, count) in [(true, 10), (false, 70)] {
             let mut law = law(CubicParams { reno_friendly, ..CubicParams::default() });
             law.on_loss(&at(100.0), 0.0);

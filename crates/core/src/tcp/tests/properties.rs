@@ -14,9 +14,6 @@ use crate::law::clamp::ReceiverParams;
 use crate::law::cubic::CubicParams;
 use crate::law::gamma::{Boost, Cut, GammaParams};
 use crate::law::linux;
-use crate::law::vegas::VegasParams;
-use crate::law::veno::VenoParams;
-use crate::law::westwood::WestwoodParams;
 use crate::packet::{Kind, Packet, Parcel};
 use crate::rng::{Stream, Streams};
 use crate::role::SenderParams;
@@ -37,20 +34,13 @@ fn rough(mut stream: Stream, loss: f64, spread: f64) -> impl FnMut(&Packet) -> O
 fn senders() -> impl Strategy<Value = SenderConfig> {
     let recovery = prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno), Just(Recovery::Sack)];
     let law = prop_oneof![
-        Just(SenderParams::Aimd(AimdParams::default())),
+        proptest::sample::select(SenderParams::defaults()),
         Just(SenderParams::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..AimdParams::default() })),
         Just(SenderParams::Gamma(GammaParams {
             gamma: Some(Cut::default()),
             delta: Some(Boost::default()),
             ..GammaParams::default()
         })),
-        Just(SenderParams::Binomial(BinomialParams::default())),
-        Just(SenderParams::Cubic(CubicParams::default())),
-        Just(SenderParams::Vegas(VegasParams::default())),
-        Just(SenderParams::Veno(VenoParams::default())),
-        Just(SenderParams::Westwood(WestwoodParams::default())),
-        Just(SenderParams::LinuxReno(linux::RenoParams)),
-        Just(SenderParams::LinuxCubic(linux::CubicParams::default())),
     ];
     let early = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
