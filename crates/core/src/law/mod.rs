@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   law/<name>/equations.rs    one function of plain numbers for each equation, cited as `gamma#16`
-//!   law/<name>.rs              parameters, a state, and one impl: what the law hears, by the trait of its role
+//!   law/<name>/mod.rs          parameters, a state, and one impl: what the law hears, by the trait of its role
 //! ```
 //!
 //! | role | laws | what they decide |

@@ -26,7 +26,7 @@ use core::fmt::Debug;
 
 use super::{AckSample, Feedback, Window};
 use crate::error::ParameterError;
-use crate::law::{aimd, binomial, cubic, gamma, linux, qfcp, vegas, veno, westwood, xcp};
+use crate::law;
 use crate::packet::Signal;
 use crate::units::Instant;
 
@@ -135,23 +135,23 @@ macro_rules! laws {
 
 laws! {
     in place:
-        Aimd => aimd::Aimd,
-        Binomial => binomial::Binomial,
-        Cubic => cubic::Cubic,
-        LinuxReno => linux::Reno;
+        Aimd => law::aimd::Aimd,
+        Binomial => law::binomial::Binomial,
+        Cubic => law::cubic::Cubic,
+        LinuxReno => law::linux::Reno;
     in boxes:
-        Gamma => gamma::Gamma,
-        LinuxCubic => linux::Cubic,
-        Vegas => vegas::Vegas,
-        Veno => veno::Veno,
-        Westwood => westwood::Westwood,
-        Xcp => xcp::Xcp,
-        Qfcp => qfcp::Qfcp;
+        Gamma => law::gamma::Gamma,
+        LinuxCubic => law::linux::Cubic,
+        Vegas => law::vegas::Vegas,
+        Veno => law::veno::Veno,
+        Westwood => law::westwood::Westwood,
+        Xcp => law::xcp::Xcp,
+        Qfcp => law::qfcp::Qfcp;
 }
 
 impl Default for SenderParams {
     fn default() -> Self {
-        Self::Aimd(aimd::AimdParams::default())
+        Self::Aimd(law::aimd::AimdParams::default())
     }
 }
 

@@ -2,9 +2,9 @@
 //! XCP's equations (qfcp §II).
 
 /// The sender's window \[segments\] after an acknowledgement that grants a change of `granted` segments.
+//= qfcp#2  cwnd = max(cwnd + feedback·RTT, MSS)
 #[inline]
 pub fn window(cwnd: f64, granted: f64) -> f64 {
-    //= qfcp#2  cwnd = max(cwnd + feedback·RTT, MSS)
     (cwnd + granted).max(1.0)
 }
 
