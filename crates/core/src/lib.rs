@@ -44,6 +44,7 @@ pub mod aqm;
 pub mod capacity;
 pub mod element;
 pub mod error;
+pub mod estimator;
 pub mod fading;
 pub mod law;
 pub mod line;

@@ -7,13 +7,12 @@
 //!
 //! At equilibrium k flows of one queue have q* = (kτ + a)/b (clamp eq. 11) and share its rate as φ_i/Σφ.
 
+pub mod equations;
 mod receiver;
 mod router;
-mod sliding;
 
 #[cfg(test)]
 mod tests;
 
 pub use receiver::{Arrival, Receiver, ReceiverParams, Variant};
 pub use router::{Average, PriceKind, Router, RouterParams};
-pub use sliding::SlidingRate;

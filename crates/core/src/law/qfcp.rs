@@ -5,5 +5,6 @@ pub mod equations;
 mod router;
 mod sender;
 
-pub use router::{Measured, Router, RouterParams, fair_rate, probed_capacity};
+pub use equations::{fair_rate, probed_capacity};
+pub use router::{Measured, Router, RouterParams};
 pub use sender::{Qfcp, QfcpParams};

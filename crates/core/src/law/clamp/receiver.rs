@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The receiver's side of CLAMP: the window it advertises.
 
-use super::SlidingRate;
+use super::equations;
 use crate::error::{ParameterError, ensure};
+use crate::estimator::{RateEstimator, RoundBytes, SlidingRate, Smoothed};
 
 /// Weight of a new sample in the average round-trip time (RFC 6298's α).
 const RTT_WEIGHT: f64 = 0.125;
@@ -78,42 +79,60 @@ pub struct Arrival {
     pub rtt_s: Option<f64>,
 }
 
-/// One flow's agent at the receiver.
+/// One flow's agent at the receiver: composed of a rate at which its packets come.
+///
+/// ```
+/// use lasthop_core::law::clamp::{Arrival, Receiver, ReceiverParams};
+///
+/// // τ = 500 B. Packets of 1000 B once a second, on a path of 1 s.
+/// let params = ReceiverParams { slow_start: false, hold: None, ..ReceiverParams::new(500.0, 1000.0) };
+/// let mut receiver = Receiver::new(params)?;
+/// receiver.start(1.0);
+/// let packet = |t_s, price_s| Arrival { t_s, size_bytes: 1000.0, payload_bytes: 1000.0, price_s, rtt_s: None };
+/// receiver.on_packet(&packet(0.0, 0.0), 64e3);
+/// // (500 − 0.25 · 1000)/1 · 1 = 250 B more than the first segment.
+/// assert_eq!(receiver.on_packet(&packet(1.0, 0.25), 64e3), 1250.0);
+/// # Ok::<(), lasthop_core::error::ParameterError>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct Receiver {
+pub struct Receiver<R = SlidingRate> {
     params: ReceiverParams,
     window_bytes: f64,
     slow_start: bool,
-    arrivals: SlidingRate,
+    arrivals: R,
+    /// When the last packet came \[s\].
+    last_s: Option<f64>,
     /// μ̂ \[B/s\]; zero before two packets have come at different times.
     rate: f64,
     /// d̂ \[s\]; zero: not known yet.
     delay_s: f64,
-    rtt_s: Option<f64>,
-    round: Round,
-}
-
-/// Bytes that arrive in one round-trip time, counted round by round.
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    started_s: f64,
-    bytes: f64,
-    previous_bytes: f64,
+    rtt_s: Smoothed,
+    round: RoundBytes,
 }
 
 impl Receiver {
-    /// A receiver before its connection.
+    /// A receiver before its connection, with the paper's estimator.
     ///
     /// # Errors
     /// If a parameter lies outside the domain its field states.
     pub fn new(params: ReceiverParams) -> Result<Self, ParameterError> {
+        ensure(params.alpha_packets > 0, "alpha", params.alpha_packets, "at least 1 packet")?;
+        Self::with(params, SlidingRate::new(params.alpha_packets))
+    }
+}
+
+impl<R: RateEstimator> Receiver<R> {
+    /// A receiver with an estimator of its own, in place of the one that `alpha_packets` names.
+    ///
+    /// # Errors
+    /// If another parameter lies outside the domain its field states.
+    pub fn with(params: ReceiverParams, arrivals: R) -> Result<Self, ParameterError> {
         let positive = |key, value: f64, wanted| ensure(value.is_finite() && value > 0.0, key, value, wanted);
         positive("tau", params.tau, "more than 0 B")?;
         positive("phi", params.phi, "more than 0")?;
         positive("max_increase", params.max_increase_bytes, "more than 0 B")?;
         positive("min_window", params.min_window_bytes, "more than 0 B")?;
         positive("mss", params.mss_bytes, "more than 0 B")?;
-        ensure(params.alpha_packets > 0, "alpha", params.alpha_packets, "at least 1 packet")?;
         ensure(params.beta > 0.0 && params.beta <= 1.0, "beta", params.beta, "in (0, 1]")?;
         if let Some(hold) = params.hold {
             ensure(hold >= 1.0, "hold", hold, "at least 1")?;
@@ -122,11 +141,12 @@ impl Receiver {
             params,
             window_bytes: params.mss_bytes.max(params.min_window_bytes),
             slow_start: params.slow_start,
-            arrivals: SlidingRate::new(params.alpha_packets),
+            arrivals,
+            last_s: None,
             rate: 0.0,
             delay_s: 0.0,
-            rtt_s: None,
-            round: Round::default(),
+            rtt_s: Smoothed::new(RTT_WEIGHT),
+            round: RoundBytes::default(),
         })
     }
 
@@ -139,45 +159,37 @@ impl Receiver {
     /// Takes in a data packet while the operating system would advertise `os_window_bytes`; returns w \[B\]. To be
     /// advertised is min(w, `os_window_bytes`) (clamp eq. 17), and never less than moves the right edge left.
     pub fn on_packet(&mut self, arrival: &Arrival, os_window_bytes: f64) -> f64 {
-        let params = &self.params;
-        let gap_s = self.arrivals.last_s().map_or(0.0, |last_s| arrival.t_s - last_s);
+        let gap_s = self.last_s.map_or(0.0, |last_s| arrival.t_s - last_s);
+        self.last_s = Some(arrival.t_s);
         self.arrivals.push(arrival.t_s, arrival.size_bytes);
-        if gap_s > 0.0 {
-            //= clamp#15
-            self.rate = self.arrivals.bytes() / self.arrivals.elapsed_s();
+        if gap_s > 0.0
+            && let Some(rate) = self.arrivals.rate()
+        {
+            self.rate = rate;
         }
         if self.rate > 0.0 {
-            //= clamp#17
-            let awnd_bytes = self.window_bytes.min(os_window_bytes);
-            let sample_s = awnd_bytes / self.rate;
-            //= clamp#16
-            let beta = if self.delay_s > 0.0 { params.beta } else { 1.0 };
-            self.delay_s += beta * (sample_s - self.delay_s);
+            let awnd_bytes = equations::advertised(self.window_bytes, os_window_bytes);
+            self.delay_s = equations::delay(self.delay_s, awnd_bytes, self.rate, self.params.beta);
         }
         let may_grow = self.may_grow(arrival);
-        let params = &self.params;
 
-        //= clamp#14
-        let force = params.phi * params.tau - arrival.price_s * self.rate;
+        let params = &self.params;
+        let force = equations::force(params.phi, params.tau, arrival.price_s, self.rate);
         let change_bytes = match params.variant {
             _ if gap_s == 0.0 => 0.0,
-            Variant::Scaled if self.delay_s > 0.0 => force * gap_s / self.delay_s,
-            Variant::Scaled => 0.0,
-            //= clamp-report#10b
-            Variant::Unscaled => force * gap_s,
+            Variant::Scaled => equations::scaled_change(force, self.delay_s, gap_s),
+            Variant::Unscaled => equations::unscaled_change(force, gap_s),
         };
 
-        //= clamp#4.3
         if self.slow_start && change_bytes >= 0.0 {
             if may_grow {
-                self.window_bytes += params.mss_bytes;
+                self.window_bytes = equations::slow_start(self.window_bytes, params.mss_bytes);
             }
         } else if self.slow_start {
             self.end_slow_start();
         } else {
-            //= clamp-report#5
-            let limit_bytes = if may_grow { params.max_increase_bytes } else { 0.0 };
-            let change_bytes = change_bytes.clamp(-arrival.payload_bytes, limit_bytes);
+            let most_bytes = if may_grow { params.max_increase_bytes } else { 0.0 };
+            let change_bytes = equations::clipped(change_bytes, arrival.payload_bytes, most_bytes);
             self.window_bytes = (self.window_bytes + change_bytes).max(params.min_window_bytes);
         }
         self.window_bytes
@@ -215,24 +227,20 @@ impl Receiver {
 
     fn end_slow_start(&mut self) {
         self.slow_start = false;
-        self.window_bytes = (self.window_bytes / 2.0).max(self.params.min_window_bytes);
+        self.window_bytes = equations::end_of_slow_start(self.window_bytes).max(self.params.min_window_bytes);
     }
 
     /// Whether the window is still within reach of what arrives in a round trip. That is the larger of μ̂·RTT, which
     /// lags while the flow speeds up, and of what came in this round or the last.
     fn may_grow(&mut self, arrival: &Arrival) -> bool {
         if let Some(sample_s) = arrival.rtt_s {
-            let old_s = self.rtt_s.unwrap_or(sample_s);
-            self.rtt_s = Some(old_s + RTT_WEIGHT * (sample_s - old_s));
+            self.rtt_s.push(sample_s);
         }
-        let (Some(hold), Some(rtt_s)) = (self.params.hold, self.rtt_s) else {
+        let (Some(hold), Some(rtt_s)) = (self.params.hold, self.rtt_s.value()) else {
             return true;
         };
-        if arrival.t_s - self.round.started_s >= rtt_s {
-            self.round = Round { started_s: arrival.t_s, bytes: 0.0, previous_bytes: self.round.bytes };
-        }
-        self.round.bytes += arrival.size_bytes;
-        let per_round_bytes = (self.rate * rtt_s).max(self.round.bytes).max(self.round.previous_bytes);
+        self.round.push(arrival.t_s, arrival.size_bytes, rtt_s);
+        let per_round_bytes = (self.rate * rtt_s).max(self.round.bytes()).max(self.round.before_bytes());
         let room = if self.slow_start { SLOW_START_ROOM } else { 1.0 };
         self.window_bytes <= hold * room * per_round_bytes
     }

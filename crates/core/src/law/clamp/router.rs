@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The router's side of CLAMP: the average queue, its service rate and the price.
+//! The router's side of CLAMP: an average of the queue, then what of it is too much, then the price of that.
 
-use super::SlidingRate;
+use super::equations;
 use crate::error::{ParameterError, ensure};
+use crate::estimator::{QueueAverage, QueueEstimator, RateEstimator, SlidingRate};
 
 /// How the price depends on the queue q, with service rate μ_c.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -62,116 +63,104 @@ impl RouterParams {
     }
 }
 
-/// One queue's agent at the access router.
+/// One queue's agent at the access router: composed of an average of its queue and of a rate at which it is served.
+///
+/// ```
+/// use lasthop_core::law::clamp::{Router, RouterParams};
+///
+/// // a = 2000 B. Packets of 1000 B leave at 0 and at 1 s: μ_c = 1000 B/s.
+/// let mut router = Router::new(RouterParams::new(2000.0))?;
+/// router.on_departure(0.0, 1000.0, 0.0);
+/// router.on_departure(1.0, 1000.0, 0.0);
+/// assert_eq!(router.price_s(), 0.0);
+/// // After a long silence the average is the queue that the next packet finds: (3000 − 2000)/1000 = 1 s.
+/// router.on_arrival(1000.0, 3000.0);
+/// assert_eq!(router.price_s(), 1.0);
+/// # Ok::<(), lasthop_core::error::ParameterError>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct Router {
+pub struct Router<Q = QueueAverage, R = SlidingRate> {
     params: RouterParams,
-    average_bytes: f64,
-    /// The queue \[B\] and the time \[s\] of the last look at it.
-    queue_bytes: f64,
-    seen_s: f64,
-    departures: SlidingRate,
+    queue: Q,
+    service: R,
 }
 
 impl Router {
-    /// A router whose queue is empty.
+    /// A router whose queue is empty, with the papers' estimators.
     ///
     /// # Errors
     /// If a parameter lies outside the domain its field states.
     pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
-        ensure(params.a_bytes.is_finite() && params.a_bytes >= 0.0, "a", params.a_bytes, "at least 0 B")?;
-        ensure(params.b.is_finite() && params.b > 0.0, "b", params.b, "more than 0")?;
         ensure(params.rate_packets > 0, "rate_packets", params.rate_packets, "at least 1")?;
-        match params.average {
+        let queue = match params.average {
             Average::AtArrivals { gain_per_s: g } => {
                 ensure(g.is_finite() && g > 0.0, "average.gain", g, "more than 0 /s")?;
+                QueueAverage::at_arrivals(g)
             }
             Average::OverTime { time_constant_s: t } => {
                 ensure(t.is_finite() && t > 0.0, "average.time_constant", t, "more than 0 s")?;
+                QueueAverage::over_time(t)
             }
-            Average::Raw => {}
-        }
-        let departures = SlidingRate::new(params.rate_packets);
-        Ok(Self { params, average_bytes: 0.0, queue_bytes: 0.0, seen_s: 0.0, departures })
+            Average::Raw => QueueAverage::raw(),
+        };
+        Self::with(params, queue, SlidingRate::new(params.rate_packets))
+    }
+}
+
+impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
+    /// A router with estimators of its own, in place of those that `average` and `rate_packets` name.
+    ///
+    /// # Errors
+    /// If a parameter of the price lies outside the domain its field states.
+    pub fn with(params: RouterParams, queue: Q, service: R) -> Result<Self, ParameterError> {
+        ensure(params.a_bytes.is_finite() && params.a_bytes >= 0.0, "a", params.a_bytes, "at least 0 B")?;
+        ensure(params.b.is_finite() && params.b > 0.0, "b", params.b, "more than 0")?;
+        Ok(Self { params, queue, service })
     }
 
     /// A packet has joined the queue at `t_s`, which holds `queue_bytes` with it.
     #[inline]
     pub fn on_arrival(&mut self, t_s: f64, queue_bytes: f64) {
-        match self.params.average {
-            Average::AtArrivals { gain_per_s } => {
-                //= clamp#4.1
-                let keep = libm::exp(-gain_per_s * (t_s - self.seen_s));
-                self.average_bytes = queue_bytes + keep * (self.average_bytes - queue_bytes);
-                self.seen_s = t_s;
-            }
-            Average::Raw | Average::OverTime { .. } => self.look(t_s, queue_bytes),
-        }
+        self.queue.on_arrival(t_s, queue_bytes);
     }
 
     /// Packets have been dropped from the queue at `t_s`, and `queue_bytes` are left. They count for no service.
     pub fn on_drop(&mut self, t_s: f64, queue_bytes: f64) {
-        if !matches!(self.params.average, Average::AtArrivals { .. }) {
-            self.look(t_s, queue_bytes);
-        }
+        self.queue.on_change(t_s, queue_bytes);
     }
 
     /// A packet of `size_bytes` has left at `t_s`, and `queue_bytes` are behind it.
     #[inline]
     pub fn on_departure(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64) {
-        //= clamp-report#V
-        //= clamp-mice#4.1
-        self.departures.push(t_s, size_bytes);
-        if !matches!(self.params.average, Average::AtArrivals { .. }) {
-            self.look(t_s, queue_bytes);
+        self.service.push(t_s, size_bytes);
+        if queue_bytes <= 0.0 {
+            self.service.rest(t_s);
         }
-    }
-
-    /// The queue changes to `queue_bytes` at `t_s`; since the last look it was what it was then.
-    #[inline]
-    fn look(&mut self, t_s: f64, queue_bytes: f64) {
-        if let Average::OverTime { time_constant_s } = self.params.average {
-            //= clamp-mice#3.1
-            let keep = libm::exp((self.seen_s - t_s) / time_constant_s);
-            self.average_bytes = self.queue_bytes + keep * (self.average_bytes - self.queue_bytes);
-        } else {
-            self.average_bytes = queue_bytes;
-        }
-        self.queue_bytes = queue_bytes;
-        self.seen_s = t_s;
+        self.queue.on_change(t_s, queue_bytes);
     }
 
     /// The queue that is priced \[B\].
     #[inline]
     pub fn average_bytes(&self) -> f64 {
-        self.average_bytes
+        self.queue.bytes()
     }
 
     /// The queue's measured service rate μ_c \[B/s\]; `None` before two packets have left at different times.
     pub fn service_rate(&self) -> Option<f64> {
-        self.departures.rate()
+        self.service.rate()
     }
 
     /// The price \[s\]; zero as long as the service rate is unknown.
     #[inline]
     pub fn price_s(&self) -> f64 {
         let RouterParams { kind, a_bytes: a, b, .. } = self.params;
-        let q = self.average_bytes;
+        let q = self.queue.bytes();
         let excess_bytes = match kind {
-            //= clamp#13
-            PriceKind::Linear => (b * q - a).max(0.0),
-            //= clamp-mice#1
-            PriceKind::Mice => (b * (q - a)).max(0.0),
-            //= clamp-report#1
-            PriceKind::Smooth if b * q > 2.0 * a => b * q - a,
-            PriceKind::Smooth if a > 0.0 => b * q * b * q / (4.0 * a),
-            PriceKind::Smooth => 0.0,
+            PriceKind::Linear => equations::linear(q, a, b),
+            PriceKind::Mice => equations::mice(q, a, b),
+            PriceKind::Smooth => equations::smooth(q, a, b),
         };
-        // excess/μ_c, with one division and none while there is nothing to ask for.
-        if excess_bytes > 0.0 && self.departures.bytes() > 0.0 {
-            excess_bytes * self.departures.elapsed_s() / self.departures.bytes()
-        } else {
-            0.0
-        }
+        let (bytes, elapsed_s) = self.service.quotient();
+        equations::price(excess_bytes, bytes, elapsed_s)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
+use crate::estimator::{BinnedRate, BusyWindowRate, QueueAverage, QueueEstimator, RateEstimator};
 
 fn close(value: f64, wanted: f64) {
     assert!((value - wanted).abs() <= 1e-9 * wanted.abs().max(1.0), "{value}, wanted {wanted}");
@@ -51,20 +52,6 @@ fn without_a_the_smooth_price_is_linear_and_finite() {
     close(priced(params, 500.0), 0.5);
 }
 
-//= clamp#4.1
-#[test]
-fn the_average_forgets_as_exp_minus_two_i() {
-    let mut router = Router::new(RouterParams::new(0.0)).unwrap();
-    // After ln 2 / 2 seconds half of the old average stands: 0 → 500 → 250 + 100.
-    let half_s = libm::log(2.0) / 2.0;
-    router.on_arrival(half_s, 1000.0);
-    close(router.average_bytes(), 500.0);
-    router.on_departure(half_s, 1000.0, 0.0);
-    close(router.average_bytes(), 500.0);
-    router.on_arrival(2.0 * half_s, 200.0);
-    close(router.average_bytes(), 350.0);
-}
-
 #[test]
 fn the_gain_of_the_average_is_live() {
     let average = Average::AtArrivals { gain_per_s: 4.0 };
@@ -74,26 +61,17 @@ fn the_gain_of_the_average_is_live() {
 }
 
 #[test]
-fn the_raw_queue_is_the_queue() {
-    let mut router = Router::new(RouterParams { average: Average::Raw, ..RouterParams::new(0.0) }).unwrap();
-    router.on_arrival(1.0, 1500.0);
-    assert_eq!(router.average_bytes(), 1500.0);
-    router.on_departure(2.0, 1000.0, 500.0);
-    assert_eq!(router.average_bytes(), 500.0);
-}
-
-//= clamp-mice#3.1
-#[test]
-fn the_average_over_time_counts_how_long_the_queue_stood() {
-    let average = Average::OverTime { time_constant_s: 1.0 / libm::log(2.0) };
-    let mut router = Router::new(RouterParams { average, ..RouterParams::new(0.0) }).unwrap();
-    // Half is forgotten each second: empty to 1 s, then 1000 B for 1 s (500), then empty for 1 s (250).
-    router.on_arrival(1.0, 1000.0);
-    assert_eq!(router.average_bytes(), 0.0);
-    router.on_departure(2.0, 1000.0, 0.0);
-    close(router.average_bytes(), 500.0);
-    router.on_arrival(3.0, 1000.0);
-    close(router.average_bytes(), 250.0);
+fn the_average_is_the_one_that_was_asked_for() {
+    let last = |average| {
+        let mut router = Router::new(RouterParams { average, ..RouterParams::new(0.0) }).unwrap();
+        router.on_arrival(1.0, 1500.0);
+        router.on_departure(2.0, 1000.0, 500.0);
+        router.average_bytes()
+    };
+    close(last(Average::Raw), 500.0);
+    // Half is forgotten each second: empty to 1 s, then 1500 B; e^(−2) of the distance to 1500 is left at arrivals.
+    close(last(Average::OverTime { time_constant_s: 1.0 / libm::log(2.0) }), 750.0);
+    close(last(Average::default()), 1500.0 * (1.0 - libm::exp(-2.0)));
 }
 
 //= clamp-report#V
@@ -324,21 +302,22 @@ fn a_receiver_refuses_what_it_cannot_take() {
 
 /// One bottleneck served at 10⁶ B/s whose router and receivers are the law, windows kept by self-clocking: a packet
 /// is sent for each that arrives, more or fewer as the window moved.
-fn equilibrium(b: f64, phis: &[f64]) -> (f64, Vec<f64>) {
+fn equilibrium<Q: QueueEstimator, S: RateEstimator, R: RateEstimator>(
+    mut router: Router<Q, S>,
+    mut receivers: Vec<Receiver<R>>,
+) -> (f64, Vec<f64>) {
     use std::collections::VecDeque;
     const SERVICE_S: f64 = 0.001;
-    let mut router = Router::new(RouterParams { b, ..RouterParams::new(8000.0) }).unwrap();
-    let mut receivers: Vec<Receiver> =
-        phis.iter().map(|&phi| Receiver::new(ReceiverParams { phi, ..params() }).unwrap()).collect();
-    let mut outstanding = vec![0.0; phis.len()];
-    let mut carried = vec![0.0; phis.len()];
+    let flows = receivers.len();
+    let mut outstanding = vec![0.0; flows];
+    let mut carried = vec![0.0; flows];
     let mut queue: VecDeque<(usize, f64)> = VecDeque::new();
     let mut wire: VecDeque<(f64, usize)> = VecDeque::new();
     receivers.iter_mut().for_each(|r| r.start(0.05));
     let (mut mean, mut counted) = (0.0, 0.0);
     for step in 0..300_000 {
         let t_s = f64::from(step) * SERVICE_S;
-        for flow in 0..phis.len() {
+        for flow in 0..flows {
             while outstanding[flow] + MSS <= receivers[flow].window_bytes() {
                 outstanding[flow] += MSS;
                 wire.push_back((t_s + 0.05, flow));
@@ -363,18 +342,38 @@ fn equilibrium(b: f64, phis: &[f64]) -> (f64, Vec<f64>) {
     (mean / counted, carried)
 }
 
+fn routed(b: f64) -> Router {
+    Router::new(RouterParams { b, ..RouterParams::new(8000.0) }).unwrap()
+}
+
+fn received(phis: &[f64]) -> Vec<Receiver> {
+    phis.iter().map(|&phi| Receiver::new(ReceiverParams { phi, ..params() }).unwrap()).collect()
+}
+
 #[test]
 fn the_queue_settles_at_k_tau_plus_a_over_b_and_is_shared_by_weight() {
     //= clamp#11
     // b = 1: (3 · 500 + 8000)/1 = 9500 B.
-    let (mean_bytes, carried) = equilibrium(1.0, &[1.0, 1.0, 1.0]);
+    let (mean_bytes, carried) = equilibrium(routed(1.0), received(&[1.0, 1.0, 1.0]));
     assert!((mean_bytes / 9500.0 - 1.0).abs() < 0.02, "{mean_bytes}");
     let total: f64 = carried.iter().sum();
     for share in &carried {
         assert!((3.0 * share / total - 1.0).abs() < 0.1, "{carried:?}");
     }
     // b = 0.5 doubles it; weights 1 and 3 make kτ four flows' worth: (4 · 500 + 8000)/0.5 = 20,000 B.
-    let (mean_bytes, carried) = equilibrium(0.5, &[1.0, 3.0]);
+    let (mean_bytes, carried) = equilibrium(routed(0.5), received(&[1.0, 3.0]));
     assert!((mean_bytes / 20_000.0 - 1.0).abs() < 0.02, "{mean_bytes}");
     assert!((carried[1] / carried[0] / 3.0 - 1.0).abs() < 0.15, "{carried:?}");
+}
+
+#[test]
+fn it_settles_there_with_what_a_kernel_can_afford() {
+    // Busy windows of 50 ms at the router, 16 bins of 64 packets at the receivers.
+    let params = RouterParams::new(8000.0);
+    let router = Router::with(params, QueueAverage::at_arrivals(2.0), BusyWindowRate::new(0.05, 0.125)).unwrap();
+    let receiver = |_| Receiver::with(self::params(), BinnedRate::new(16, 64)).unwrap();
+    let (mean_bytes, carried) = equilibrium(router, (0..3).map(receiver).collect());
+    assert!((mean_bytes / 9500.0 - 1.0).abs() < 0.02, "{mean_bytes}");
+    let total: f64 = carried.iter().sum();
+    assert!(carried.iter().all(|share| (3.0 * share / total - 1.0).abs() < 0.1), "{carried:?}");
 }

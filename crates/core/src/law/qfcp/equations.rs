@@ -1,5 +1,43 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QFCP's equations.
+//! QFCP's equations. At the router bytes, seconds, bytes/s; at the sender segments.
+
+/// N: how many flows make an `input` where each was told `rate`.
+#[inline]
+pub fn flows(input: f64, rate: f64) -> f64 {
+    //= qfcp#3  N(t) = y(t)/R(t − T)
+    input / rate
+}
+
+/// C after an interval: what left, if at least a packet always waited, and α more than before otherwise.
+#[inline]
+pub fn probed_capacity(capacity: f64, output: f64, queue_packets: f64, alpha: f64) -> f64 {
+    //= qfcp#6  C = output if q ≥ 1, else (1 + α)C
+    if queue_packets >= 1.0 { output } else { (1.0 + alpha) * capacity }
+}
+
+/// An average of what left or of what waited, a new interval weighing `weight`.
+#[inline]
+pub fn average(before: f64, measured: f64, weight: f64) -> f64 {
+    //= qfcp#7  output_avg = w·output + (1 − w)·output_avg
+    //= qfcp#8  q_avg = w·q + (1 − w)·q_avg
+    weight * measured + (1.0 - weight) * before
+}
+
+/// R of each of `flows` flows, where the queue should come to `aim_bytes` within 1/β intervals of `interval_s`: none by
+/// the first equation, a packet by the second.
+#[inline]
+pub fn fair_rate(capacity: f64, queue_bytes: f64, aim_bytes: f64, beta: f64, interval_s: f64, flows: f64) -> f64 {
+    //= qfcp#4  R(t) = (C − βq(t)/T)/N(t)
+    //= qfcp#9  R(t) = (C − (βq(t) − MSS)/T)/N(t)
+    (capacity - beta * (queue_bytes - aim_bytes) / interval_s) / flows
+}
+
+/// The queue that would have been with room for all.
+#[inline]
+pub fn virtual_queue(queue: f64, dropped: f64) -> f64 {
+    //= qfcp#11  q_virtual = q + num_drop
+    queue + dropped
+}
 
 /// The sender's window \[segments\] at a fair rate \[segments/s\].
 //= qfcp#5  cwnd = max(feedback·RTT, MSS)

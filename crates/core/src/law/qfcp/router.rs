@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The router's side of QFCP: how many flows there are, what the link carries, and so each flow's rate.
 
-use crate::error::{ParameterError, ensure};
+use core::cmp::Ordering;
 
-/// Bounds of the control interval \[s\]: those of XCP.
-const LEAST_INTERVAL_S: f64 = 1e-3;
-const LONGEST_INTERVAL_S: f64 = 1.0;
-/// The control interval before any packet has told a round-trip time \[s\].
-const FIRST_INTERVAL_S: f64 = 0.05;
+use super::equations;
+use crate::error::{ParameterError, ensure};
+use crate::estimator::{ControlInterval, Least};
+
 /// After so many intervals without a packet, more change nothing: the averages have forgotten what was before.
 const MOST_SILENT: f64 = 64.0;
 /// Weight of a new interval in the number of flows. A rate is told over an interval, and heeded a round trip later, which is
@@ -85,19 +84,6 @@ pub struct Measured {
     pub interval_s: f64,
 }
 
-/// C after an interval: what left, if at least a packet always waited, and α more than before otherwise.
-pub fn probed_capacity(capacity: f64, output: f64, queue_packets: f64, alpha: f64) -> f64 {
-    //= qfcp#6
-    if queue_packets >= 1.0 { output } else { (1.0 + alpha) * capacity }
-}
-
-/// R of each of `flows` flows, where the queue should come to `aim_bytes` within 1/β intervals of `interval_s`.
-pub fn fair_rate(capacity: f64, queue_bytes: f64, aim_bytes: f64, beta: f64, interval_s: f64, flows: f64) -> f64 {
-    //= qfcp#4
-    //= qfcp#9
-    (capacity - beta * (queue_bytes - aim_bytes) / interval_s) / flows
-}
-
 /// One queue's controller.
 #[derive(Clone, Debug)]
 pub struct Router {
@@ -107,22 +93,33 @@ pub struct Router {
     flows: f64,
     /// output_avg \[B/s\], q_avg \[B\] and \[packets\].
     averages: Option<(f64, f64, f64)>,
-    interval_s: f64,
+    interval: ControlInterval,
     /// When the running interval began; none before the first packet.
     began_s: Option<f64>,
     // Sums over the running interval.
     input_bytes: f64,
     output_bytes: f64,
     dropped: f64,
-    least: Queue,
-    rtt_sum_s: f64,
-    rtts: f64,
+    least: Least<Queue>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A queue; the less packets, the less it is.
+#[derive(Clone, Copy, Debug)]
 struct Queue {
     packets: f64,
     bytes: f64,
+}
+
+impl PartialEq for Queue {
+    fn eq(&self, other: &Self) -> bool {
+        self.packets == other.packets
+    }
+}
+
+impl PartialOrd for Queue {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.packets.partial_cmp(&other.packets)
+    }
 }
 
 impl Router {
@@ -145,14 +142,12 @@ impl Router {
             rate: params.capacity,
             flows: 1.0,
             averages: None,
-            interval_s: FIRST_INTERVAL_S,
+            interval: ControlInterval::default(),
             began_s: None,
             input_bytes: 0.0,
             output_bytes: 0.0,
             dropped: 0.0,
-            least: Queue { packets: 0.0, bytes: 0.0 },
-            rtt_sum_s: 0.0,
-            rtts: 0.0,
+            least: Least::new(Queue { packets: 0.0, bytes: 0.0 }),
         })
     }
 
@@ -162,8 +157,7 @@ impl Router {
         self.turn(t_s, Queue { packets: packets as f64, bytes });
         self.input_bytes += size_bytes;
         if let Some(rtt_s) = rtt_s.filter(|rtt_s| *rtt_s > 0.0) {
-            self.rtt_sum_s += rtt_s;
-            self.rtts += 1.0;
+            self.interval.see(rtt_s, 1.0);
         }
     }
 
@@ -178,9 +172,7 @@ impl Router {
         let queue = Queue { packets: packets as f64, bytes };
         self.turn(t_s, queue);
         self.output_bytes += size_bytes;
-        if queue.packets < self.least.packets {
-            self.least = queue;
-        }
+        self.least.see(queue);
     }
 
     /// A packet of `size_bytes` crosses the medium the other way at `t_s`, while `packets` of `bytes` wait here.
@@ -219,15 +211,15 @@ impl Router {
     fn turn(&mut self, t_s: f64, queue: Queue) {
         let Some(began_s) = self.began_s else {
             self.began_s = Some(t_s);
-            self.least = queue;
+            self.least = Least::new(queue);
             return;
         };
-        if t_s - began_s < self.interval_s {
+        if t_s - began_s < self.interval.length_s() {
             return;
         }
         let began_s = began_s + self.close(queue);
-        let silent = ((t_s - began_s) / self.interval_s).floor();
-        self.began_s = Some(began_s + silent * self.interval_s);
+        let silent = self.interval.silent(began_s, t_s);
+        self.began_s = Some(began_s + silent * self.interval.length_s());
         for _ in 0..silent.min(MOST_SILENT) as u32 {
             self.close(queue);
         }
@@ -236,28 +228,22 @@ impl Router {
     /// Ends the control interval, and gives its length \[s\].
     fn close(&mut self, queue: Queue) -> f64 {
         let params = &self.params;
-        let elapsed_s = self.interval_s;
-        if self.rtts > 0.0 {
-            self.interval_s = (self.rtt_sum_s / self.rtts).clamp(LEAST_INTERVAL_S, LONGEST_INTERVAL_S);
-        }
-        let least = self.least;
+        let elapsed_s = self.interval.turn();
+        let least = self.least.value();
         let held = if params.in_packets { least.packets * params.packet_bytes } else { least.bytes };
-        //= qfcp#11
         let dropped = if params.virtual_queue { self.dropped } else { 0.0 };
         let measured = Measured {
             input: self.input_bytes / elapsed_s,
             output: self.output_bytes / elapsed_s,
-            queue_bytes: held + dropped,
-            queue_packets: least.packets + dropped / params.packet_bytes,
-            interval_s: self.interval_s,
+            queue_bytes: equations::virtual_queue(held, dropped),
+            queue_packets: equations::virtual_queue(least.packets, dropped / params.packet_bytes),
+            interval_s: self.interval.length_s(),
         };
         self.control(&measured);
         self.input_bytes = 0.0;
         self.output_bytes = 0.0;
         self.dropped = 0.0;
-        self.least = queue;
-        self.rtt_sum_s = 0.0;
-        self.rtts = 0.0;
+        self.least = Least::new(queue);
         elapsed_s
     }
 
@@ -268,30 +254,27 @@ impl Router {
         let is_silent = input <= 0.0 && output <= 0.0 && queue_packets <= 0.0;
         let is_first = self.averages.is_none();
         let (old_output, old_bytes, old_packets) = self.averages.unwrap_or((output, queue_bytes, queue_packets));
-        //= qfcp#7
-        let output = weight * output + (1.0 - weight) * old_output;
-        //= qfcp#8
-        let bytes = weight * queue_bytes + (1.0 - weight) * old_bytes;
-        let packets = weight * queue_packets + (1.0 - weight) * old_packets;
+        let output = equations::average(old_output, output, weight);
+        let bytes = equations::average(old_bytes, queue_bytes, weight);
+        let packets = equations::average(old_packets, queue_packets, weight);
         self.averages = Some((output, bytes, packets));
         // An interval without a packet tells nothing of the capacity.
         if self.params.probing && !is_silent {
             // After a surge the average stays above a packet while the line already rests: what leaves then is no capacity.
             let rested = self.params.hold && packets >= 1.0 && queue_packets < 1.0;
-            let probed = probed_capacity(self.capacity, output, packets, alpha);
+            let probed = equations::probed_capacity(self.capacity, output, packets, alpha);
             self.capacity = if rested { self.capacity.max(output) } else { probed }.min(max_capacity);
         }
         // A flow has at least one packet in the network, and all flows together have no more than the link: without
         // these bounds a rate that nobody can obey falls for ever, as N = y/R then grows in proportion.
         let least_rate = if self.params.bounded { packet_bytes / interval_s } else { f64::MIN_POSITIVE };
-        //= qfcp#3
-        let mut flows = input / self.rate.max(least_rate);
+        let mut flows = equations::flows(input, self.rate.max(least_rate));
         if self.params.average_flows && !is_first {
-            flows = FLOWS_WEIGHT * flows + (1.0 - FLOWS_WEIGHT) * self.flows;
+            flows = equations::average(self.flows, flows, FLOWS_WEIGHT);
         }
         self.flows = if self.params.bounded { flows.max(1.0) } else { flows.max(f64::MIN_POSITIVE) };
         let aim_bytes = if self.params.resident { packet_bytes } else { 0.0 };
-        let rate = fair_rate(self.capacity, bytes, aim_bytes, beta, interval_s, self.flows);
+        let rate = equations::fair_rate(self.capacity, bytes, aim_bytes, beta, interval_s, self.flows);
         self.rate = rate.max(least_rate).min(self.capacity + beta * packet_bytes / interval_s);
     }
 }
@@ -410,9 +393,9 @@ mod tests {
         router.on_arrival(0.03, 1000.0, (2, 2000.0), None);
         // The first interval, of 50 ms, has begun with the first packet.
         router.on_departure(0.059, 1000.0, (2, 2000.0));
-        assert_eq!(router.interval_s, 0.05);
+        assert_eq!(router.interval.length_s(), 0.05);
         router.on_departure(0.061, 1000.0, (2, 2000.0));
-        assert_eq!(router.interval_s, 0.2);
+        assert_eq!(router.interval.length_s(), 0.2);
     }
 
     #[test]
@@ -420,7 +403,8 @@ mod tests {
         // Bursts of two packets 44 ms apart, and intervals of 42 ms: most have one burst each. An interval that lasted until
         // the next packet would have the first of the next burst besides.
         let mut router = Router::new(RouterParams { probing: false, ..params() }).unwrap();
-        router.interval_s = 0.042;
+        router.interval.see(0.042, 1.0);
+        router.interval.turn();
         for burst in 0..4 {
             for packet in 0..2 {
                 router.on_arrival(0.044 * f64::from(burst) + 0.001 * f64::from(packet), 1000.0, (0, 0.0), Some(0.042));
@@ -446,8 +430,9 @@ mod tests {
         // An interval of an eighth of a second that begins at 1 s: 3 kB cross, 1 kB goes the queue's way, which has never
         // less than 2 packets.
         let mut router = router(params());
-        (router.interval_s, router.began_s) = (0.125, Some(1.0));
-        router.least = Queue { packets: 2.0, bytes: 2000.0 };
+        router.interval.see(0.125, 1.0);
+        router.interval.turn();
+        (router.began_s, router.least) = (Some(1.0), Least::new(Queue { packets: 2.0, bytes: 2000.0 }));
         for i in 0..3 {
             router.on_crossing(1.0 + f64::from(i) / 64.0, 1000.0, (2, 2000.0), Some(0.125));
         }

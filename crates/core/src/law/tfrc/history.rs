@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The receiver's loss intervals and their weighted average.
 
+use super::equations;
+
 /// How many closed intervals count (RFC 5348 §5.4, n = 8).
 const N: usize = 8;
 /// Weights of the intervals, the latest first (RFC 5348 §5.4).
@@ -67,11 +69,8 @@ impl LossHistory {
     ///
     /// //= RFC 5348 §5.5
     fn discount(&self) -> f64 {
-        let mean = self.mean_closed();
         match self.floor {
-            Some(floor) if self.closed > 0 && self.intervals[0] > 2.0 * mean => {
-                (2.0 * mean / self.intervals[0]).max(floor)
-            }
+            Some(floor) if self.closed > 0 => equations::discount(self.intervals[0], self.mean_closed(), floor),
             _ => 1.0,
         }
     }

@@ -9,10 +9,10 @@
 //! Rates are bytes of payload a second, times seconds since any fixed instant, loss intervals packets. The elements
 //! that measure and send are in [`crate::tfrc`].
 
-mod equation;
+pub mod equations;
 mod history;
 mod rate;
 
-pub use equation::{loss_event_rate, throughput};
+pub use equations::{loss_event_rate, throughput};
 pub use history::LossHistory;
 pub use rate::{Feedback, RateControl, RateParams};

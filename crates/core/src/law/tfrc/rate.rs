@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sender's rate rules.
 
-use crate::law::tfrc::throughput;
+use super::equations;
 
 /// A sender's constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,8 +95,7 @@ impl RateControl {
     ///
     /// //= RFC 5348 §4.3
     pub fn timeout(&self) -> f64 {
-        let packets = 2.0 * self.params.s / self.x;
-        self.r.map_or(packets, |r| packets.max(4.0 * r))
+        equations::no_feedback_timeout(self.params.s, self.x, self.r)
     }
 
     /// Feedback has come at `now`.
@@ -115,11 +114,10 @@ impl RateControl {
             self.limit(now, f64::INFINITY);
             return;
         };
-        let q = self.params.q;
-        let r = q * r + (1.0 - q) * feedback.r_sample;
+        let r = equations::smoothed_rtt(r, feedback.r_sample, self.params.q);
         self.r = Some(r);
         if let Some(q2) = self.params.damping {
-            self.roots = (q2 * self.roots.0 + (1.0 - q2) * root, root);
+            self.roots = (equations::root_mean(self.roots.0, feedback.r_sample, q2), root);
         }
         let more_lost = feedback.p > self.p;
         self.p = feedback.p;
@@ -160,7 +158,7 @@ impl RateControl {
     fn limit(&mut self, now: f64, recv_limit: f64) {
         let Some(r) = self.r else { return };
         if self.p > 0.0 {
-            self.x_bps = throughput(self.params.s, r, self.p, self.params.rto_factor);
+            self.x_bps = equations::throughput(self.params.s, r, self.p, self.params.rto_factor);
             self.x = self.x_bps.min(recv_limit).max(self.least());
         } else if now - self.tld >= r {
             self.x = (2.0 * self.x).min(recv_limit).max(self.initial_rate(r));
@@ -170,8 +168,7 @@ impl RateControl {
 
     /// W_init/R with RFC 3390's window, unless told otherwise.
     fn initial_rate(&self, r: f64) -> f64 {
-        let s = self.params.s;
-        self.params.initial_rate.unwrap_or_else(|| (4.0 * s).min((2.0 * s).max(4380.0)) / r)
+        self.params.initial_rate.unwrap_or_else(|| equations::initial_rate(self.params.s, r))
     }
 
     /// s/t_mbi.

@@ -1,5 +1,44 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! XCP's equations (qfcp §II).
+//! XCP's equations (qfcp §II), and XCP-b's. At the router bytes, seconds, bytes/s; at the sender segments.
+
+/// By how much the traffic of an interval of `d` seconds is to change \[B\], where `input` of a `capacity` is used and
+/// `queue` bytes stand: F·d.
+#[inline]
+pub fn told_change(alpha: f64, beta: f64, capacity: f64, input: f64, queue: f64, d: f64) -> f64 {
+    //= qfcp#1  F = α(C − y) − βq/d
+    alpha * (capacity - input) * d - beta * queue
+}
+
+/// The same by XCP-b \[B\], which knows no capacity: from the queue's growth in an interval, and what it is above κ.
+#[inline]
+pub fn queue_change(alpha: f64, beta: f64, queue: f64, old_queue: f64, kappa: f64) -> f64 {
+    -alpha * (queue - old_queue) - beta * (queue - kappa)
+}
+
+/// What is dealt out anew of the traffic of an interval even with nothing to change \[B\]: a share γ of it, less what
+/// changes anyway.
+#[inline]
+pub fn shuffled(gamma: f64, input: f64, d: f64, change: f64) -> f64 {
+    (gamma * input * d - change.abs()).max(0.0)
+}
+
+/// What a packet stands for of its flow \[s\]: rtt·s/cwnd. Over an interval the packets of a flow come to the interval.
+#[inline]
+pub fn share(rtt_s: f64, size_bytes: f64, cwnd_bytes: f64) -> f64 {
+    rtt_s * size_bytes / cwnd_bytes.max(size_bytes)
+}
+
+/// What a packet gets of the raise \[B\], ξ_p being `raise` \[B/s²\]: as much a flow.
+#[inline]
+pub fn raised(raise: f64, rtt_s: f64, share_s: f64) -> f64 {
+    raise * rtt_s * share_s
+}
+
+/// What is taken of a packet \[B\], ξ_n being `lower` \[1/s\]: in proportion to the flow's rate.
+#[inline]
+pub fn lowered(lower: f64, rtt_s: f64, size_bytes: f64) -> f64 {
+    lower * rtt_s * size_bytes
+}
 
 /// The sender's window \[segments\] after an acknowledgement that grants a change of `granted` segments.
 //= qfcp#2  cwnd = max(cwnd + feedback·RTT, MSS)

@@ -2,13 +2,9 @@
 //! The router's side of XCP: an efficiency controller, which says by how much the traffic is to change, and a fairness
 //! controller, which deals that out to the packets.
 
+use super::equations;
 use crate::error::{ParameterError, ensure};
-
-/// Bounds of the control interval \[s\] (ns-2's `XCP_MIN_INTERVAL` and `XCP_MAX_INTERVAL`).
-const LEAST_INTERVAL_S: f64 = 1e-3;
-const LONGEST_INTERVAL_S: f64 = 1.0;
-/// The control interval before any packet has told a round-trip time \[s\] (ns-2's `INITIAL_Te_VALUE`).
-const FIRST_INTERVAL_S: f64 = 0.05;
+use crate::estimator::{ControlInterval, Least};
 
 /// How a router finds by how much the traffic is to change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,16 +64,11 @@ pub struct Header {
 pub struct Router {
     params: RouterParams,
     began_s: f64,
-    /// d.
-    interval_s: f64,
-    // Sums over the running interval.
+    /// d. Packets count with their share of their flow, so that all flows count alike.
+    interval: ControlInterval,
     input_bytes: f64,
-    /// Σ rtt·s/cwnd: the flows, each weighted with the interval.
-    flows_s: f64,
-    /// Σ rtt²·s/cwnd.
-    rtts_s2: f64,
     /// The least queue of the running interval, and of the one before, with the packet that leaves \[B\].
-    queue_bytes: f64,
+    queue: Least<f64>,
     old_queue_bytes: f64,
     /// Whether the line had nothing to send in the running interval.
     has_rested: bool,
@@ -113,11 +104,9 @@ impl Router {
         Ok(Self {
             params,
             began_s: 0.0,
-            interval_s: FIRST_INTERVAL_S,
+            interval: ControlInterval::default(),
             input_bytes: 0.0,
-            flows_s: 0.0,
-            rtts_s2: 0.0,
-            queue_bytes: 0.0,
+            queue: Least::new(0.0),
             old_queue_bytes: 0.0,
             has_rested: true,
             empty_intervals: 0,
@@ -134,10 +123,8 @@ impl Router {
         self.turn(t_s, queue_bytes);
         self.input_bytes += size_bytes;
         if let Some(header) = header.filter(|header| header.rtt_s > 0.0) {
-            let rtt_s = header.rtt_s.min(LONGEST_INTERVAL_S);
-            let share_s = header.rtt_s * size_bytes / header.cwnd_bytes.max(size_bytes);
-            self.flows_s += share_s;
-            self.rtts_s2 += rtt_s * share_s;
+            let rtt_s = header.rtt_s.min(ControlInterval::LONGEST_S);
+            self.interval.see(rtt_s, equations::share(header.rtt_s, size_bytes, header.cwnd_bytes));
         }
     }
 
@@ -153,27 +140,27 @@ impl Router {
         // By ns-2's rule a packet that leaves still counts, and the queue is empty when the line has nothing to send.
         let with_it_bytes = queue_bytes + size_bytes;
         self.turn(t_s, with_it_bytes);
-        self.queue_bytes = self.queue_bytes.min(with_it_bytes);
+        self.queue.see(with_it_bytes);
         header.map(|header| if header.rtt_s > 0.0 { self.deal(size_bytes, header) } else { 0.0 })
     }
 
     /// The line has nothing to send.
     pub fn on_rest(&mut self) {
-        self.queue_bytes = 0.0;
+        self.queue.see(0.0);
         self.has_rested = true;
     }
 
     /// d \[s\]: the mean round-trip time, a control interval.
     pub fn interval_s(&self) -> f64 {
-        self.interval_s
+        self.interval.length_s()
     }
 
     /// The fairness controller: what this packet gets of the raise and of the reduction.
     fn deal(&mut self, size_bytes: f64, header: &Header) -> f64 {
         let rtt_s = header.rtt_s;
-        let share_s = rtt_s * size_bytes / header.cwnd_bytes.max(size_bytes);
-        let raise = (self.raise * rtt_s * share_s).min(self.left_to_raise * rtt_s);
-        let lower = (self.lower * rtt_s * size_bytes).min(self.left_to_lower * rtt_s);
+        let share_s = equations::share(rtt_s, size_bytes, header.cwnd_bytes);
+        let raise = equations::raised(self.raise, rtt_s, share_s).min(self.left_to_raise * rtt_s);
+        let lower = equations::lowered(self.lower, rtt_s, size_bytes).min(self.left_to_lower * rtt_s);
         let change = header.change_bytes.min(raise - lower);
         // What a bottleneck elsewhere keeps the flow from taking, others may have.
         self.left_to_raise = (self.left_to_raise - (change + lower).max(0.0) / rtt_s).max(0.0);
@@ -184,17 +171,17 @@ impl Router {
     /// Ends the control interval, if it is over: at its own end, not at the packet that comes next. Packets come in bursts a
     /// round trip apart, as long as an interval, and one that lasted until the next packet would count a burst's first twice.
     fn turn(&mut self, t_s: f64, queue_bytes: f64) {
-        if t_s - self.began_s < self.interval_s {
+        if t_s - self.began_s < self.interval_s() {
             return;
         }
         self.decide(queue_bytes);
-        let silent = ((t_s - self.began_s) / self.interval_s).floor();
+        let silent = self.interval.silent(self.began_s, t_s);
         if silent >= 1.0 {
             // Intervals without a packet are all alike.
             if self.has_rested {
                 self.empty_intervals = self.empty_intervals.saturating_add(silent as u32 - 1);
             }
-            self.began_s += (silent - 1.0) * self.interval_s;
+            self.began_s += (silent - 1.0) * self.interval_s();
             self.decide(queue_bytes);
         }
     }
@@ -202,45 +189,41 @@ impl Router {
     /// What is to change in the next interval, by what the last one was.
     fn decide(&mut self, queue_bytes: f64) {
         let params = self.params;
-        let elapsed_s = self.interval_s;
-        if self.flows_s > 0.0 {
-            self.interval_s = (self.rtts_s2 / self.flows_s).clamp(LEAST_INTERVAL_S, LONGEST_INTERVAL_S);
-        }
-        let d = self.interval_s;
+        let flows_s = self.interval.weights();
+        let elapsed_s = self.interval.turn();
+        let d = self.interval_s();
         let input = self.input_bytes / elapsed_s;
         let change_bytes = self.wanted_bytes(input);
         // Shuffling: even with nothing to change, a part of the traffic is dealt out anew.
-        let shuffled = (params.gamma * input * d - change_bytes.abs()).max(0.0);
+        let shuffled = equations::shuffled(params.gamma, input, d, change_bytes);
         // The sums are those of the time that has passed, the change is for an interval.
         let per_interval = d / elapsed_s;
         self.left_to_raise = (shuffled + change_bytes.max(0.0)) / d;
         self.left_to_lower = (shuffled + (-change_bytes).max(0.0)) / d;
-        self.raise = over(self.left_to_raise, self.flows_s * per_interval);
+        self.raise = over(self.left_to_raise, flows_s * per_interval);
         self.lower = over(self.left_to_lower, self.input_bytes * per_interval);
 
-        self.old_queue_bytes = self.queue_bytes;
-        self.queue_bytes = queue_bytes;
+        self.old_queue_bytes = self.queue.value();
+        self.queue = Least::new(queue_bytes);
         self.has_rested = queue_bytes <= 0.0;
         self.began_s += elapsed_s;
         self.input_bytes = 0.0;
-        self.flows_s = 0.0;
-        self.rtts_s2 = 0.0;
     }
 
     /// The efficiency controller: by how many bytes the traffic of an interval is to change, at an input rate \[B/s\].
     fn wanted_bytes(&mut self, input: f64) -> f64 {
         let RouterParams { alpha, beta, .. } = self.params;
-        let d = self.interval_s;
-        let queue = self.queue_bytes;
+        let queue = self.queue.value();
         match self.params.efficiency {
-            //= qfcp#1
-            Efficiency::Told { capacity } => alpha * (capacity - input) * d - beta * queue,
+            Efficiency::Told { capacity } => {
+                equations::told_change(alpha, beta, capacity, input, queue, self.interval_s())
+            }
             Efficiency::Queue { buffer_bytes, chi, kappa_bytes, patience } => {
                 self.empty_intervals = if self.has_rested { self.empty_intervals.saturating_add(1) } else { 0 };
                 if self.empty_intervals >= patience {
                     chi * buffer_bytes
                 } else {
-                    -alpha * (queue - self.old_queue_bytes) - beta * (queue - kappa_bytes)
+                    equations::queue_change(alpha, beta, queue, self.old_queue_bytes, kappa_bytes)
                 }
             }
         }
@@ -265,9 +248,11 @@ mod tests {
     /// A router whose interval of an eighth of a second begins at 1 s, with a queue of `queue_bytes`.
     fn router(efficiency: Efficiency, queue_bytes: f64) -> Router {
         let mut router = Router::new(RouterParams { beta: 0.25, ..RouterParams::new(efficiency) }).unwrap();
-        (router.interval_s, router.began_s) = (D, 1.0);
-        (router.queue_bytes, router.old_queue_bytes, router.has_rested) =
-            (queue_bytes, queue_bytes, queue_bytes == 0.0);
+        router.interval.see(D, 1.0);
+        router.interval.turn();
+        router.began_s = 1.0;
+        (router.queue, router.old_queue_bytes, router.has_rested) =
+            (Least::new(queue_bytes), queue_bytes, queue_bytes == 0.0);
         router
     }
 

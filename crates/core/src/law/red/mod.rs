@@ -5,6 +5,8 @@
 //! The queue is measured in packets, or in bytes with thresholds in packets of a mean size. The line's speed C in
 //! mean packets a second sets what the thresholds are where they are 0, and what an idle line counts for.
 
+pub mod equations;
+
 use crate::error::{ParameterError, ensure};
 
 /// What a queue is measured in.
@@ -69,6 +71,20 @@ pub enum Verdict {
 }
 
 /// RED at work.
+///
+/// ```
+/// use lasthop_core::law::red::{Red, RedParams, Verdict};
+///
+/// // Thresholds of 4 and 12 packets, the average being the queue itself, on a line of 500 kB/s.
+/// let params = RedParams { min_threshold: 4.0, max_threshold: 12.0, queue_weight: 1.0, ..RedParams::default() };
+/// let mut red = Red::new(params, 500e3)?;
+/// red.observe(8, 4000.0, 0.0);
+/// // Half way between them p = max_p/2.
+/// assert_eq!(red.base_probability(), 0.05);
+/// red.observe(24, 12e3, 0.0);
+/// assert_eq!(red.judge(24, 12e3, 500.0, 0.99), Verdict::Forced);
+/// # Ok::<(), lasthop_core::error::ParameterError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Red {
     params: RedParams,
@@ -99,10 +115,11 @@ impl Red {
         ensure((0.0..=1.0).contains(&queue_weight), "queue_weight", queue_weight, "a number from 0 to 1")?;
         ensure(max_p > 0.0 && max_p <= 1.0, "max_p", max_p, "a probability above 0")?;
         let packets_per_s = line_bytes_per_s / mean;
-        let min = if min_threshold > 0.0 { min_threshold } else { (target * packets_per_s / 2.0).max(5.0) };
+        let min =
+            if min_threshold > 0.0 { min_threshold } else { equations::automatic_threshold(packets_per_s, target) };
         let max = if max_threshold > 0.0 { max_threshold } else { 3.0 * min };
         ensure(max > min && max.is_finite(), "max_threshold", max_threshold, "more than min_threshold, or 0")?;
-        let weight = if queue_weight > 0.0 { queue_weight } else { 1.0 - libm::exp(-1.0 / packets_per_s) };
+        let weight = if queue_weight > 0.0 { queue_weight } else { equations::automatic_weight(packets_per_s) };
         let scale = if params.unit == Unit::Bytes { mean } else { 1.0 };
         Ok(Self {
             params,
@@ -121,8 +138,8 @@ impl Red {
     /// mean packets as it could have carried in that time had found nobody. The average takes it in.
     pub fn observe(&mut self, packets: usize, bytes: f64, idle_s: f64) {
         let idle_packets = libm::floor(self.packets_per_s * idle_s);
-        let kept = if idle_packets > 0.0 { libm::pow(1.0 - self.weight, idle_packets) } else { 1.0 };
-        self.average = (1.0 - self.weight) * kept * self.average + self.weight * self.measure(packets, bytes);
+        let queue = self.measure(packets, bytes);
+        self.average = equations::average(self.average, queue, self.weight, idle_packets);
     }
 
     /// What becomes of the packet of `size_bytes` that was just observed in front of `packets` and `bytes`; `draw` is
@@ -161,14 +178,7 @@ impl Red {
     /// The probability p_b that the average alone gives.
     pub fn base_probability(&self) -> f64 {
         let RedParams { max_p, gentle, .. } = self.params;
-        let p = if self.average < self.max {
-            max_p * (self.average - self.min) / (self.max - self.min)
-        } else if gentle {
-            max_p + (1.0 - max_p) * (self.average - self.max) / self.max
-        } else {
-            1.0
-        };
-        p.clamp(0.0, 1.0)
+        equations::base_probability(self.average, self.min, self.max, max_p, gentle)
     }
 
     /// The probability p_a with which the packet that came last is dropped: p_b spread evenly over the packets between
@@ -180,14 +190,9 @@ impl Red {
             Unit::Packets => self.count as f64,
             Unit::Bytes => libm::floor(self.count_bytes / mean),
         };
-        let even = match self.params.wait {
-            true if count * p < 1.0 => 0.0,
-            true if count * p < 2.0 => p / (2.0 - count * p),
-            false if count * p < 1.0 => p / (1.0 - count * p),
-            _ => 1.0,
-        };
+        let even = equations::spread(p, count, self.params.wait);
         match self.params.unit {
-            Unit::Bytes if even < 1.0 => (even * size_bytes / mean).min(1.0),
+            Unit::Bytes if even < 1.0 => equations::by_size(even, size_bytes, mean).min(1.0),
             _ => even.min(1.0),
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The throughput equation and its inverse.
+//! TFRC's equations (RFC 5348). Payload in bytes, seconds, bytes/s.
 
 /// X_Bps \[B/s\]: what a TCP with segments of `s` bytes and round-trip time `r` seconds gets at a loss event rate `p`, with
 /// a time-out of `rto_factor` round trips and an acknowledgement a packet (b = 1).
@@ -32,6 +32,43 @@ pub fn loss_event_rate(s: f64, r: f64, x: f64, rto_factor: f64) -> f64 {
         if denominator(middle, rto_factor) < wanted { low = middle } else { high = middle }
     }
     high
+}
+
+/// R \[s\] after a sample, the old value weighing `q`.
+///
+/// //= RFC 5348 §4.3
+pub fn smoothed_rtt(before_s: f64, sample_s: f64, q: f64) -> f64 {
+    q * before_s + (1.0 - q) * sample_s
+}
+
+/// R_sqmean \[√s\] after a sample, the old value weighing `q2`.
+///
+/// //= RFC 5348 §4.5
+pub fn root_mean(before: f64, sample_s: f64, q2: f64) -> f64 {
+    q2 * before + (1.0 - q2) * libm::sqrt(sample_s)
+}
+
+/// W_init/R \[B/s\] with RFC 3390's window: min(4s, max(2s, 4380))/R.
+///
+/// //= RFC 5348 §4.2
+pub fn initial_rate(s: f64, r: f64) -> f64 {
+    (4.0 * s).min((2.0 * s).max(4380.0)) / r
+}
+
+/// How long a sender waits for feedback before it cuts its rate \[s\]: max(4R, 2s/X), and 2s/X before R is known.
+///
+/// //= RFC 5348 §4.3
+pub fn no_feedback_timeout(s: f64, x: f64, r: Option<f64>) -> f64 {
+    let packets = 2.0 * s / x;
+    r.map_or(packets, |r| packets.max(4.0 * r))
+}
+
+/// DF: by how much the closed loss intervals are discounted while the open one, of `open` packets, is more than twice
+/// their mean.
+///
+/// //= RFC 5348 §5.5
+pub fn discount(open: f64, mean: f64, floor: f64) -> f64 {
+    if open > 2.0 * mean { (2.0 * mean / open).max(floor) } else { 1.0 }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! While every packet waits longer than the target for a whole interval, packets are dropped one by one, faster and
 //! faster: the n-th comes `interval/√n` after the one before it.
 
+pub mod equations;
+
 use crate::error::{ParameterError, ensure};
 
 /// CoDel's parameters. [`Default`] is RFC 8289's for the Internet.
@@ -25,6 +27,16 @@ impl Default for CodelParams {
 }
 
 /// CoDel at work.
+///
+/// ```
+/// use lasthop_core::law::codel::{Codel, CodelParams};
+///
+/// // Packets of a queue of 30 kB that waited for 20 ms, one a millisecond: the first goes after an interval of 100 ms.
+/// let mut codel = Codel::new(CodelParams::default())?;
+/// let first = (0..1000).find(|ms| codel.drops(f64::from(*ms) / 1e3, 0.02, 30e3));
+/// assert_eq!(first, Some(100));
+/// # Ok::<(), lasthop_core::error::ParameterError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Codel {
     params: CodelParams,
@@ -103,9 +115,8 @@ impl Codel {
 
     /// A row of drops opens. Soon after the last one, it goes on where that one's rate was left (RFC 8289 §5.6).
     fn open(&mut self, now_s: f64) {
-        let delta = self.count - self.last_count;
         let soon = now_s - self.drop_next_s < 16.0 * self.params.interval_s;
-        self.count = if delta > 1 && soon { delta } else { 1 };
+        self.count = equations::first_count(self.count, self.last_count, soon);
         self.last_count = self.count;
         self.drop_next_s = self.after(now_s);
         self.dropping = true;
@@ -113,7 +124,7 @@ impl Codel {
 
     /// The control law: the drop after one at `t_s`.
     fn after(&self, t_s: f64) -> f64 {
-        t_s + self.params.interval_s / libm::sqrt(f64::from(self.count))
+        equations::next_drop(t_s, self.params.interval_s, self.count)
     }
 
     fn may_drop(&mut self, now_s: f64, waited_s: f64, behind_bytes: f64) -> bool {
