@@ -25,6 +25,16 @@ impl Window {
     pub fn slow_start(&mut self, acked: f64) {
         self.cwnd += acked.min(1.0);
     }
+
+    /// One acknowledgement: slow start, or else what `avoidance` makes of cwnd.
+    #[inline]
+    pub fn grow(&mut self, acked: f64, avoidance: impl FnOnce(f64) -> f64) {
+        if self.in_slow_start() {
+            self.slow_start(acked);
+        } else {
+            self.cwnd = avoidance(self.cwnd);
+        }
+    }
 }
 
 /// What a sender's law is told of an acknowledgement of new data outside loss recovery.

@@ -72,11 +72,7 @@ impl SenderLaw for Aimd {
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if window.in_slow_start() {
-            window.slow_start(ack.acked);
-        } else {
-            window.cwnd = equations::increase(self.params.alpha, window.cwnd, ack.acked);
-        }
+        window.grow(ack.acked, |cwnd| equations::increase(self.params.alpha, cwnd, ack.acked));
     }
 
     fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {

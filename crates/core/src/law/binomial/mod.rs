@@ -54,11 +54,7 @@ impl SenderLaw for Binomial {
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if window.in_slow_start() {
-            window.slow_start(ack.acked);
-        } else {
-            window.cwnd = equations::increase(self.params.alpha, self.params.k, window.cwnd, ack.acked);
-        }
+        window.grow(ack.acked, |cwnd| equations::increase(self.params.alpha, self.params.k, cwnd, ack.acked));
     }
 
     /// What the decrease leaves of the window, or of what was in use of it. A flight is of whole segments, and its missing

@@ -108,11 +108,7 @@ impl SenderLaw for Cubic {
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if window.in_slow_start() {
-            window.slow_start(ack.acked);
-        } else {
-            window.cwnd = self.increase(window.cwnd, ack);
-        }
+        window.grow(ack.acked, |cwnd| self.increase(cwnd, ack));
     }
 
     /// §4.6, §4.7.

@@ -85,11 +85,7 @@ impl SenderLaw for Westwood {
         self.min_rtt_s = self.min_rtt_s.min(ack.rtt.as_secs_f64());
         self.srtt_s = ack.srtt_s;
         self.on_ack_in_recovery(ack.now, ack.acked);
-        if window.in_slow_start() {
-            window.slow_start(ack.acked);
-        } else {
-            window.cwnd = aimd::equations::increase(1.0, window.cwnd, ack.acked);
-        }
+        window.grow(ack.acked, |cwnd| aimd::equations::increase(1.0, cwnd, ack.acked));
     }
 
     fn on_ack_in_recovery(&mut self, now: Instant, acked: f64) {
