@@ -20,7 +20,8 @@ from lasthop.paper import load_paper, stems
 
 DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "python" / "lasthop"
-SUMMARY = DOCS.parent / "crates" / "sim" / "src" / "summary.rs"
+CRATES = DOCS.parent / "crates"
+SUMMARIES = [CRATES / crate / "src" / "summary.rs" for crate in ("sim", "emu")]
 HEADER = """\
 <!-- SPDX-License-Identifier: MIT OR Apache-2.0 -->
 <!-- Made by docs/make_reference.py: change the sources, not this page. -->
@@ -335,11 +336,11 @@ def models_page() -> str:
 def results_page() -> str:
     """The page on results, with the summary's keys as the Rust structs document them."""
     text = (DOCS / "results.md").read_text(encoding="utf-8")
-    source = SUMMARY.read_text(encoding="utf-8")
+    source = "".join(path.read_text(encoding="utf-8") for path in SUMMARIES)
     for name in ("Summary", "FlowSummary", "QueueSummary", "Fairness", "Emulation"):
         body = re.search(rf"pub struct {name} {{\n(.*?)\n}}", source, re.DOTALL)
         if body is None:
-            raise LookupError(f"{SUMMARY}: no struct {name}")
+            raise LookupError(f"summary.rs: no struct {name}")
         rows = [["key", "unit", "meaning"], ["---"] * 3]
         for comment, key in re.findall(r"((?: +///.*\n)+) +pub (\w+):", body[1] + "\n"):
             meaning = " ".join(

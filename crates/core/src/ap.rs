@@ -23,6 +23,7 @@ pub use station::{AirMeter, Probe, Station};
 use crate::capacity::{Opportunity, Trace};
 use crate::element::{Departure, Element};
 use crate::error::{ParameterError, ensure};
+use crate::fading::Kinds;
 use crate::loss::LossConfig;
 use crate::packet::Parcel;
 use crate::queue::QueueConfig;
@@ -59,6 +60,7 @@ pub struct StationConfig {
 /// An access point.
 #[derive(Debug)]
 pub struct AccessPoint<P> {
+    name: String,
     stations: Vec<Station<P>>,
     scheduler: Scheduler,
     timing: Timing,
@@ -86,19 +88,27 @@ enum Timing {
 type Attempts = Vec<u32>;
 
 impl<P: Parcel> AccessPoint<P> {
-    /// An idle access point, measured over `span`. Its stations' names and streams are `<name>/<station>`.
+    /// An idle access point, measured over `span`. Its stations' names and streams are `<name>/<station>`; those whose
+    /// channels fade share `kinds` with the stations of other access points.
     ///
     /// # Errors
     /// If there is no station, stations' channels do not go together, or a parameter lies outside its domain.
-    pub fn new(name: &str, config: &ApConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
+    pub fn new(
+        name: &str,
+        config: &ApConfig,
+        streams: &Streams,
+        span: Span,
+        kinds: &mut Kinds,
+    ) -> Result<Self, ParameterError> {
         let timing = Timing::new(&config.stations)?;
         let stations: Result<Vec<_>, _> = config
             .stations
             .iter()
-            .map(|station| Station::new(name, station, streams, span).map_err(|error| error.within(&station.name)))
+            .map(|s| Station::new(name, s, streams, span, kinds).map_err(|error| error.within(&s.name)))
             .collect();
         let scheduler = Scheduler::new(config.scheduler, config.stations.len());
         Ok(Self {
+            name: name.to_owned(),
             stations: stations?,
             scheduler: scheduler.map_err(|error| error.within("scheduler"))?,
             timing,
@@ -108,6 +118,11 @@ impl<P: Parcel> AccessPoint<P> {
             departures: VecDeque::with_capacity(16),
             span,
         })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The stations, in the order of their index.

@@ -4,10 +4,12 @@
 //! No cosine is taken per slot. Slots are cut into blocks of 128. A block starts from the oscillators' phases at its
 //! middle, and its slots follow, in pairs k before and k after the middle, from
 //! cos(φ ± kx) = cos φ cos kx ∓ sin φ sin kx with tables of cos kx and sin kx: the whole block is a small matrix
-//! product. So the SNR of a slot depends on the slot's number alone, whatever was asked before: mobiles that are
+//! product, whose tables all mobiles of a kind share. So the SNR of a slot depends on the slot's number alone, whatever was asked before: mobiles that are
 //! idle cost nothing, and late wakes change nothing.
 
 use core::f64::consts::PI;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::error::{ParameterError, ensure};
 use crate::rng::Stream;
@@ -45,9 +47,9 @@ impl Default for FadingParams {
 /// Its n = 1 … G gives each mobile another mean; n = 0 … G−1 gives all of them `snr`.
 #[derive(Clone, Debug)]
 pub struct Fading {
-    oscillators: Vec<Oscillator>,
-    /// For each group of LANES slots, one entry per oscillator.
-    table: Vec<Turn>,
+    kind: Arc<Kind>,
+    /// Each oscillator's phase at slot 0, in turns.
+    phases: Vec<f64>,
     /// cos φ and sin φ at the block's middle, times cos πn/G and sin πn/G.
     weights: Vec<[f64; 4]>,
     scale: f64,
@@ -56,10 +58,29 @@ pub struct Fading {
     cached: u64,
 }
 
+/// The kinds of mobiles there are so far: what differs in phases and mean SNR alone is computed once.
+#[derive(Clone, Debug, Default)]
+pub struct Kinds(BTreeMap<(u64, usize, Duration), Arc<Kind>>);
+
+impl Kinds {
+    /// Mobiles with this Doppler shift and so many oscillators, sampled every `slot`.
+    fn of(&mut self, doppler_hz: f64, generators: usize, slot: Duration) -> Arc<Kind> {
+        let kind = self.0.entry((doppler_hz.to_bits(), generators, slot));
+        Arc::clone(kind.or_insert_with(|| Arc::new(Kind::new(doppler_hz, generators, slot))))
+    }
+}
+
+/// What mobiles of one Doppler shift have in common.
+#[derive(Debug)]
+struct Kind {
+    oscillators: Vec<Oscillator>,
+    /// For each group of LANES slots, one entry per oscillator.
+    table: Vec<Turn>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Oscillator {
-    /// Phase at slot 0 and its advance by one slot, in turns.
-    phase: f64,
+    /// Advance of the phase by one slot, in turns.
     step: f64,
     /// cos and sin of πn/G.
     real: f64,
@@ -73,42 +94,53 @@ struct Turn {
     sin: [f64; LANES],
 }
 
-impl Fading {
-    /// The fading of one mobile, sampled every `slot`, with phases drawn from `stream`.
-    ///
-    /// # Errors
-    /// If a parameter lies outside the domain that its field states, or `slot` is zero.
-    pub fn new(params: FadingParams, slot: Duration, stream: &mut Stream) -> Result<Self, ParameterError> {
-        let FadingParams { doppler_hz, generators, snr } = params;
-        ensure(doppler_hz.is_finite() && doppler_hz >= 0.0, "doppler", doppler_hz, "at least 0 Hz")?;
-        ensure((1..=4096).contains(&generators), "generators", generators, "from 1 to 4096")?;
-        ensure(snr.is_finite() && snr > 0.0, "snr", snr, "more than 0, a plain ratio")?;
-        ensure(!slot.is_zero(), "slot", "0 s", "more than 0 s")?;
+impl Kind {
+    fn new(doppler_hz: f64, generators: usize, slot: Duration) -> Self {
         let count = generators as f64;
-        let oscillators: Vec<Oscillator> = (0..generators)
-            .map(|n| {
-                let n = n as f64;
-                //= clamp#5.2
-                let frequency_hz = doppler_hz * libm::cos(PI / (2.0 * count) * (n + 0.5));
-                Oscillator {
-                    phase: stream.uniform(),
-                    step: frequency_hz * slot.as_secs_f64(),
-                    real: libm::cos(PI * n / count),
-                    imaginary: libm::sin(PI * n / count),
-                }
-            })
-            .collect();
+        let oscillator = |n: usize| {
+            let n = n as f64;
+            //= clamp#5.2
+            let frequency_hz = doppler_hz * libm::cos(PI / (2.0 * count) * (n + 0.5));
+            Oscillator {
+                step: frequency_hz * slot.as_secs_f64(),
+                real: libm::cos(PI * n / count),
+                imaginary: libm::sin(PI * n / count),
+            }
+        };
+        let oscillators: Vec<Oscillator> = (0..generators).map(oscillator).collect();
         let turn = |first: usize, oscillator: &Oscillator| {
             let angle = |lane| 2.0 * PI * oscillator.step * ((first + lane) as f64 + 0.5);
             let lanes: [usize; LANES] = core::array::from_fn(|lane| lane);
             Turn { cos: lanes.map(|lane| libm::cos(angle(lane))), sin: lanes.map(|lane| libm::sin(angle(lane))) }
         };
         let firsts = (0..HALF).step_by(LANES);
+        let table = firsts.flat_map(|first| oscillators.iter().map(move |o| turn(first, o))).collect();
+        Self { oscillators, table }
+    }
+}
+
+impl Fading {
+    /// The fading of one mobile, sampled every `slot`, with phases drawn from `stream`; it shares with its like among `kinds`
+    /// what they have in common.
+    ///
+    /// # Errors
+    /// If a parameter lies outside the domain that its field states, or `slot` is zero.
+    pub fn new(
+        params: FadingParams,
+        slot: Duration,
+        kinds: &mut Kinds,
+        stream: &mut Stream,
+    ) -> Result<Self, ParameterError> {
+        let FadingParams { doppler_hz, generators, snr } = params;
+        ensure(doppler_hz.is_finite() && doppler_hz >= 0.0, "doppler", doppler_hz, "at least 0 Hz")?;
+        ensure((1..=4096).contains(&generators), "generators", generators, "from 1 to 4096")?;
+        ensure(snr.is_finite() && snr > 0.0, "snr", snr, "more than 0, a plain ratio")?;
+        ensure(!slot.is_zero(), "slot", "0 s", "more than 0 s")?;
         Ok(Self {
-            table: firsts.flat_map(|first| oscillators.iter().map(move |o| turn(first, o))).collect(),
+            kind: kinds.of(doppler_hz, generators, slot),
+            phases: (0..generators).map(|_| stream.uniform()).collect(),
             weights: vec![[0.0; 4]; generators],
-            oscillators,
-            scale: snr * 2.0 / count,
+            scale: snr * 2.0 / generators as f64,
             block: vec![0.0; BLOCK as usize],
             cached: u64::MAX,
         })
@@ -126,14 +158,15 @@ impl Fading {
     #[inline(never)]
     fn fill(&mut self, number: u64) {
         let middle = (number * BLOCK) as f64 + (HALF as f64 - 0.5);
-        for (oscillator, weight) in self.oscillators.iter().zip(&mut self.weights) {
-            let turns = oscillator.phase + oscillator.step * middle;
+        let oscillators = self.kind.oscillators.iter().zip(&self.phases);
+        for ((oscillator, phase), weight) in oscillators.zip(&mut self.weights) {
+            let turns = phase + oscillator.step * middle;
             let (sin, cos) = libm::sincos(2.0 * PI * (turns - libm::floor(turns)));
             *weight =
                 [oscillator.real * cos, oscillator.real * sin, oscillator.imaginary * cos, oscillator.imaginary * sin];
         }
         let (before, after) = self.block.split_at_mut(HALF);
-        let groups = self.table.chunks_exact(self.weights.len());
+        let groups = self.kind.table.chunks_exact(self.weights.len());
         let slots = before.rchunks_exact_mut(LANES).zip(after.chunks_exact_mut(LANES));
         for (group, (before, after)) in groups.zip(slots) {
             // The even and odd parts, about the middle, of the sum's real and imaginary parts.

@@ -19,7 +19,7 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// A link of constant rate that one stream has to itself.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct Wire {
     rate: Option<Rate>,
     delay: Duration,
     loss: Loss,
@@ -28,10 +28,15 @@ pub struct Stage {
     sending: (Bytes, Duration),
 }
 
-impl Stage {
+impl Wire {
     /// A link of this rate (none: infinitely fast), propagation delay and error model.
     pub fn new(rate: Option<Rate>, delay: Duration, loss: Loss) -> Self {
         Self { rate, delay, loss, busy_until: Instant::ZERO, sending: (Bytes::ZERO, Duration::ZERO) }
+    }
+
+    /// A pure delay.
+    pub fn delay(delay: Duration) -> Self {
+        Self::new(None, delay, Loss::None)
     }
 
     fn is_pure_delay(&self) -> bool {
@@ -79,21 +84,21 @@ impl Jitter {
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     jitter: Option<Jitter>,
-    /// The pure delays in front of the first stage.
+    /// The pure delays in front of the first wire.
     lead: Duration,
-    /// Pure delays behind a stage are part of it.
-    stages: Vec<Stage>,
+    /// Pure delays behind a wire are part of it.
+    wires: Vec<Wire>,
 }
 
 impl Path {
     /// The links in the order in which packets cross them, after the jitter of the host.
-    pub fn new(jitter: Option<Jitter>, stages: Vec<Stage>) -> Self {
-        let mut path = Self { jitter, lead: Duration::ZERO, stages: vec![] };
-        for stage in stages {
-            if stage.is_pure_delay() {
-                *path.stages.last_mut().map_or(&mut path.lead, |last| &mut last.delay) += stage.delay;
+    pub fn new(jitter: Option<Jitter>, wires: Vec<Wire>) -> Self {
+        let mut path = Self { jitter, lead: Duration::ZERO, wires: vec![] };
+        for wire in wires {
+            if wire.is_pure_delay() {
+                *path.wires.last_mut().map_or(&mut path.lead, |last| &mut last.delay) += wire.delay;
             } else {
-                path.stages.push(stage);
+                path.wires.push(wire);
             }
         }
         path
@@ -101,12 +106,12 @@ impl Path {
 
     /// A pure delay.
     pub fn delay(delay: Duration) -> Self {
-        Self::new(None, vec![Stage::new(None, delay, Loss::None)])
+        Self::new(None, vec![Wire::delay(delay)])
     }
 
     /// The time that every packet takes, if all take the same: no jitter, no rates, no losses.
     pub fn fixed_delay(&self) -> Option<Duration> {
-        (self.jitter.is_none() && self.stages.is_empty()).then_some(self.lead)
+        (self.jitter.is_none() && self.wires.is_empty()).then_some(self.lead)
     }
 
     /// When a packet that enters at `now` is out at the far end; none if it is lost on the way. Packets must come in
@@ -117,8 +122,8 @@ impl Path {
             Some(jitter) => jitter.transit(now),
             None => now,
         } + self.lead;
-        for stage in &mut self.stages {
-            at = stage.transit(at, size)?;
+        for wire in &mut self.wires {
+            at = wire.transit(at, size)?;
         }
         Some(at)
     }
@@ -195,22 +200,22 @@ mod tests {
         Instant::ZERO + Duration::from_micros(us)
     }
 
-    fn stage(rate: u64, delay_us: u64) -> Stage {
-        Stage::new(Some(Rate::from_bps(rate)), Duration::from_micros(delay_us), Loss::None)
+    fn wire(rate: u64, delay_us: u64) -> Wire {
+        Wire::new(Some(Rate::from_bps(rate)), Duration::from_micros(delay_us), Loss::None)
     }
 
     #[test]
     fn back_to_back_packets_leave_one_sending_time_apart() {
         // 1500 B take 12 µs at 1 Gbit/s; then 100 µs of propagation.
-        let mut path = Path::new(None, vec![stage(1_000_000_000, 100)]);
+        let mut path = Path::new(None, vec![wire(1_000_000_000, 100)]);
         let exits: Vec<_> = (0..3).map(|_| path.transit(at(0), Bytes::new(1500)).unwrap()).collect();
         assert_eq!(exits, [at(112), at(124), at(136)]);
         assert_eq!(path.transit(at(1000), Bytes::new(1500)), Some(at(1112)), "after a pause the line is free");
     }
 
     #[test]
-    fn the_slowest_stage_of_a_chain_sets_the_pace() {
-        let mut path = Path::new(None, vec![stage(1_000_000_000, 0), stage(100_000_000, 10)]);
+    fn the_slowest_wire_of_a_chain_sets_the_pace() {
+        let mut path = Path::new(None, vec![wire(1_000_000_000, 0), wire(100_000_000, 10)]);
         // 12 µs on the first, then 120 µs each on the second, then 10 µs.
         assert_eq!(path.transit(at(0), Bytes::new(1500)), Some(at(142)));
         assert_eq!(path.transit(at(0), Bytes::new(1500)), Some(at(262)));
@@ -243,8 +248,8 @@ mod tests {
     #[test]
     fn a_lost_packet_took_its_time_on_the_link() {
         let always = Loss::Bernoulli { p: 1.0, stream: Streams::new(1).stream("link", "loss") };
-        let mut path = Path::new(None, vec![Stage::new(Some(Rate::from_bps(1_000_000_000)), Duration::ZERO, always)]);
+        let mut path = Path::new(None, vec![Wire::new(Some(Rate::from_bps(1_000_000_000)), Duration::ZERO, always)]);
         assert_eq!(path.transit(at(0), Bytes::new(1500)), None);
-        assert_eq!(path.stages[0].busy_until, at(12));
+        assert_eq!(path.wires[0].busy_until, at(12));
     }
 }

@@ -36,6 +36,7 @@ pub struct LinkConfig {
 /// A buffer and a transmitter.
 #[derive(Debug)]
 pub struct Link<P> {
+    name: String,
     rate: Rate,
     sending: (Bytes, Duration),
     buffer: Buffer<P>,
@@ -76,12 +77,18 @@ impl<P: Parcel> Link<P> {
             _ => Buffer::Held { queue, in_transmission: None },
         };
         Ok(Self {
+            name: name.to_owned(),
             rate: config.rate,
             sending: (Bytes::ZERO, Duration::ZERO),
             buffer,
             loss: Loss::new(&config.loss, streams, name).map_err(|e| e.within("loss"))?,
             departures: VecDeque::with_capacity(4),
         })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Rate of the transmitter.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::capacity::Trace;
 use crate::error::{ParameterError, ensure};
-use crate::fading::{Fading, FadingParams};
+use crate::fading::{Fading, FadingParams, Kinds};
 use crate::rng::{Stream, Streams};
 use crate::units::{Duration, Rate};
 use log2::Log2;
@@ -181,8 +181,13 @@ pub(crate) struct Attempt {
 }
 
 impl Radio {
-    /// The radio of the station called `name`.
-    pub(crate) fn new(config: &FadingRadio, name: &str, streams: &Streams) -> Result<Self, ParameterError> {
+    /// The radio of the station called `name`, whose fading is of one of `kinds`.
+    pub(crate) fn new(
+        config: &FadingRadio,
+        name: &str,
+        streams: &Streams,
+        kinds: &mut Kinds,
+    ) -> Result<Self, ParameterError> {
         let &FadingRadio { bandwidth_hz, max_rate, slot, attempts, .. } = config;
         ensure(bandwidth_hz.is_finite() && bandwidth_hz > 0.0, "bandwidth", bandwidth_hz, "more than 0 Hz")?;
         ensure(max_rate > Rate::from_bps(0), "max_rate", max_rate.as_bps(), "more than 0 bit/s")?;
@@ -190,7 +195,7 @@ impl Radio {
         ensure(slot >= LEAST_SLOT, "slot", format!("{slot:?}"), "at least 1 µs")?;
         let max_rate = max_rate.as_bps() as f64;
         Ok(Self {
-            fading: Fading::new(config.fading, slot, &mut streams.stream(name, "fading"))?,
+            fading: Fading::new(config.fading, slot, kinds, &mut streams.stream(name, "fading"))?,
             bandwidth_hz,
             max_rate,
             max_snr: libm::exp2(max_rate / bandwidth_hz) - 1.0,

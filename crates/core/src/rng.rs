@@ -23,6 +23,11 @@ impl Streams {
         Self { seed }
     }
 
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The stream of one element for one purpose, say `("ap/m1", "fading")`.
     pub fn stream(&self, element: &str, purpose: &str) -> Stream {
         // FNV-1a over the name; the zero byte keeps ("a", "bc") apart from ("ab", "c").

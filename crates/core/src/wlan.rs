@@ -69,7 +69,7 @@ pub struct StationConfig {
 }
 
 /// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// From the base station to a station.
     Down,

@@ -10,8 +10,7 @@ use lasthop_core::units::{Bytes, Duration, Instant};
 use lasthop_linux::clock::Clock;
 use lasthop_linux::tun::{Device, HEADROOM, Splitter};
 use lasthop_sim::Recorder;
-use lasthop_sim::network::{End, Ends, Network};
-use lasthop_sim::stage::Stage;
+use lasthop_sim::network::{Ends, Network, Place};
 
 use crate::frame::{Addresses, Frame, Memory};
 use crate::log::Log;
@@ -104,7 +103,7 @@ impl Edge {
 }
 
 impl Ends<Frame> for Edge {
-    fn take(&mut self, _: &mut Network<Frame>, _: End, due: Instant, packet: Frame) {
+    fn take(&mut self, _: &mut Network<Frame>, _: Place, due: Instant, packet: Frame) {
         let lag = self.clock.now() - due;
         self.lag.record(lag);
         self.longest_lag = self.longest_lag.max(lag);
@@ -121,29 +120,29 @@ impl Ends<Frame> for Edge {
 
     fn wake(&mut self, network: &mut Network<Frame>, who: u32, now: Instant) {
         if let Some(recorder) = &mut self.recorder {
-            let next = Stage::sample_queues(recorder, network, now);
-            network.schedule_end(who, Some(next));
+            recorder.sample_queues(now, network.nodes_mut());
+            network.schedule_end(who, Some(recorder.next(now)));
         }
     }
 
-    fn enters(&mut self, at: Instant, ap: u32, packet: &mut Frame) {
+    fn enters(&mut self, at: Instant, node: u32, packet: &mut Frame) {
         if let Some(log) = &mut self.log {
             packet.entered = at;
-            log.arrival(at, ap, packet.size());
+            log.arrival(at, node, packet.size());
         }
     }
 
-    fn drops(&mut self, at: Instant, ap: u32, packets: u64, size: Bytes) {
+    fn drops(&mut self, at: Instant, node: u32, packets: u64, size: Bytes) {
         if packets > 0
             && let Some(log) = &mut self.log
         {
-            log.drops(at, ap, packets, size);
+            log.drops(at, node, packets, size);
         }
     }
 
-    fn leaves(&mut self, at: Instant, ap: u32, packet: &Frame) {
+    fn leaves(&mut self, at: Instant, node: u32, packet: &Frame) {
         if let Some(log) = &mut self.log {
-            log.departure(at, ap, packet.size(), packet.entered);
+            log.departure(at, node, packet.size(), packet.entered);
         }
     }
 }

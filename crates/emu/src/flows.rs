@@ -16,12 +16,12 @@ use lasthop_linux::tcp_info::{TcpInfo, bound_window, discard};
 use lasthop_linux::{Attempt, Error};
 use lasthop_sim::FlowSample;
 use lasthop_sim::scenario::Receiver;
-use lasthop_sim::stage::{StageCount, StageFlow};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::house::House;
 use crate::plan::{Ip, Plan};
+use crate::stage::{StageCount, StageFlow};
 
 /// The port of the first flow's sink; each of the scenario's tables has the next.
 const FIRST_PORT: u16 = 5001;

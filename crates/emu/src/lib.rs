@@ -18,6 +18,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `run` | an emulation from a scenario's text to its result |
+//! | `stage` | a scenario set up for real time |
+//! | `summary` | how well real time was kept |
 //! | `house` | the namespaces, fitted out |
 //! | `plan` | who has which address, and which route packets take |
 //! | `driver` | the loop in real time |
@@ -38,6 +40,10 @@ mod house;
 mod log;
 mod plan;
 mod run;
+mod stage;
+mod summary;
 
 pub use error::Error;
 pub use run::{Ended, Options, run};
+pub use stage::check;
+pub use summary::{Emulation, Figures};

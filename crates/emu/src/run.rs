@@ -14,9 +14,8 @@ use lasthop_linux::signals::{Origin, Signal, Signals};
 use lasthop_linux::sysctl::{congestion_controls, has_v6};
 use lasthop_linux::tun::Splitter;
 use lasthop_linux::{Attempt, Error as SystemError};
+use lasthop_sim::Outcome;
 use lasthop_sim::scenario::{Receiver, ScenarioError, Sender};
-use lasthop_sim::stage::{Stage, StageCount, StageFlow};
-use lasthop_sim::{Emulation, Outcome};
 
 use crate::driver::Driver;
 use crate::edge::Edge;
@@ -26,6 +25,8 @@ use crate::frame::Frame;
 use crate::house::{Fittings, House};
 use crate::log::Log;
 use crate::plan::{Ip, MOST_FLOWS, MOST_HOSTS, Plan};
+use crate::stage::{Stage, StageCount, StageFlow};
+use crate::summary::Emulation;
 
 /// What all threads have until the run starts, and more for each flow and host.
 const LEAD: Duration = Duration::from_millis(50);
@@ -78,7 +79,7 @@ pub fn run(
     overrides: &[(String, String)],
     options: &Options,
     interrupted: &dyn Fn() -> bool,
-) -> Result<(Outcome, Ended), Error> {
+) -> Result<(Outcome, Emulation, Ended), Error> {
     let serve = command_lines(&options.serve)?;
     if options.ipv6 && !has_v6() {
         return Err(ScenarioError::at("--ipv6", "this kernel has no IPv6: wanted to do without").into());
@@ -120,7 +121,7 @@ pub fn run(
     let uploads = stage.flows.iter().map(|flow| flow.is_upload).collect();
     let mut edge = Edge::new(clock, std::mem::take(&mut house.devices), Splitter::new(mtu), plan.clone(), uploads);
     let (network, flows) = stage.take_network();
-    edge.recorder = stage.take_recorder();
+    edge.recorder = stage.recorder.take();
     if let Some((prefix, (down, up))) = logged {
         let traces = [Some(down), up].map(|ap| network.trace(ap?).cloned());
         let log = Log::start(prefix, (down, up), traces);
@@ -193,7 +194,7 @@ pub fn run(
         realtime: realtime && memory.is_locked(),
         congestion_control: if runs_flows { controls } else { vec![] },
     };
-    Ok((stage.finish(network, until, edge.recorder, counts, emulation), ended))
+    Ok((stage.finish(network, until, edge.recorder, &counts), emulation, ended))
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
@@ -369,5 +370,5 @@ fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<
 /// The access points whose packets are logged.
 fn logged(stage: &Stage<Frame>) -> Result<(u32, Option<u32>), ScenarioError> {
     let message = "there is no [[ap]] whose packets could be logged";
-    stage.first_access_point().ok_or_else(|| ScenarioError::at("--log", message))
+    stage.first_access_point.ok_or_else(|| ScenarioError::at("--log", message))
 }

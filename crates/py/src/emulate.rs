@@ -42,7 +42,7 @@ fn emulate(
     // A signal may be taken by another thread of the interpreter, which tells this one.
     let interrupted = || Python::attach(|py| py.check_signals().is_err());
     let run = py.detach(|| lasthop_emu::run(text, &directory, &overrides, &options, &interrupted));
-    let (outcome, ended) = run.map_err(|error| match error {
+    let (outcome, emulation, ended) = run.map_err(|error| match error {
         Error::Scenario(error) => refuse(error),
         error @ Error::System(_) => EmulationError::new_err(error.to_string()),
     })?;
@@ -51,7 +51,7 @@ fn emulate(
         Ended::Command(status) => (Some(status), false),
         Ended::Interrupted => (None, true),
     };
-    Ok((RunResult(outcome), status, interrupted))
+    Ok((RunResult { outcome, emulation: Some(emulation) }, status, interrupted))
 }
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -9,9 +9,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use lasthop_core::capacity;
+use lasthop_emu::{Emulation, Figures};
 use lasthop_sim::scenario::{self, Scenario};
 use lasthop_sim::table::Column;
-use lasthop_sim::{Outcome, Run, stage};
+use lasthop_sim::{Outcome, Run};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -27,27 +28,31 @@ type Overrides = Vec<(String, String)>;
 
 /// What a run gave.
 #[pyclass(frozen, module = "lasthop._lasthop")]
-struct RunResult(Outcome);
+struct RunResult {
+    outcome: Outcome,
+    emulation: Option<Emulation>,
+}
 
 #[pymethods]
 impl RunResult {
     /// The figures, as JSON.
     #[getter]
     fn summary_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.0.summary).map_err(|e| PyValueError::new_err(e.to_string()))
+        let figures = Figures { summary: &self.outcome.summary, emulation: self.emulation.as_ref() };
+        serde_json::to_string(&figures).map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
     /// The scenario's full text, overrides put in.
     #[getter]
     fn scenario(&self) -> &str {
-        &self.0.scenario
+        &self.outcome.scenario
     }
 
     /// The tables by name, each a dict from column to (dtype, bytes), little-endian.
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tables = PyDict::new(py);
-        for (name, table) in self.0.tables() {
+        for (name, table) in self.outcome.tables() {
             let columns = PyDict::new(py);
             for (name, column) in table.columns() {
                 let (dtype, bytes) = match column {
@@ -64,19 +69,19 @@ impl RunResult {
     /// Names of the flows and of the queues, by the numbers that the tables use.
     #[getter]
     fn names(&self) -> (Vec<&str>, Vec<&str>) {
-        let summary = &self.0.summary;
+        let summary = &self.outcome.summary;
         let flows = summary.flows.iter().map(|flow| flow.name.as_str()).collect();
         (flows, summary.queues.iter().map(|queue| queue.name.as_str()).collect())
     }
 
     /// Writes the recorded packets.
     fn write_pcapng(&self, path: PathBuf) -> PyResult<()> {
-        if !self.0.has_packets() {
+        if !self.outcome.has_packets() {
             return Err(ScenarioError::new_err("probe.packets = false: wanted true, so that packets are recorded"));
         }
         let write = || {
             let mut file = BufWriter::new(File::create(&path)?);
-            self.0.write_pcapng(&mut file)?;
+            self.outcome.write_pcapng(&mut file)?;
             file.flush()
         };
         write().map_err(|e| PyOSError::new_err(format!("{}: {e}", path.display())))
@@ -101,13 +106,13 @@ fn run(
             on_progress.call1(py, (run.progress(),))?;
         }
     }
-    Ok(RunResult(py.detach(|| run.finish())))
+    Ok(RunResult { outcome: py.detach(|| run.finish()), emulation: None })
 }
 
 /// Checks a scenario without running it; gives its full text, overrides put in.
 #[pyfunction]
 fn check(text: &str, directory: PathBuf, overrides: Overrides) -> PyResult<String> {
-    stage::check(text, &directory, &overrides).map_err(refuse)?;
+    lasthop_emu::check(text, &directory, &overrides).map_err(refuse)?;
     scenario::effective(text, &overrides).map_err(refuse)
 }
 

@@ -10,14 +10,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = args.next().ok_or("wanted the name of a scenario file")?;
     let seed = args.next().map(|seed| seed.parse()).transpose()?;
     let directory = Path::new(&file).parent().unwrap_or(Path::new("."));
-    let run = lasthop_sim::Run::new(&std::fs::read_to_string(&file)?, directory, &[], seed)?;
+    let text = std::fs::read_to_string(&file)?;
+    let start = Instant::now();
+    let run = lasthop_sim::Run::new(&text, directory, &[], seed)?;
+    let set_up = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let outcome = run.finish();
     let seconds = start.elapsed().as_secs_f64();
     println!("{}", serde_json::to_string_pretty(&outcome.summary)?);
     let packets = outcome.summary.packets as f64;
     eprintln!(
-        "{seconds:.3} s, {:.3} µs a packet, {:.2} events a packet",
+        "{set_up:.3} s to set up, {seconds:.3} s, {:.3} µs a packet, {:.2} events a packet",
         seconds / packets * 1e6,
         outcome.summary.events as f64 / packets
     );

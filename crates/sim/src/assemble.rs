@@ -1,36 +1,47 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a scenario to a network of elements.
+//! From a scenario to a network of elements and what stands at its ends.
+//!
+//! ```text
+//!   names ──► links, access points, WLANs ──► each flow: legs ──► lanes and hops ──► ahead
+//! ```
+//!
+//! Names are looked up once, in maps: the time that it takes grows as the scenario does, and no faster.
 
 mod ahead;
 mod connection;
 mod convert;
 mod keys;
+mod legs;
 mod names;
 mod rate;
 mod senders;
 mod wireless;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path as FilePath;
 
 use lasthop_core::ap::AccessPoint;
+use lasthop_core::app::App;
+use lasthop_core::fading::Kinds;
 use lasthop_core::line::Path;
 use lasthop_core::link::Link;
 use lasthop_core::packet::Packet;
 use lasthop_core::rng::Streams;
 use lasthop_core::stats::Span;
 use lasthop_core::units::{Duration, Instant};
-use lasthop_core::wlan::{Direction, Wlan};
+use lasthop_core::wlan::Wlan;
 
 use crate::capture::{self, Capture};
 use crate::events::MOST_ELEMENTS;
 use crate::host::{Host, Receiver, Sender};
 use crate::hosts::Hosts;
-use crate::network::{Parts, Traveller};
+use crate::network::{Network, Parts, Place, Traveller};
+use crate::node::Node;
 use crate::probe::Recorder;
 use crate::scenario::{self, Scenario, ScenarioError};
 use crate::summary::{FlowLabel, Labels};
 use crate::world::World;
+use names::Stations;
 use wireless::Wireless;
 
 /// Bytes of IP and TCP headers in front of a packet's payload.
@@ -40,44 +51,92 @@ const HEADER: u64 = 40;
 const MOST_SAMPLES: u64 = 10_000_000;
 
 /// All of a scenario's elements, before they start.
-pub(crate) struct Assembly<P> {
-    pub(crate) parts: Parts<P>,
-    pub(crate) hosts: Vec<Host>,
-    pub(crate) receivers: Vec<Receiver>,
-    /// The private links of each flow in front of a receiver that is asked ahead of time.
-    pub(crate) exits: Vec<Path>,
-    /// Of each flow, which of the scenario's it belongs to.
-    pub(crate) specs: Vec<usize>,
-    pub(crate) labels: Labels,
+#[derive(Debug)]
+pub struct Assembly<P> {
+    parts: Parts<P>,
+    /// The flows, in the order of their streams.
+    pub flows: Vec<Flow>,
+    /// The access points' numbers among the nodes, and those of their uplinks.
+    pub access_points: Vec<(u32, Option<u32>)>,
+    /// What the results say of them.
+    pub labels: Labels,
+    /// What samples windows and queues, if the scenario wants it.
+    pub recorder: Option<Recorder>,
 }
 
-/// Builds the run of a scenario with a seed; files are looked for in `directory`.
-pub(crate) fn build(scenario: &Scenario, seed: u64, directory: &FilePath) -> Result<(World, Labels), ScenarioError> {
+/// What stands at the ends of a flow.
+#[derive(Debug)]
+pub struct Flow {
+    /// Which of the scenario's tables it comes from.
+    pub table: usize,
+    /// When it opens, writes and closes.
+    pub app: App,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    /// The private links in front of a receiver that is asked ahead of time.
+    exit: Path,
+}
+
+impl<P: Traveller> Assembly<P> {
+    /// The elements of a scenario with a seed; files are looked for in `directory`. Nobody is asked ahead of time.
+    ///
+    /// # Errors
+    /// One line that names the key, its value and what is wanted.
+    pub fn new(scenario: &Scenario, seed: u64, directory: &FilePath) -> Result<Self, ScenarioError> {
+        Builder::new(scenario, seed, directory)?.build(false)
+    }
+
+    /// Takes out the network; its ends may be woken by the numbers `0..=ends`.
+    pub fn take_network(&mut self, ends: u32) -> Network<P> {
+        Network::new(std::mem::take(&mut self.parts), ends)
+    }
+}
+
+/// The simulation of a scenario with a seed; files are looked for in `directory`.
+pub(crate) fn simulation(
+    scenario: &Scenario,
+    seed: u64,
+    directory: &FilePath,
+) -> Result<(World, Labels), ScenarioError> {
     if let Some(i) = scenario.flow.iter().position(|flow| matches!(flow.sender, scenario::Sender::Kernel(_))) {
         let message = "\"kernel\": a congestion control of the kernel runs in `lasthop emu` alone";
         return Err(ScenarioError::at(&format!("flow[{i}].sender"), message));
     }
-    let mut built: Assembly<Packet> = assemble(scenario, seed, directory, true)?;
+    let mut built: Assembly<Packet> = Builder::new(scenario, seed, directory)?.build(true)?;
     if scenario.probe.is_none() {
         // A link that runs ahead would not be sampled at its instant.
-        ahead::shorten(&mut built.parts, &built.exits);
+        ahead::shorten(&mut built.parts, &built.flows);
     }
-    let (recorder, capture) = recording(scenario, &built.labels.flows, &built.hosts)?;
-    let Assembly { parts, hosts, receivers, exits, labels, .. } = built;
-    let hosts = Hosts { hosts, receivers, exits, end: labels.span.until, packets: 0, recorder, capture };
+    let Assembly { parts, flows, labels, recorder, .. } = built;
+    let capture = scenario.probe.as_ref().is_some_and(|probe| probe.packets).then(|| capture(&labels.flows, &flows));
+    let mut hosts = Hosts {
+        hosts: Vec::with_capacity(flows.len()),
+        receivers: Vec::with_capacity(flows.len()),
+        exits: Vec::with_capacity(flows.len()),
+        end: labels.span.until,
+        packets: 0,
+        recorder,
+        capture,
+    };
+    for Flow { app, sender, receiver, exit, .. } in flows {
+        hosts.hosts.push(Host { app, sender });
+        hosts.receivers.push(receiver);
+        hosts.exits.push(exit);
+    }
     Ok((World::new(parts, hosts), labels))
 }
 
-/// Builds the elements of a scenario with a seed; files are looked for in `directory`. Only where receivers may be asked
-/// `ahead` of time, those without a timer are.
-pub(crate) fn assemble<P: Traveller>(
-    scenario: &Scenario,
-    seed: u64,
-    directory: &FilePath,
-    ahead: bool,
-) -> Result<Assembly<P>, ScenarioError> {
-    let end = Instant::ZERO + scenario.duration.0;
-    let span = Span { from: Instant::ZERO + scenario.warmup.0, until: end };
+fn capture(labels: &[FlowLabel], flows: &[Flow]) -> Capture {
+    Capture::new(labels.iter().zip(flows).map(|(label, flow)| capture::Options {
+        is_rate_based: matches!(flow.sender, Sender::Tfrc(_)),
+        sack: label.sack,
+        timestamps: u64::from(label.header_bytes) > HEADER,
+    }))
+}
+
+/// Refuses times that make no run.
+fn check_times(scenario: &Scenario) -> Result<Span, ScenarioError> {
+    let span = Span { from: Instant::ZERO + scenario.warmup.0, until: Instant::ZERO + scenario.duration.0 };
     if scenario.duration.0.is_zero() {
         return Err(ScenarioError::refused("duration", "0 s", "more than 0 s"));
     }
@@ -89,55 +148,7 @@ pub(crate) fn assemble<P: Traveller>(
         return Err(ScenarioError::refused("sample", "0 s", "more than 0 s"));
     }
     at_most_samples("sample", span.length(), scenario.sample.0)?;
-    let mut builder = Builder {
-        scenario,
-        directory,
-        streams: Streams::new(seed),
-        span,
-        ahead,
-        parts: Parts::default(),
-        hosts: vec![],
-        receivers: vec![],
-        exits: vec![],
-        stations: vec![],
-        uplinks: vec![],
-        wlan_stations: vec![],
-        between: vec![],
-        specs: vec![],
-        flows: vec![],
-        names: BTreeSet::new(),
-    };
-    names::check_elements(scenario)?;
-    builder.name_stations()?;
-    let queues = builder.queue_names();
-    names::check_queues(&queues)?;
-    builder.links()?;
-    builder.access_points()?;
-    builder.wlans()?;
-    for (i, flow) in scenario.flow.iter().enumerate() {
-        builder.flow(flow).map_err(|e| e.within(&format!("flow[{i}]")))?;
-        builder.specs.resize(builder.flows.len(), i);
-    }
-    if builder.flows.iter().all(|flow| flow.start >= end)
-        && let Some(first) = builder.flows.first()
-    {
-        let wanted = format!("a start before the end of the run, {end:?}");
-        return Err(ScenarioError::refused("flow[0].start", format!("{:?}", first.start), wanted));
-    }
-    if builder.flows.is_empty() {
-        return Err(ScenarioError::at("flow", "wanted at least one"));
-    }
-    let parts = &builder.parts;
-    let shared = parts.links.len() + parts.aps.len() + parts.wlans.len();
-    let elements = parts.lanes.len() + 2 * builder.hosts.len() + shared;
-    if elements >= MOST_ELEMENTS {
-        return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
-    }
-    let title = scenario.title.clone();
-    let queues = queues.into_iter().map(|(_, name)| name).collect();
-    let Builder { parts, hosts, receivers, exits, specs, flows, .. } = builder;
-    let labels = Labels { title, seed, span, sample: scenario.sample.0, flows, queues };
-    Ok(Assembly { parts, hosts, receivers, exits, specs, labels })
+    Ok(span)
 }
 
 /// Refuses so short an interval that the samples would fill the memory.
@@ -149,33 +160,14 @@ fn at_most_samples(key: &str, of: Duration, interval: Duration) -> Result<(), Sc
     Ok(())
 }
 
-fn recording(
-    scenario: &Scenario,
-    flows: &[FlowLabel],
-    hosts: &[Host],
-) -> Result<(Option<Recorder>, Option<Capture>), ScenarioError> {
-    let Some(probe) = &scenario.probe else { return Ok((None, None)) };
-    if probe.every.is_some_and(|every| every.0.is_zero()) {
+fn recorder(scenario: &Scenario) -> Result<Option<Recorder>, ScenarioError> {
+    let Some(probe) = &scenario.probe else { return Ok(None) };
+    let Some(every) = probe.every else { return Ok(None) };
+    if every.0.is_zero() {
         return Err(ScenarioError::refused("probe.every", "0 s", "more than 0 s"));
     }
-    if let Some(every) = probe.every {
-        at_most_samples("probe.every", scenario.duration.0, every.0)?;
-    }
-    let recorder = probe.every.map(|every| Recorder::new(every.0, Instant::ZERO + probe.from.0));
-    let flows = flows.iter().zip(hosts).map(|(flow, host)| capture::Options {
-        is_rate_based: matches!(host.sender, Sender::Tfrc(_)),
-        sack: flow.sack,
-        timestamps: u64::from(flow.header_bytes) > HEADER,
-    });
-    Ok((recorder, probe.packets.then(|| Capture::new(flows))))
-}
-
-/// A shared element, by its place in its list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shared {
-    Link(usize),
-    Ap(usize),
-    Wlan(usize, Direction),
+    at_most_samples("probe.every", scenario.duration.0, every.0)?;
+    Ok(Some(Recorder::new(every.0, Instant::ZERO + probe.from.0)))
 }
 
 struct Builder<'s, P> {
@@ -186,47 +178,93 @@ struct Builder<'s, P> {
     /// Whether receivers without a timer are asked ahead of time.
     ahead: bool,
     parts: Parts<P>,
-    hosts: Vec<Host>,
-    receivers: Vec<Receiver>,
-    exits: Vec<Path>,
-    /// Names of the stations of each access point, in order of their queues.
-    stations: Vec<Vec<String>>,
-    /// The uplink of each access point, among the access points.
-    uplinks: Vec<Option<usize>>,
-    /// Names of the stations of each WLAN, in order of their interfaces.
-    wlan_stations: Vec<Vec<String>>,
-    /// The lanes between shared elements made so far.
-    between: Vec<(Shared, Shared, Duration, u32)>,
-    specs: Vec<usize>,
-    flows: Vec<FlowLabel>,
+    flows: Vec<Flow>,
+    labels: Vec<FlowLabel>,
+    /// The key of each node, for messages.
+    keys: Vec<String>,
+    kinds: Kinds,
+    /// The access points and WLANs by their names.
+    wireless: BTreeMap<&'s str, Wireless>,
+    /// For each pair of nodes of a path, the link between them, and which element its packets cross; none if it goes the
+    /// other way alone.
+    links: BTreeMap<(&'s str, &'s str), (Option<u32>, &'s scenario::Link)>,
+    /// The access points' numbers among the nodes, and those of their uplinks.
+    aps: Vec<(u32, Option<u32>)>,
+    /// The WLANs' numbers.
+    wlans: Vec<u32>,
+    ap_stations: Vec<Stations<'s>>,
+    wlan_stations: Vec<Stations<'s>>,
+    /// The lanes between nodes made so far.
+    between: BTreeMap<(Place, Duration, Place), u32>,
     /// The names of the flows so far.
     names: BTreeSet<String>,
 }
 
-impl<P: Traveller> Builder<'_, P> {
-    /// A station exists as soon as its access point or a flow names it.
-    fn name_stations(&mut self) -> Result<(), ScenarioError> {
-        for (i, flow) in self.scenario.flow.iter().enumerate() {
-            let within = |e: ScenarioError| e.within(&format!("flow[{i}]"));
-            for (key, station) in [("station", &flow.station), ("source", &flow.source)] {
-                if station.as_ref().is_some_and(String::is_empty) {
-                    return Err(within(ScenarioError::at(key, "wanted a name")));
-                }
-            }
-            self.last_hop(flow).map_err(within)?;
-            self.first_hop(flow).map_err(within)?;
+impl<'s, P: Traveller> Builder<'s, P> {
+    fn new(scenario: &'s Scenario, seed: u64, directory: &'s FilePath) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            scenario,
+            directory,
+            streams: Streams::new(seed),
+            span: check_times(scenario)?,
+            ahead: false,
+            parts: Parts::default(),
+            flows: vec![],
+            labels: vec![],
+            keys: vec![],
+            kinds: Kinds::default(),
+            wireless: BTreeMap::new(),
+            links: BTreeMap::new(),
+            aps: vec![],
+            wlans: vec![],
+            ap_stations: vec![],
+            wlan_stations: vec![],
+            between: BTreeMap::new(),
+            names: BTreeSet::new(),
+        })
+    }
+
+    /// Builds all. Only where receivers may be asked `ahead` of time, those without a timer are.
+    fn build(mut self, ahead: bool) -> Result<Assembly<P>, ScenarioError> {
+        self.ahead = ahead;
+        let (scenario, until) = (self.scenario, self.span.until);
+        names::check_elements(scenario)?;
+        let ends = self.name_stations()?;
+        self.links()?;
+        self.access_points()?;
+        self.wlans()?;
+        names::check_queues(&self.parts.nodes, &self.keys)?;
+        for (i, (flow, ends)) in scenario.flow.iter().zip(ends).enumerate() {
+            self.flow(i, flow, ends).map_err(|e| e.within(&format!("flow[{i}]")))?;
         }
-        for (i, ap) in self.scenario.ap.iter().enumerate() {
-            let names = ap.station.iter().map(|station| &station.common.name);
-            let names = self.stations_of(Wireless::Ap(i), names, &format!("ap[{i}]"))?;
-            self.stations.push(names);
+        if self.labels.iter().all(|flow| flow.start >= until)
+            && let Some(first) = self.labels.first()
+        {
+            let wanted = format!("a start before the end of the run, {until:?}");
+            return Err(ScenarioError::refused("flow[0].start", format!("{:?}", first.start), wanted));
         }
-        for (i, wlan) in self.scenario.wlan.iter().enumerate() {
-            let names = wlan.station.iter().map(|station| &station.common.name);
-            let names = self.stations_of(Wireless::Wlan(i), names, &format!("wlan[{i}]"))?;
-            self.wlan_stations.push(names);
+        if self.flows.is_empty() {
+            return Err(ScenarioError::at("flow", "wanted at least one"));
         }
-        Ok(())
+        if self.parts.lanes.len() + 2 * self.flows.len() + self.parts.nodes.len() >= MOST_ELEMENTS {
+            return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
+        }
+        let labels = Labels {
+            title: scenario.title.clone(),
+            seed: self.streams.seed(),
+            span: self.span,
+            sample: scenario.sample.0,
+            flows: self.labels,
+        };
+        let (parts, flows, access_points) = (self.parts, self.flows, self.aps);
+        Ok(Assembly { parts, flows, access_points, labels, recorder: recorder(scenario)? })
+    }
+
+    /// Takes in a node, which the table at `key` of the scenario describes.
+    fn node(&mut self, node: Node<P>, key: &str) -> u32 {
+        self.parts.nodes.push(node);
+        self.keys.push(key.to_owned());
+        self.parts.nodes.len() as u32 - 1
     }
 
     /// Two links for each duplex one: there, and back.
@@ -238,51 +276,58 @@ impl<P: Traveller> Builder<'_, P> {
                 return Err(ScenarioError::refused(&key, format!("{:?}", link.to), "another node than `from`"));
             }
             let config = convert::link(link).map_err(|e| e.within(&place))?;
-            let names = [link.name.clone(), names::back(&link.name)];
-            for name in names.iter().take(1 + usize::from(link.duplex)) {
-                let link = Link::new(name, &config, &self.streams, self.span)
-                    .map_err(|e| ScenarioError::parameter(&place, keys::written(e)))?;
-                self.parts.links.push(link);
-            }
+            let mut direction = |name: &str| {
+                let built = Link::new(name, &config, &self.streams, self.span);
+                let built = built.map_err(|e| ScenarioError::parameter(&place, keys::written(e)))?;
+                Ok(self.node(Node::Link(built), &place))
+            };
+            let there = direction(&link.name)?;
+            let back = if link.duplex { Some(direction(&names::back(&link.name))?) } else { None };
+            self.links.entry((&link.from, &link.to)).or_insert((Some(there), link));
+            self.links.entry((&link.to, &link.from)).or_insert((back, link));
         }
         Ok(())
     }
 
     fn access_points(&mut self) -> Result<(), ScenarioError> {
-        for (i, ap) in self.scenario.ap.iter().enumerate() {
+        let stations = std::mem::take(&mut self.ap_stations);
+        for (i, (ap, stations)) in self.scenario.ap.iter().zip(&stations).enumerate() {
             let place = format!("ap[{i}]");
-            let config = convert::access_point(ap, &self.stations[i], self.directory).map_err(|e| e.within(&place))?;
-            let listed: Vec<_> = ap.station.iter().map(|station| station.common.name.as_str()).collect();
-            let ap = AccessPoint::new(&ap.name, &config, &self.streams, self.span)
-                .map_err(|e| ScenarioError::parameter(&place, keys::of_station(e, &self.stations[i], &listed)))?;
-            self.parts.aps.push(ap);
+            let config = convert::access_point(ap, stations.names(), self.directory).map_err(|e| e.within(&place))?;
+            let built = AccessPoint::new(&ap.name, &config, &self.streams, self.span, &mut self.kinds);
+            let built = built.map_err(|e| {
+                let listed: Vec<_> = ap.station.iter().map(|station| station.common.name.as_str()).collect();
+                ScenarioError::parameter(&place, keys::of_station(e, stations.names(), &listed))
+            })?;
+            let number = self.node(Node::AccessPoint(built), &place);
+            self.aps.push((number, None));
         }
-        for (i, ap) in self.scenario.ap.iter().enumerate() {
-            let Some(uplink) = &ap.uplink else {
-                self.uplinks.push(None);
-                continue;
-            };
-            let place = format!("ap[{i}]");
-            let config =
-                convert::uplink(ap, uplink, &self.stations[i], self.directory).map_err(|e| e.within(&place))?;
-            let parameter = |e| ScenarioError::parameter(&place, keys::of_station(e, &self.stations[i], &[]));
-            let built = AccessPoint::new(&names::up(&ap.name), &config, &self.streams, self.span);
+        for (i, (ap, stations)) in self.scenario.ap.iter().zip(&stations).enumerate() {
+            let Some(uplink) = &ap.uplink else { continue };
+            let (place, names) = (format!("ap[{i}]"), stations.names());
+            let config = convert::uplink(ap, uplink, names, self.directory).map_err(|e| e.within(&place))?;
+            let built = AccessPoint::new(&names::up(&ap.name), &config, &self.streams, self.span, &mut self.kinds);
+            let parameter = |e| ScenarioError::parameter(&place, keys::of_station(e, names, &[]));
             let built = built.map_err(|e| parameter(e).within("uplink"))?;
-            self.uplinks.push(Some(self.parts.aps.len()));
-            self.parts.aps.push(built);
+            self.aps[i].1 = Some(self.node(Node::AccessPoint(built), &place));
         }
+        self.ap_stations = stations;
         Ok(())
     }
 
     fn wlans(&mut self) -> Result<(), ScenarioError> {
-        for (i, wlan) in self.scenario.wlan.iter().enumerate() {
+        let stations = std::mem::take(&mut self.wlan_stations);
+        for (i, (wlan, stations)) in self.scenario.wlan.iter().zip(&stations).enumerate() {
             let place = format!("wlan[{i}]");
-            let config = convert::wlan(wlan, &self.wlan_stations[i]).map_err(|e| e.within(&place))?;
-            let listed: Vec<_> = wlan.station.iter().map(|station| station.common.name.as_str()).collect();
-            let wlan = Wlan::new(&wlan.name, &config, &self.streams, self.span)
-                .map_err(|e| ScenarioError::parameter(&place, keys::of_station(e, &self.wlan_stations[i], &listed)))?;
-            self.parts.wlans.push(wlan);
+            let config = convert::wlan(wlan, stations.names()).map_err(|e| e.within(&place))?;
+            let built = Wlan::new(&wlan.name, &config, &self.streams, self.span).map_err(|e| {
+                let listed: Vec<_> = wlan.station.iter().map(|station| station.common.name.as_str()).collect();
+                ScenarioError::parameter(&place, keys::of_station(e, stations.names(), &listed))
+            })?;
+            let number = self.node(Node::Wlan(built), &place);
+            self.wlans.push(number);
         }
+        self.wlan_stations = stations;
         Ok(())
     }
 }

@@ -7,8 +7,10 @@ use lasthop_core::app::{Action, App};
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::packet::Packet;
 use lasthop_core::tcp::{ReceiverStats, SenderStats};
-use lasthop_core::units::Instant;
+use lasthop_core::units::{Duration, Instant};
 use lasthop_core::{tcp, tfrc};
+
+use crate::probe::FlowSample;
 
 /// An application and its connection.
 #[derive(Debug)]
@@ -66,6 +68,39 @@ impl Receiver {
     /// Ends the sampling of goodput.
     pub(crate) fn finish(&mut self, now: Instant) {
         either!(Self, self, receiver => receiver.finish(now));
+    }
+}
+
+/// The windows of a flow at `now`.
+pub(crate) fn sample(now: Instant, flow: u32, sender: &Sender, receiver: &Receiver) -> FlowSample {
+    match sender {
+        Sender::Tcp(sender) => FlowSample {
+            at: now,
+            flow,
+            cwnd: sender.cwnd().get(),
+            awnd: sender.awnd().get(),
+            ssthresh: sender.ssthresh().get(),
+            flight: sender.flight().get(),
+            acknowledged: sender.acknowledged().get(),
+            srtt_s: sender.srtt_s(),
+            retransmits: sender.stats().retransmits,
+        },
+        // A rate has no window but its product with the round trip, and nobody bounds it. Nothing is acknowledged: what has
+        // come stands for it.
+        Sender::Tfrc(sender) => FlowSample {
+            at: now,
+            flow,
+            cwnd: sender.window().get(),
+            awnd: u64::MAX,
+            ssthresh: u64::MAX,
+            flight: 0,
+            acknowledged: match receiver {
+                Receiver::Tfrc(receiver) => receiver.delivered().get(),
+                Receiver::Tcp(_) => 0,
+            },
+            srtt_s: sender.rtt().map_or(0.0, Duration::as_secs_f64),
+            retransmits: 0,
+        },
     }
 }
 

@@ -7,9 +7,10 @@ use lasthop_core::packet::{Kind, Packet, Parcel};
 use lasthop_core::units::Instant;
 
 use crate::capture::{Capture, Point};
-use crate::host::{Host, Receiver};
-use crate::network::{End, Ends, Network};
+use crate::host::{self, Host, Receiver, Sender};
+use crate::network::{Ends, Network, Place};
 use crate::probe::Recorder;
+use crate::summary::CountedFlow;
 
 /// The simulated ends of all flows. Number `n` of the wakes is the host of flow `n`, then come the receivers, and at last
 /// the recorder.
@@ -29,9 +30,9 @@ pub(crate) struct Hosts {
 
 impl Ends<Packet> for Hosts {
     #[inline]
-    fn take(&mut self, network: &mut Network<Packet>, end: End, now: Instant, packet: Packet) {
+    fn take(&mut self, network: &mut Network<Packet>, place: Place, now: Instant, packet: Packet) {
         let flow = packet.flow;
-        if end == End::Host {
+        if place == Place::Host {
             self.capture(now, Point::Sender, &packet);
             self.hosts[flow as usize].receive(now, packet);
             self.pump_host(network, flow);
@@ -65,14 +66,29 @@ impl Ends<Packet> for Hosts {
             self.receivers[(who - flows) as usize].wake(now);
             self.pump_receiver(network, who - flows);
         } else if let Some(recorder) = &mut self.recorder {
-            recorder.sample_flows(now, &self.hosts, &self.receivers);
-            recorder.sample_queues(now, network);
+            let ends = (0..).zip(self.hosts.iter().zip(&self.receivers));
+            recorder.extend_flows(ends.map(|(flow, (h, r))| host::sample(now, flow, &h.sender, r)));
+            recorder.sample_queues(now, network.nodes_mut());
             network.schedule_end(who, Some(recorder.next(now)));
         }
     }
 }
 
 impl Hosts {
+    /// What the ends of each flow counted.
+    pub(crate) fn counted(&self) -> Vec<CountedFlow<'_>> {
+        let ends = self.hosts.iter().zip(&self.receivers);
+        let flows = ends.map(|(host, receiver)| CountedFlow {
+            sender: host.sender.stats(),
+            receiver: receiver.stats(),
+            windows: match &host.sender {
+                Sender::Tcp(sender) => sender.mean_windows(self.end),
+                Sender::Tfrc(_) => None,
+            },
+        });
+        flows.collect()
+    }
+
     #[inline]
     fn pump_host(&mut self, network: &mut Network<Packet>, flow: u32) {
         while let Some(Departure { at, packet }) = self.hosts[flow as usize].poll_departure() {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Samples of windows, queues and radios at regular intervals.
 
-use lasthop_core::element::Element;
 use lasthop_core::marker::Marker;
-use lasthop_core::units::{Bytes, Duration, Instant};
+use lasthop_core::packet::Parcel;
+use lasthop_core::units::{Duration, Instant};
 
-use crate::host::{Host, Receiver, Sender};
-use crate::network::{Network, Traveller};
+use crate::node::{Node, QueueState};
 use crate::table::Table;
 
 /// What was sampled so far.
@@ -62,112 +61,40 @@ impl Recorder {
         Self { every, from, flows: vec![], queues: vec![] }
     }
 
-    pub(crate) fn first(&self) -> Instant {
+    /// When the first sample is due.
+    pub fn first(&self) -> Instant {
         self.from
     }
 
+    /// From one sample to the next.
+    pub fn every(&self) -> Duration {
+        self.every
+    }
+
     /// When the sample after that of `now` is due.
-    pub(crate) fn next(&self, now: Instant) -> Instant {
+    pub fn next(&self, now: Instant) -> Instant {
         now + self.every
     }
 
-    /// Takes in samples that were made elsewhere.
-    pub(crate) fn extend_flows(&mut self, samples: &[FlowSample]) {
-        self.flows.extend_from_slice(samples);
+    /// Takes in samples of flows; those of one instant may come in several parts.
+    pub fn extend_flows(&mut self, samples: impl IntoIterator<Item = FlowSample>) {
+        self.flows.extend(samples);
+    }
+
+    /// Puts the samples of flows in order, where they did not come so.
+    pub fn sort_flows(&mut self) {
         self.flows.sort_by_key(|sample| (sample.at, sample.flow));
     }
 
-    /// Samples simulated hosts and receivers.
-    pub(crate) fn sample_flows(&mut self, now: Instant, hosts: &[Host], receivers: &[Receiver]) {
-        for (flow, (host, receiver)) in hosts.iter().zip(receivers).enumerate() {
-            let flow = flow as u32;
-            self.flows.push(match &host.sender {
-                Sender::Tcp(sender) => FlowSample {
-                    at: now,
-                    flow,
-                    cwnd: sender.cwnd().get(),
-                    awnd: sender.awnd().get(),
-                    ssthresh: sender.ssthresh().get(),
-                    flight: sender.flight().get(),
-                    acknowledged: sender.acknowledged().get(),
-                    srtt_s: sender.srtt_s(),
-                    retransmits: sender.stats().retransmits,
-                },
-                // A rate has no window but its product with the round trip, and nobody bounds it. Nothing is acknowledged:
-                // what has come stands for it.
-                Sender::Tfrc(sender) => FlowSample {
-                    at: now,
-                    flow,
-                    cwnd: sender.window().get(),
-                    awnd: u64::MAX,
-                    ssthresh: u64::MAX,
-                    flight: 0,
-                    acknowledged: match receiver {
-                        Receiver::Tfrc(receiver) => receiver.delivered().get(),
-                        Receiver::Tcp(_) => 0,
-                    },
-                    srtt_s: sender.rtt().map_or(0.0, Duration::as_secs_f64),
-                    retransmits: 0,
-                },
-            });
-        }
-    }
-
     /// Samples queues and radios.
-    pub(crate) fn sample_queues<P: Traveller>(&mut self, now: Instant, network: &mut Network<P>) {
-        let links = network.links.len();
-        for (i, link) in network.links.iter().enumerate() {
-            let (packets, bytes) = link.waiting(now);
-            let marker = link.queue().map(|queue| queue.marker());
-            self.push(now, i, (packets, bytes), marker, link.departed(now).get(), (f64::NAN, f64::NAN));
-        }
-        let mut index = links;
-        for ap in &mut network.aps {
-            for station in 0..ap.stations().len() {
-                let radio = ap.probe(station, now);
-                let queue = ap.stations()[station].queue();
-                let departed = queue.meter().departed.get();
-                let channel = (radio.snr.unwrap_or(f64::NAN), radio.margin.unwrap_or(f64::NAN));
-                self.push(now, index, (queue.len(), queue.bytes()), Some(queue.marker()), departed, channel);
-                index += 1;
+    pub fn sample_queues<P: Parcel>(&mut self, now: Instant, nodes: &mut [Node<P>]) {
+        let mut number = 0;
+        for node in nodes {
+            for queue in 0..node.queues() {
+                self.queues.push(sample(now, number, &node.state(queue, now)));
+                number += 1;
             }
         }
-        for wlan in &mut network.wlans {
-            // A MAC takes its next packet only when the element is asked again.
-            wlan.wake(now);
-            for interface in wlan.interfaces() {
-                let queue = interface.queue();
-                let departed = queue.meter().departed.get();
-                let channel = (f64::NAN, f64::NAN);
-                self.push(now, index, (queue.len(), queue.bytes()), Some(queue.marker()), departed, channel);
-                index += 1;
-            }
-        }
-    }
-
-    fn push(
-        &mut self,
-        at: Instant,
-        queue: usize,
-        (packets, bytes): (usize, Bytes),
-        marker: Option<&Marker>,
-        departed: u64,
-        (snr, margin): (f64, f64),
-    ) {
-        let (fair_rate, capacity) = marker.and_then(Marker::fair_rate).unwrap_or((f64::NAN, f64::NAN));
-        self.queues.push(QueueSample {
-            at,
-            queue: queue as u32,
-            packets: packets as u64,
-            bytes: bytes.get(),
-            average: marker.and_then(Marker::average_bytes).unwrap_or(f64::NAN),
-            price: marker.and_then(Marker::price).unwrap_or(f64::NAN),
-            fair_rate: fair_rate * 8.0,
-            capacity: capacity * 8.0,
-            departed,
-            snr,
-            margin,
-        });
     }
 
     pub(crate) fn flow_table(&self) -> Table {
@@ -201,5 +128,23 @@ impl Recorder {
         table.floats("snr", self.queues.iter().map(|s| s.snr));
         table.floats("margin", self.queues.iter().map(|s| s.margin));
         table
+    }
+}
+
+fn sample(at: Instant, queue: u32, state: &QueueState<'_>) -> QueueSample {
+    let marker = state.marker;
+    let (fair_rate, capacity) = marker.and_then(Marker::fair_rate).unwrap_or((f64::NAN, f64::NAN));
+    QueueSample {
+        at,
+        queue,
+        packets: state.packets as u64,
+        bytes: state.bytes.get(),
+        average: marker.and_then(Marker::average_bytes).unwrap_or(f64::NAN),
+        price: marker.and_then(Marker::price).unwrap_or(f64::NAN),
+        fair_rate: fair_rate * 8.0,
+        capacity: capacity * 8.0,
+        departed: state.departed.get(),
+        snr: state.snr.unwrap_or(f64::NAN),
+        margin: state.margin.unwrap_or(f64::NAN),
     }
 }

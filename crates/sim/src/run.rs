@@ -4,10 +4,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::assemble::build;
+use lasthop_core::packet::Parcel;
+
+use crate::assemble::simulation;
 use crate::capture::Capture;
 use crate::probe::Recorder;
-use crate::scenario::{Scenario, ScenarioError, effective, parse};
+use crate::scenario::{ScenarioError, effective, parse};
 use crate::summary::{Counted, Labels, Summary, summarise, system_table};
 use crate::table::Table;
 use crate::world::World;
@@ -44,9 +46,10 @@ impl Run {
         overrides: &[(String, String)],
         seed: Option<u64>,
     ) -> Result<Self, ScenarioError> {
-        let text = effective(text, overrides)?;
-        let scenario: Scenario = parse(&text)?;
-        let (world, labels) = build(&scenario, seed.unwrap_or(scenario.seed), directory)?;
+        let text = if overrides.is_empty() { text.to_owned() } else { effective(text, overrides)? };
+        // The reader of overrides knows the line of what is no TOML.
+        let scenario = parse(&text).map_err(|error| effective(&text, &[]).err().unwrap_or(error))?;
+        let (world, labels) = simulation(&scenario, seed.unwrap_or(scenario.seed), directory)?;
         Ok(Self { text, world, labels })
     }
 
@@ -68,15 +71,19 @@ impl Run {
         if let Some(capture) = &mut capture {
             capture.sort();
         }
-        let world = World { network, hosts };
-        let counted = Counted::of(&world);
-        let summary = summarise(&counted, &self.labels);
-        let system = system_table(&counted, &self.labels);
-        Outcome { scenario: self.text, summary, system, recorder, capture }
+        let (nodes, events) = (network.nodes(), network.served());
+        let counted = Counted { nodes, events, packets: hosts.packets, flows: hosts.counted() };
+        Outcome { capture, ..Outcome::new(self.text, &counted, &self.labels, recorder) }
     }
 }
 
 impl Outcome {
+    /// What the run of the scenario `text` gave; what was recorded over time is in the `recorder`.
+    pub fn new<P: Parcel>(text: String, counted: &Counted<'_, P>, labels: &Labels, recorder: Option<Recorder>) -> Self {
+        let (summary, system) = (summarise(counted, labels), system_table(counted, labels));
+        Self { scenario: text, summary, system, recorder, capture: None }
+    }
+
     /// What was recorded over time: `system`, and `flows`, `queues` and `packets` as far as the scenario's probe asked for
     /// them.
     pub fn tables(&self) -> Vec<(&'static str, Table)> {

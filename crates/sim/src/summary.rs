@@ -4,18 +4,15 @@
 use std::borrow::Cow;
 
 use lasthop_core::model::fairness::jain;
-use lasthop_core::packet::Packet;
-use lasthop_core::stats::{Meter, Span};
+use lasthop_core::packet::Parcel;
+use lasthop_core::stats::Span;
 use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
 use lasthop_core::units::{Duration, Instant};
-use lasthop_core::wlan::Wlan;
 use serde::Serialize;
 
-use crate::host::Sender;
 use crate::metrics::{self, Allotted};
-use crate::network::{Network, Traveller};
+use crate::node::{Node, QueueTotals};
 use crate::table::Table;
-use crate::world::World;
 
 /// The figures of a run, over the time after the warm-up. Goodput is payload delivered in order, throughput is whole
 /// IP packets; none where a figure does not apply.
@@ -45,32 +42,6 @@ pub struct Summary {
     pub fairness: Fairness,
     /// What a reader of the figures should know.
     pub notes: Vec<String>,
-    /// How well real time was kept; none of a simulation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub emulation: Option<Emulation>,
-}
-
-/// How well an emulation kept real time.
-#[derive(Clone, Debug, Serialize)]
-pub struct Emulation {
-    /// Packets that left the network into a kernel.
-    pub packets: u64,
-    /// Processor time of the thread that relays them \[s\]. What kernels do with a packet that they are handed is part of it.
-    pub cpu_s: f64,
-    /// How much later than due half of them left \[s\].
-    pub lag_p50_s: f64,
-    /// How much later than due all but one in a hundred left at most \[s\].
-    pub lag_p99_s: f64,
-    /// The greatest lag \[s\].
-    pub lag_max_s: f64,
-    /// Packets that came too fast: the kernel's queue in front of the emulator was full, or a gigabyte was under way.
-    pub overruns: u64,
-    /// Packets that no route knows: to or from addresses that are nobody's.
-    pub strays: u64,
-    /// Whether the emulator ran with real-time priority and locked memory.
-    pub realtime: bool,
-    /// Congestion control of the kernel, by flow.
-    pub congestion_control: Vec<String>,
 }
 
 /// The figures of all flows together (gamma §II-A).
@@ -159,21 +130,24 @@ pub struct Fairness {
 
 /// What the summary must know of a run besides its elements.
 #[derive(Clone, Debug)]
-pub(crate) struct Labels {
+pub struct Labels {
     pub(crate) title: String,
     pub(crate) seed: u64,
-    pub(crate) span: Span,
+    /// What is measured.
+    pub span: Span,
     /// Length of the intervals in which goodput is sampled.
-    pub(crate) sample: Duration,
-    pub(crate) flows: Vec<FlowLabel>,
-    /// Names of the links, then of the stations of each access point, then of the interfaces of each WLAN.
-    pub(crate) queues: Vec<String>,
+    pub sample: Duration,
+    /// A row a flow.
+    pub flows: Vec<FlowLabel>,
 }
 
+/// What the summary must know of a flow.
 #[derive(Clone, Debug)]
-pub(crate) struct FlowLabel {
-    pub(crate) name: String,
-    pub(crate) sender: Cow<'static, str>,
+pub struct FlowLabel {
+    /// Its name.
+    pub name: String,
+    /// Its sender's kind.
+    pub sender: Cow<'static, str>,
     pub(crate) receiver: &'static str,
     pub(crate) start: Instant,
     /// When it breaks off.
@@ -197,39 +171,30 @@ pub(crate) struct Reader {
 }
 
 /// What a run's elements counted.
-pub(crate) struct Counted<'a, P> {
-    pub(crate) network: &'a Network<P>,
+#[derive(Debug)]
+pub struct Counted<'a, P> {
+    /// Links, access points and WLANs.
+    pub nodes: &'a [Node<P>],
+    /// Events served.
+    pub events: u64,
     /// Data packets that reached their receivers.
-    pub(crate) packets: u64,
+    pub packets: u64,
     /// A row a flow.
-    pub(crate) flows: Vec<CountedFlow<'a>>,
+    pub flows: Vec<CountedFlow<'a>>,
 }
 
 /// What the ends of a flow counted.
-pub(crate) struct CountedFlow<'a> {
-    pub(crate) sender: &'a SenderStats,
-    pub(crate) receiver: &'a ReceiverStats,
-    pub(crate) windows: Option<WindowMeans>,
+#[derive(Debug)]
+pub struct CountedFlow<'a> {
+    /// The sending side.
+    pub sender: &'a SenderStats,
+    /// The receiving side.
+    pub receiver: &'a ReceiverStats,
+    /// Means of the windows, where there are windows.
+    pub windows: Option<WindowMeans>,
 }
 
-impl<'a> Counted<'a, Packet> {
-    /// What a simulated run counted.
-    pub(crate) fn of(world: &'a World) -> Self {
-        let until = world.hosts.end;
-        let ends = world.hosts.hosts.iter().zip(&world.hosts.receivers);
-        let flows = ends.map(|(host, receiver)| CountedFlow {
-            sender: host.sender.stats(),
-            receiver: receiver.stats(),
-            windows: match &host.sender {
-                Sender::Tcp(sender) => sender.mean_windows(until),
-                Sender::Tfrc(_) => None,
-            },
-        });
-        Self { network: &world.network, packets: world.hosts.packets, flows: flows.collect() }
-    }
-}
-
-pub(crate) fn summarise<P: Traveller>(counted: &Counted<'_, P>, labels: &Labels) -> Summary {
+pub(crate) fn summarise<P: Parcel>(counted: &Counted<'_, P>, labels: &Labels) -> Summary {
     let span = labels.span;
     let allotted = allotted(&counted.flows, labels);
     let ends = labels.flows.iter().zip(&counted.flows).zip(&allotted);
@@ -244,13 +209,12 @@ pub(crate) fn summarise<P: Traveller>(counted: &Counted<'_, P>, labels: &Labels)
         version: env!("CARGO_PKG_VERSION"),
         duration_s: span.until.as_secs_f64(),
         warmup_s: span.from.as_secs_f64(),
-        events: counted.network.served,
+        events: counted.events,
         packets: counted.packets,
         fairness: Fairness { jain: jain(&goodputs), short_term: metrics::short_term_fairness(&allotted) },
-        queues: queues(counted.network, &labels.queues),
+        queues: counted.nodes.iter().flat_map(queues).collect(),
         system: system(&counted.flows, labels, &flows),
         notes: absent(labels).into_iter().collect(),
-        emulation: None,
         flows,
     }
 }
@@ -339,22 +303,12 @@ fn flow(ends: &CountedFlow<'_>, label: &FlowLabel, allotted: &Allotted, span: Sp
     }
 }
 
-fn queues<P: Traveller>(network: &Network<P>, names: &[String]) -> Vec<QueueSummary> {
-    let links = network.links.iter().map(|link| (link.meter(), Some(link.rate().as_bps() as f64), None));
-    let stations = network.aps.iter().flat_map(|ap| {
-        let capacity = |i| ap.capacity(i).map(|rate| rate.as_bps() as f64);
-        ap.stations().iter().enumerate().map(move |(i, station)| (station.queue().meter(), capacity(i), None))
-    });
-    let interfaces = network.wlans.iter().flat_map(Wlan::interfaces).map(|interface| {
-        let meter = interface.queue().meter();
-        let share = interface.access().airtime.as_secs_f64() / meter.span().length().as_secs_f64();
-        (meter, None, Some(share))
-    });
-    let rows = links.chain(stations).chain(interfaces).zip(names);
-    rows.map(|((meter, capacity, share), name)| queue(name, meter, capacity, share)).collect()
+fn queues<P: Parcel>(node: &Node<P>) -> impl Iterator<Item = QueueSummary> + '_ {
+    (0..node.queues()).map(|i| queue(node.totals(i)))
 }
 
-fn queue(name: &str, meter: &Meter, capacity: Option<f64>, share: Option<f64>) -> QueueSummary {
+fn queue(totals: QueueTotals<'_>) -> QueueSummary {
+    let QueueTotals { name, meter, capacity_bps: capacity, air_share } = totals;
     let throughput = meter.departed.as_f64() * 8.0 / meter.span().length().as_secs_f64();
     let lost = (meter.drops + meter.losses) as f64;
     QueueSummary {
@@ -366,7 +320,7 @@ fn queue(name: &str, meter: &Meter, capacity: Option<f64>, share: Option<f64>) -
         loss_rate: (meter.arrivals > 0).then(|| lost / meter.arrivals as f64),
         empty_fraction: meter.empty_fraction(),
         throughput_bps: throughput,
-        utilisation: share.or(capacity.filter(|c| *c > 0.0).map(|c| throughput / c)),
+        utilisation: air_share.or(capacity.filter(|c| *c > 0.0).map(|c| throughput / c)),
         capacity_bps: capacity,
     }
 }

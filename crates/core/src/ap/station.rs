@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::StationConfig;
 use crate::element::Departure;
 use crate::error::ParameterError;
+use crate::fading::Kinds;
 use crate::loss::Loss;
 use crate::packet::Parcel;
 use crate::queue::Queue;
@@ -99,12 +100,18 @@ pub(super) struct Frame {
 }
 
 impl<P: Parcel> Station<P> {
-    pub(super) fn new(ap: &str, config: &StationConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
+    pub(super) fn new(
+        ap: &str,
+        config: &StationConfig,
+        streams: &Streams,
+        span: Span,
+        kinds: &mut Kinds,
+    ) -> Result<Self, ParameterError> {
         let name = format!("{ap}/{}", config.name);
         let radio = |error: ParameterError| error.within("radio");
         let channel = match &config.radio {
             RadioConfig::Fading(fading) => {
-                Channel::Fading(Box::new(Radio::new(fading, &name, streams).map_err(radio)?))
+                Channel::Fading(Box::new(Radio::new(fading, &name, streams, kinds).map_err(radio)?))
             }
             RadioConfig::Constant { rate } if rate.as_bps() == 0 => {
                 return Err(radio(ParameterError::new("rate", format!("{rate:?}"), "more than 0 bit/s")));

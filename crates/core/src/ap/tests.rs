@@ -38,7 +38,7 @@ fn config(scheduler: SchedulerConfig, stations: usize, radio: &RadioConfig) -> A
 }
 
 fn ap(config: &ApConfig) -> AccessPoint<Packet> {
-    AccessPoint::new("ap", config, &Streams::new(1), Span::ALWAYS).unwrap()
+    AccessPoint::new("ap", config, &Streams::new(1), Span::ALWAYS, &mut Kinds::default()).unwrap()
 }
 
 /// TMC's fast fading: 60 Hz, 15 attempts.

@@ -6,7 +6,7 @@ const SLOT: Duration = Duration::from_millis(3);
 
 fn fading(doppler_hz: f64, generators: usize, name: &str) -> Fading {
     let mut stream = Streams::new(1).stream(name, "fading");
-    Fading::new(FadingParams { doppler_hz, generators, snr: 4.0 }, SLOT, &mut stream).unwrap()
+    Fading::new(FadingParams { doppler_hz, generators, snr: 4.0 }, SLOT, &mut Kinds::default(), &mut stream).unwrap()
 }
 
 /// The formula as it stands in the paper, with the same phases.
@@ -118,7 +118,7 @@ fn every_parameter_is_live() {
     let usual = FadingParams { doppler_hz: 60.0, generators: 20, snr: 4.0 };
     let at_500 = |params, slot| {
         let mut stream = Streams::new(1).stream("m", "fading");
-        Fading::new(params, slot, &mut stream).unwrap().snr(500)
+        Fading::new(params, slot, &mut Kinds::default(), &mut stream).unwrap().snr(500)
     };
     let usual_snr = at_500(usual, SLOT);
     assert_eq!(at_500(FadingParams { snr: 8.0, ..usual }, SLOT), 2.0 * usual_snr);
@@ -131,7 +131,7 @@ fn every_parameter_is_live() {
 fn what_it_cannot_take_is_refused_by_name() {
     let key = |params, slot| {
         let mut stream = Streams::new(1).stream("m", "fading");
-        Fading::new(params, slot, &mut stream).unwrap_err().key
+        Fading::new(params, slot, &mut Kinds::default(), &mut stream).unwrap_err().key
     };
     let usual = FadingParams::default();
     assert_eq!(key(FadingParams { doppler_hz: -1.0, ..usual }, SLOT), "doppler");

@@ -2,7 +2,7 @@
 use super::*;
 
 fn radio(config: FadingRadio) -> Radio {
-    Radio::new(&config, "ap/m", &Streams::new(1)).unwrap()
+    Radio::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap()
 }
 
 fn with_margin(margin: Margin) -> FadingRadio {
@@ -87,7 +87,7 @@ fn the_kinds_of_margin_differ() {
 #[test]
 fn what_it_cannot_take_is_refused_by_name() {
     let usual = FadingRadio::default();
-    let key = |config| Radio::new(&config, "ap/m", &Streams::new(1)).unwrap_err().key;
+    let key = |config| Radio::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap_err().key;
     let outage = |margin, packet_error_rate, margin_gain| FadingRadio {
         errors: ErrorModel::Outage { margin, packet_error_rate, margin_gain },
         ..usual

@@ -8,70 +8,80 @@
 //! events; as the link's clock then runs ahead, samples of its queue would not be of their instant, so a scenario
 //! with probes keeps the lanes.
 
-use lasthop_core::line::Path;
+use std::collections::BTreeMap;
+
 use lasthop_core::units::Duration;
 
-use crate::network::{End, Hop, Parts, Route, Traveller};
+use super::Flow;
+use crate::network::{Hop, Parts, Place, Route, Traveller};
+use crate::node::Node;
+
+/// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
+type InOrder = (Vec<usize>, Duration);
 
 /// Replaces the lanes in front of links that may be asked ahead of time.
-pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, exits: &[Path]) {
-    for link in 0..network.links.len() {
-        if let Some((flows, delay)) = in_order(network, exits, link as u32) {
-            for flow in flows {
-                let route = &mut network.routes[flow];
-                route.hops[usize::from(route.back)] = Hop::Link(link as u32, delay);
-            }
+pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[Flow]) {
+    for (node, found) in in_order(network, flows) {
+        let Some((flows, delay)) = found else { continue };
+        for flow in flows {
+            let route = network.routes[flow];
+            network.hops[route.base as usize + usize::from(route.back)] = Hop::Link(node, delay);
         }
     }
 }
 
-/// The flows whose acknowledgements come to `link`, and the time that each takes to it from its receiver; none unless the
-/// link foresees, nothing else comes to it, and all come in order.
-fn in_order<P: Traveller>(network: &Parts<P>, exits: &[Path], link: u32) -> Option<(Vec<usize>, Duration)> {
-    if !network.links[link as usize].foresees() {
-        return None;
-    }
-    let leads_here = |hop: &Hop| match *hop {
-        Hop::Lane(lane) => network.lanes[lane as usize].end == End::Link(link),
-        Hop::Receiver | Hop::Link(..) => false,
-    };
-    let mut flows = vec![];
-    let mut common: Option<(End, Duration, Duration)> = None;
+/// For each link to which something comes: the flows, if it foresees, nothing but their acknowledgements comes to it, and all
+/// come in order.
+fn in_order<P: Traveller>(network: &Parts<P>, flows: &[Flow]) -> BTreeMap<u32, Option<InOrder>> {
+    let mut common: BTreeMap<u32, (Place, Duration, Duration)> = BTreeMap::new();
+    let mut found: BTreeMap<u32, Option<InOrder>> = BTreeMap::new();
     for (flow, route) in network.routes.iter().enumerate() {
-        let first_back = usize::from(route.back);
-        if !route.hops.iter().enumerate().any(|(i, hop)| leads_here(hop) && i != first_back) {
-            if !leads_here(&route.hops[first_back]) {
-                continue;
+        for (i, hop) in network.hops_of(route).iter().enumerate() {
+            let Some(node) = leads_to(network, hop) else { continue };
+            let this = if i == usize::from(route.back) && foresees(network, node) {
+                first_back(network, route, &flows[flow])
+            } else {
+                None
+            };
+            let so_far = found.entry(node).or_insert_with(|| Some((vec![], Duration::ZERO)));
+            match (this, so_far.as_mut()) {
+                (Some(this), Some((flows, delay))) if *common.entry(node).or_insert(this) == this => {
+                    flows.push(flow);
+                    *delay = this.2;
+                }
+                _ => *so_far = None,
             }
-            let this = (source(network, route)?, exits[flow].fixed_delay()?, lane_delay(network, route)?);
-            if *common.get_or_insert(this) != this {
-                return None;
-            }
-            flows.push(flow);
-        } else {
-            return None;
         }
     }
-    common.map(|(_, _, back)| (flows, back))
+    found
 }
 
-/// The shared element from which a flow's data leaves for a receiver that is asked ahead of time. An access point is none: it
-/// sends several packets in one instant, to different flows, whose order is then that of their lanes.
-fn source<P>(network: &Parts<P>, route: &Route) -> Option<End> {
-    let forward = &route.hops[..usize::from(route.back)];
-    match forward {
-        [.., Hop::Lane(lane), Hop::Receiver] => match network.lanes[*lane as usize].end {
-            end @ End::Link(_) => Some(end),
-            End::Host | End::Receiver | End::Ap(_) | End::Wlan(..) => None,
+/// The node to which a hop leads over a lane.
+fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
+    match *hop {
+        Hop::Lane(lane) => match network.lanes[lane as usize].to {
+            Place::Node(node) => Some(node),
+            Place::Host | Place::Receiver | Place::Wlan(..) => None,
         },
-        _ => None,
-    }
-}
-
-/// The fixed time that a flow's acknowledgements take over their first lane.
-fn lane_delay<P>(network: &Parts<P>, route: &Route) -> Option<Duration> {
-    match route.hops[usize::from(route.back)] {
-        Hop::Lane(lane) => network.lanes[lane as usize].line.path().fixed_delay(),
         Hop::Receiver | Hop::Link(..) => None,
     }
+}
+
+fn foresees<P: Traveller>(network: &Parts<P>, node: u32) -> bool {
+    matches!(&network.nodes[node as usize], Node::Link(link) if link.foresees())
+}
+
+/// The link from which a flow's data leaves for a receiver that is asked ahead of time, and the fixed times from there to the
+/// receiver and over the first lane back. An access point is no such link: it sends several packets in one instant, to
+/// different flows, whose order is then that of their lanes.
+fn first_back<P>(network: &Parts<P>, route: &Route, flow: &Flow) -> Option<(Place, Duration, Duration)> {
+    let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
+    let ([.., Hop::Lane(last), Hop::Receiver], Some(Hop::Lane(first))) = (there, back.first()) else { return None };
+    let from = network.lanes[*last as usize].to;
+    let Place::Node(node) = from else { return None };
+    if !matches!(network.nodes[node as usize], Node::Link(_)) {
+        return None;
+    }
+    let way_back = network.lanes[*first as usize].line.path().fixed_delay()?;
+    Some((from, flow.exit.fixed_delay()?, way_back))
 }

@@ -2,16 +2,16 @@
 //! Flows: each connection with its ends, its private links and its route over the shared elements.
 
 use lasthop_core::app::{App, AppConfig, poisson_arrivals};
-use lasthop_core::line::{Jitter, Line, Path, Stage};
+use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
 use lasthop_core::tcp;
 use lasthop_core::units::{Bytes, Duration, Instant, Rate};
-use lasthop_core::wlan::Direction;
 
-use super::wireless::Wireless;
-use super::{Builder, Shared, convert, keys, rate, senders};
-use crate::host::{Host, Receiver, Sender};
-use crate::network::{End, Hop, Lane, Route, Traveller};
+use super::legs::Leg;
+use super::wireless::{Ends, Wireless};
+use super::{Builder, Flow, convert, keys, rate, senders};
+use crate::host::{Receiver, Sender};
+use crate::network::{Hop, Place, Route, Traveller};
 use crate::quantity::LONGEST;
 use crate::scenario::{self, ScenarioError};
 use crate::summary::FlowLabel;
@@ -19,79 +19,22 @@ use crate::summary::FlowLabel;
 /// Most flows in one run: what a port and an event's number leave room for.
 const MOST_FLOWS: usize = 1_000_000;
 
+/// What the connections of one table of the scenario have in common.
+struct Common<'s> {
+    /// The table, and its number.
+    spec: &'s scenario::Flow,
+    table: usize,
+    there: Vec<Leg>,
+    back: Vec<Leg>,
+    /// The stations to which the data goes, and from which it comes.
+    station: u16,
+    source: u16,
+    payload: Bytes,
+}
+
 impl<P: Traveller> Builder<'_, P> {
-    /// The link from one node to the other, and its place among the built ones.
-    fn link_between(&self, from: &str, to: &str) -> Option<(Option<usize>, &scenario::Link)> {
-        let mut at = 0;
-        for link in &self.scenario.link {
-            if link.from == from && link.to == to {
-                return Some((Some(at), link));
-            }
-            if link.from == to && link.to == from {
-                return Some((link.duplex.then_some(at + 1), link));
-            }
-            at += 1 + usize::from(link.duplex);
-        }
-        None
-    }
-
-    /// The shared elements of a flow's path and the delay behind each; there and back. Over what is not there on the way
-    /// back, the delay alone remains.
-    fn path(&self, flow: &scenario::Flow) -> Result<(Vec<Step>, Vec<BackHop>), ScenarioError> {
-        let (mut there, mut back) = (vec![], vec![]);
-        if let Some(wlan) = self.first_hop(flow)? {
-            there.push((Shared::Wlan(wlan, Direction::Up), Duration::ZERO));
-            back.push(BackHop::wlan(wlan, Direction::Down));
-        }
-        for (i, pair) in flow.path.windows(2).enumerate() {
-            let key = format!("path[{}]", i + 1);
-            let missing =
-                || ScenarioError::at(&key, format!("there is no [[link]] from {:?} to {:?}", pair[0], pair[1]));
-            let (place, link) = self.link_between(&pair[0], &pair[1]).ok_or_else(missing)?;
-            there.push((Shared::Link(place.ok_or_else(missing)?), link.delay.0));
-            let (place, link) = self.link_between(&pair[1], &pair[0]).ok_or_else(missing)?;
-            let loss = match place {
-                Some(_) => Loss::None,
-                None => self.loss_of_acks(link.loss.as_ref(), &link.name)?,
-            };
-            back.push(BackHop { over: place.map(Shared::Link), delay: link.delay.0, loss });
-        }
-        if flow.path.len() == 1 && flow.station.is_none() && flow.source.is_none() {
-            return Err(ScenarioError::at("path", "wanted at least two nodes, or a station"));
-        }
-        let is_private = flow.path.is_empty() && flow.station.is_none() && flow.source.is_none();
-        let shared = self.scenario.link.len() + self.scenario.ap.len() + self.scenario.wlan.len();
-        let has_rate = flow.access.is_some() || flow.sink.as_ref().is_some_and(|sink| sink.rate.is_some());
-        if is_private && (shared > 0 || !has_rate) {
-            return Err(ScenarioError::at("path", "missing: wanted a path over links, or a station"));
-        }
-        match self.last_hop(flow)? {
-            Some(Wireless::Ap(ap)) => {
-                let spec = &self.scenario.ap[ap];
-                let delay = spec.delay.0;
-                there.push((Shared::Ap(ap), delay));
-                let name = convert::station_name(&spec.name, flow.station.as_deref().unwrap_or_default());
-                // Over an uplink, what takes acknowledgements is part of it.
-                let over = self.uplinks[ap].map(Shared::Ap);
-                let loss = spec.loss.as_ref().filter(|_| over.is_none());
-                back.push(BackHop { over, delay, loss: self.loss_of_acks(loss, &name)? });
-            }
-            Some(Wireless::Wlan(wlan)) => {
-                there.push((Shared::Wlan(wlan, Direction::Down), Duration::ZERO));
-                back.push(BackHop::wlan(wlan, Direction::Up));
-            }
-            None => {}
-        }
-        back.reverse();
-        Ok((there, back))
-    }
-
-    fn loss_of_acks(&self, loss: Option<&scenario::Loss>, name: &str) -> Result<Loss, ScenarioError> {
-        let config = convert::loss_of_acks(loss, name).map_err(|e| e.within("loss"))?;
-        Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("loss", e))
-    }
-
-    pub(super) fn flow(&mut self, flow: &scenario::Flow) -> Result<(), ScenarioError> {
+    /// The connections of the table numbered `table`.
+    pub(super) fn flow(&mut self, table: usize, flow: &scenario::Flow, ends: Ends) -> Result<(), ScenarioError> {
         if flow.count == 0 || flow.count as usize > MOST_FLOWS {
             return Err(ScenarioError::refused("count", flow.count, format!("1 to {MOST_FLOWS}")));
         }
@@ -102,6 +45,10 @@ impl<P: Traveller> Builder<'_, P> {
         not_too_long("stagger", (flow.start.0 + flow.spread.0, flow.stagger.0, flow.count - 1), "flow starts after")?;
         not_too_long("rtt_step", (flow.rtt.0, flow.rtt_step.0, flow.count - 1), "round trip takes")?;
         let payload = senders::payload(flow)?;
+        let (there, back) = self.legs(flow, ends)?;
+        let station = self.place_of(ends.1, flow.station.as_ref());
+        let source = self.place_of(ends.0.map(Wireless::Wlan), flow.source.as_ref());
+        let common = Common { spec: flow, table, there, back, station, source, payload };
         let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
@@ -121,10 +68,15 @@ impl<P: Traveller> Builder<'_, P> {
                         poisson_arrivals(rate, at, until.min(self.span.until), &mut times).into_iter().enumerate()
                     {
                         let size = config.draw(&mut sizes);
-                        self.connection(flow, format!("{name}#{}", n + 1), (arrival, rtt), AppConfig::Fixed { size })?;
+                        self.connection(
+                            &common,
+                            format!("{name}#{}", n + 1),
+                            (arrival, rtt),
+                            AppConfig::Fixed { size },
+                        )?;
                     }
                 }
-                app => self.connection(flow, name, (at, rtt), convert::app(app, payload))?,
+                app => self.connection(&common, name, (at, rtt), convert::app(app, payload))?,
             }
             start += flow.stagger.0;
             rtt += flow.rtt_step.0;
@@ -132,14 +84,15 @@ impl<P: Traveller> Builder<'_, P> {
         Ok(())
     }
 
-    /// One TCP connection with its application, its private links and its route.
+    /// One connection with its application, its private links and its route.
     fn connection(
         &mut self,
-        spec: &scenario::Flow,
+        common: &Common<'_>,
         name: String,
         (start, rtt): (Instant, Duration),
         app: AppConfig,
     ) -> Result<(), ScenarioError> {
+        let &Common { spec, payload, .. } = common;
         if !self.names.insert(name.clone()) {
             let wanted = if name == spec.name {
                 "a name that no other flow has".to_owned()
@@ -153,13 +106,11 @@ impl<P: Traveller> Builder<'_, P> {
         }
         let parameter = ScenarioError::parameter;
         let id = self.flows.len() as u32;
-        let (there, back) = self.path(spec)?;
-        let payload = senders::payload(spec)?;
-        let Ends { sender, receiver, sender_kind, receiver_kind, header_bytes, sack, ahead } = match &spec.sender {
+        let TwoEnds { sender, receiver, sender_kind, receiver_kind, header_bytes, sack, ahead } = match &spec.sender {
             scenario::Sender::Tfrc(options) => {
                 rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample.0))?
             }
-            _ => self.tcp_ends(id, spec, payload, there.len())?,
+            _ => self.tcp_ends(id, spec, payload, common.there.len())?,
         };
         let stop = spec.stop.map(|stop| Instant::ZERO + stop.0);
         let is_transfer = matches!(app, AppConfig::Fixed { .. });
@@ -170,76 +121,42 @@ impl<P: Traveller> Builder<'_, P> {
         if access == Some(Rate::from_bps(0)) {
             return Err(ScenarioError::refused("access", "0 bit/s", "more than 0 bit/s"));
         }
-
-        // There: jitter and access link, the shared elements, the sink.
-        let jitter =
-            (!spec.jitter.0.is_zero()).then(|| Jitter::new(spec.jitter.0, self.streams.stream(&name, "jitter")));
+        let jitter = spec.jitter.0;
+        let mut jitter = (!jitter.is_zero()).then(|| Jitter::new(jitter, self.streams.stream(&name, "jitter")));
         let half = rtt / 2;
         // The private delays, there and back: at the sender, or behind the WLAN if the sender is one of its stations.
         let (near, far) = match spec.source {
             None => ([half, rtt - half], [Duration::ZERO; 2]),
             Some(_) => ([Duration::ZERO; 2], [half, rtt - half]),
         };
-        let mut stages = vec![Stage::new(access, near[0], Loss::None)];
         let mut hops = vec![];
+
+        // There: jitter and access link, the nodes, the sink.
         let sink = self.sink(spec, &name)?;
-        let mut exit = vec![];
-        if let Some(&(first, _)) = there.first() {
-            hops.push(self.lane(Path::new(jitter, stages), end_of(first)));
-            for pair in there.windows(2) {
-                hops.push(self.lane_between(pair[0], pair[1].0));
-            }
-            if let Some(&(_, delay)) = there.last() {
-                exit.push(Stage::new(None, delay + far[0], Loss::None));
-            }
-            exit.extend(sink);
-            if ahead && self.ahead {
-                hops.push(Hop::Receiver);
-            } else {
-                let path = Path::new(None, std::mem::take(&mut exit));
-                hops.push(self.lane(path, End::Receiver));
-            }
+        let front = vec![Wire::new(access, near[0], Loss::None)];
+        let mut wires = self.hops(&mut hops, (&mut jitter, front, Duration::ZERO), &common.there);
+        wires.push(Wire::delay(far[0]));
+        wires.extend(sink);
+        let mut exit = Path::new(jitter, wires);
+        if ahead && self.ahead && !common.there.is_empty() {
+            hops.push(Hop::Receiver);
         } else {
-            stages.extend(sink);
-            hops.push(self.lane(Path::new(jitter, stages), End::Receiver));
+            hops.push(self.lane(std::mem::take(&mut exit), Place::Receiver));
         }
 
-        // Back: the sink's link, the shared links, the access link. A stream's own lane leads to the first shared link;
-        // between two of them all streams share one.
-        let first_back = hops.len() as u8;
-        let mut stages: Vec<Stage> = self.sink_back(spec, &name)?.into_iter().collect();
-        let mut from: Option<Shared> = None;
-        let mut delay = far[1];
-        for hop in back {
-            let Some(over) = hop.over else {
-                if !matches!(hop.loss, Loss::None) {
-                    stages.push(Stage::new(None, std::mem::take(&mut delay), Loss::None));
-                    stages.push(Stage::new(None, Duration::ZERO, hop.loss));
-                }
-                delay += hop.delay;
-                continue;
-            };
-            hops.push(match from {
-                Some(from) if stages.is_empty() => self.lane_between((from, delay), over),
-                _ => {
-                    stages.push(Stage::new(None, delay, Loss::None));
-                    self.lane(Path::new(None, std::mem::take(&mut stages)), end_of(over))
-                }
-            });
-            from = Some(over);
-            delay = hop.delay;
-        }
-        stages.push(Stage::new(None, delay, Loss::None));
-        stages.push(Stage::new(access, near[1], Loss::None));
-        hops.push(self.lane(Path::new(None, stages), End::Host));
+        // Back: the sink's link, the nodes, the access link.
+        let back = hops.len() as u8;
+        let sink = self.sink_back(spec, &name)?.into_iter().collect();
+        let mut wires = self.hops(&mut hops, (&mut None, sink, far[1]), &common.back);
+        wires.push(Wire::new(access, near[1], Loss::None));
+        hops.push(self.lane(Path::new(None, wires), Place::Host));
 
-        self.hosts.push(Host { app, sender });
-        self.receivers.push(receiver);
-        self.exits.push(Path::new(None, exit));
-        let station = self.last_hop(spec)?.map_or(0, |wireless| self.index_of(wireless, spec.station.as_ref()));
-        let source = self.first_hop(spec)?.map_or(0, |wlan| self.index_of(Wireless::Wlan(wlan), spec.source.as_ref()));
-        self.parts.routes.push(Route { hops, back: first_back, station, source });
-        self.flows.push(FlowLabel {
+        let (base, count) = (self.parts.hops.len() as u32, hops.len() as u8);
+        self.parts.hops.extend(hops);
+        let Common { station, source, table, .. } = *common;
+        self.parts.routes.push(Route { base, back, hops: count, station, source });
+        self.flows.push(Flow { table, app, sender, receiver, exit });
+        self.labels.push(FlowLabel {
             name,
             sender: sender_kind.into(),
             receiver: receiver_kind,
@@ -262,12 +179,18 @@ impl<P: Traveller> Builder<'_, P> {
         Duration::from_secs_f64(flow.spread.0.as_secs_f64() * share)
     }
 
-    fn tcp_ends(&self, id: u32, spec: &scenario::Flow, payload: Bytes, queues: usize) -> Result<Ends, ScenarioError> {
+    fn tcp_ends(
+        &self,
+        id: u32,
+        spec: &scenario::Flow,
+        payload: Bytes,
+        queues: usize,
+    ) -> Result<TwoEnds, ScenarioError> {
         let (sender, sender_kind) = senders::sender(&spec.sender, payload, queues);
         let (receiver, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
         let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample.0), ..receiver };
         let parameter = ScenarioError::parameter;
-        Ok(Ends {
+        Ok(TwoEnds {
             header_bytes: sender.header_size(),
             sack: receiver.sack,
             ahead: receiver.delayed_ack.is_none(),
@@ -282,44 +205,26 @@ impl<P: Traveller> Builder<'_, P> {
         })
     }
 
-    fn sink(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Stage>, ScenarioError> {
+    fn sink(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Wire>, ScenarioError> {
         let Some(sink) = &flow.sink else { return Ok(None) };
         if sink.rate.is_some_and(|rate| rate.0 == Rate::from_bps(0)) {
             return Err(ScenarioError::refused("sink.rate", "0 bit/s", "more than 0 bit/s"));
         }
         let config = convert::loss(sink.loss.as_ref(), name).map_err(|e| e.within("sink.loss"))?;
         let loss = Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("sink.loss", e))?;
-        Ok(Some(Stage::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
+        Ok(Some(Wire::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
     }
 
     /// The way of the acknowledgements over a receiver's access link.
-    fn sink_back(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Stage>, ScenarioError> {
+    fn sink_back(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Wire>, ScenarioError> {
         let Some(sink) = &flow.sink else { return Ok(None) };
         let loss = self.loss_of_acks(sink.loss.as_ref(), name).map_err(|e| e.within("sink"))?;
-        Ok(Some(Stage::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
-    }
-
-    fn lane(&mut self, path: Path, end: End) -> Hop {
-        self.parts.lanes.push(Lane { line: Line::new(path), end });
-        Hop::Lane(self.parts.lanes.len() as u32 - 1)
-    }
-
-    /// What leaves a shared element is in order of time whoever it belongs to: one lane serves all streams.
-    fn lane_between(&mut self, (from, delay): (Shared, Duration), to: Shared) -> Hop {
-        let same = |(a, b, d, _): &&(Shared, Shared, Duration, u32)| (*a, *b, *d) == (from, to, delay);
-        if let Some(&(_, _, _, lane)) = self.between.iter().find(same) {
-            return Hop::Lane(lane);
-        }
-        let hop = self.lane(Path::delay(delay), end_of(to));
-        if let Hop::Lane(lane) = hop {
-            self.between.push((from, to, delay, lane));
-        }
-        hop
+        Ok(Some(Wire::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
     }
 }
 
 /// Both ends of a flow.
-pub(super) struct Ends {
+pub(super) struct TwoEnds {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) sender_kind: &'static str,
@@ -330,31 +235,6 @@ pub(super) struct Ends {
     pub(super) sack: bool,
     /// Whether the receiver keeps no timer, and may be asked ahead of time.
     pub(super) ahead: bool,
-}
-
-/// A step of the way there: a shared element and the delay behind it.
-type Step = (Shared, Duration);
-
-/// A step of the way back: a shared element, if there is one, and the delay; without an element, what is lost.
-#[derive(Clone, Debug)]
-struct BackHop {
-    over: Option<Shared>,
-    delay: Duration,
-    loss: Loss,
-}
-
-impl BackHop {
-    fn wlan(wlan: usize, direction: Direction) -> Self {
-        Self { over: Some(Shared::Wlan(wlan, direction)), delay: Duration::ZERO, loss: Loss::None }
-    }
-}
-
-fn end_of(shared: Shared) -> End {
-    match shared {
-        Shared::Link(link) => End::Link(link as u32),
-        Shared::Ap(ap) => End::Ap(ap as u32),
-        Shared::Wlan(wlan, direction) => End::Wlan(wlan as u32, direction),
-    }
 }
 
 /// Refuses a step that is so long that `first` and `steps` of it make more than a time may be.

@@ -209,8 +209,8 @@ pub(super) fn access_point(
 ) -> Result<ApConfig, ScenarioError> {
     let shared = radio(&ap.radio, directory).map_err(|e| e.within("radio"))?;
     let shared_router = Router::of(&ap.price, &ap.feedback)?;
-    let station = |name: &String| {
-        let (place, own) = table_of(&ap.station, name);
+    let station = |(i, name): (usize, &String)| {
+        let (place, own) = table_of(&ap.station, i);
         let radio = match own.and_then(|station| station.own.radio.as_ref()) {
             Some(own) => radio(own, directory).map_err(|e| e.within("radio").within(&place))?,
             None => shared.clone(),
@@ -225,7 +225,7 @@ pub(super) fn access_point(
     };
     Ok(ApConfig {
         scheduler: scheduler(&ap.scheduler),
-        stations: stations.iter().map(station).collect::<Result<_, _>>()?,
+        stations: stations.iter().enumerate().map(station).collect::<Result<_, _>>()?,
     })
 }
 
@@ -251,13 +251,13 @@ pub(super) fn uplink(
     })
 }
 
-/// The table of its own that a station has, if any, and where that stands.
-fn table_of<'s, T>(
-    tables: &'s [With<T, scenario::StationQueue>],
-    name: &str,
-) -> (String, Option<&'s With<T, scenario::StationQueue>>) {
-    match tables.iter().position(|table| table.common.name == name) {
-        Some(i) => (format!("station[{i}]"), Some(&tables[i])),
+/// The table of its own that station `i` has, if any, and where that stands: those with tables come first.
+fn table_of<T>(
+    tables: &[With<T, scenario::StationQueue>],
+    i: usize,
+) -> (String, Option<&With<T, scenario::StationQueue>>) {
+    match tables.get(i) {
+        Some(table) => (format!("station[{i}]"), Some(table)),
         None => (String::new(), None),
     }
 }
@@ -271,8 +271,8 @@ pub(super) fn station_name(ap: &str, station: &str) -> String {
 pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanConfig, ScenarioError> {
     let shared_rate = rate_steps(wlan.rate, &wlan.rate_steps)?;
     let shared_router = Router::of(&wlan.price, &wlan.feedback)?;
-    let station = |name: &String| {
-        let (place, table) = table_of(&wlan.station, name);
+    let station = |(i, name): (usize, &String)| {
+        let (place, table) = table_of(&wlan.station, i);
         let (own, common) = (table.map(|table| &table.own), table.map(|table| &table.common));
         let within = |e: ScenarioError| e.within(&place);
         let rate = match own.map(|station| (station.rate, &station.rate_steps[..])) {
@@ -298,7 +298,7 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
             )?,
         })
     };
-    let stations: Vec<_> = stations.iter().map(station).collect::<Result<_, _>>()?;
+    let stations: Vec<_> = stations.iter().enumerate().map(station).collect::<Result<_, _>>()?;
     let fastest = stations.iter().map(|station| station.rate.highest()).max().unwrap_or_default();
     Ok(WlanConfig { mac: wlan.mac(), queue: queue(&wlan.queue, shared_router, fastest, fastest)?, stations })
 }

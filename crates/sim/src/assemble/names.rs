@@ -2,9 +2,11 @@
 //! The names of elements, queues and stations. Streams of random numbers hang on them as the results do, so no two may be
 //! alike.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Builder, convert};
+use lasthop_core::packet::Parcel;
+
+use crate::node::Node;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// Refuses elements without a name of their own.
@@ -40,43 +42,45 @@ pub(super) fn up(name: &str) -> String {
     format!("{name} (up)")
 }
 
-impl<P> Builder<'_, P> {
-    /// The names of all queues, in the order of the results, each with the key that it comes from.
-    pub(super) fn queue_names(&self) -> Vec<(String, String)> {
-        let mut names = vec![];
-        for (i, link) in self.scenario.link.iter().enumerate() {
-            let back = link.duplex.then(|| back(&link.name));
-            let both = std::iter::once(link.name.clone()).chain(back);
-            names.extend(both.map(|name| (format!("link[{i}].name"), name)));
-        }
-        for (i, (ap, stations)) in self.scenario.ap.iter().zip(&self.stations).enumerate() {
-            let of_stations = stations.iter().map(|station| convert::station_name(&ap.name, station));
-            names.extend(of_stations.map(|name| (format!("ap[{i}].name"), name)));
-        }
-        for (i, (ap, stations)) in self.scenario.ap.iter().zip(&self.stations).enumerate() {
-            if ap.uplink.is_none() {
-                continue;
+/// Refuses a name that would be that of two queues, as "l (back)" is of a link and of another's way back; `keys` are those of
+/// the nodes' tables.
+pub(super) fn check_queues<P: Parcel>(nodes: &[Node<P>], keys: &[String]) -> Result<(), ScenarioError> {
+    let mut seen = BTreeSet::new();
+    for (node, key) in nodes.iter().zip(keys) {
+        for name in (0..node.queues()).map(|queue| node.totals(queue).name) {
+            if !seen.insert(name) {
+                let message = format!("makes a second queue {name:?}: wanted another name");
+                return Err(ScenarioError::at(&format!("{key}.name"), message));
             }
-            let of_stations = stations.iter().map(|station| convert::station_name(&up(&ap.name), station));
-            names.extend(of_stations.map(|name| (format!("ap[{i}].name"), name)));
         }
-        for (i, (wlan, stations)) in self.scenario.wlan.iter().zip(&self.wlan_stations).enumerate() {
-            let of_stations = stations.iter().map(|station| convert::station_name(&wlan.name, station));
-            let all = std::iter::once(wlan.name.clone()).chain(of_stations);
-            names.extend(all.map(|name| (format!("wlan[{i}].name"), name)));
-        }
-        names
     }
+    Ok(())
 }
 
-/// Refuses a name that would be that of two queues, as "l (back)" is of a link and of another's way back.
-pub(super) fn check_queues(names: &[(String, String)]) -> Result<(), ScenarioError> {
-    let mut sorted: Vec<_> = names.iter().collect();
-    sorted.sort_by_key(|(_, name)| name);
-    match sorted.windows(2).find(|pair| pair[0].1 == pair[1].1) {
-        Some(pair) => {
-            Err(ScenarioError::at(&pair[1].0, format!("makes a second queue {:?}: wanted another name", pair[1].1)))
-        }
-        None => Ok(()),
+/// The stations of an access point or WLAN: those with a table of their own, then the others that flows name.
+#[derive(Debug, Default)]
+pub(super) struct Stations<'s> {
+    names: Vec<String>,
+    places: BTreeMap<&'s str, u16>,
+}
+
+impl<'s> Stations<'s> {
+    /// Takes in a station, unless it is there.
+    pub(super) fn add(&mut self, name: &'s str) {
+        let place = self.names.len() as u16;
+        self.places.entry(name).or_insert_with(|| {
+            self.names.push(name.to_owned());
+            place
+        });
+    }
+
+    /// Their names, in the order of their queues or interfaces.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A station's place among them.
+    pub(super) fn place(&self, name: &str) -> Option<u16> {
+        self.places.get(name).copied()
     }
 }

@@ -5,7 +5,7 @@ use lasthop_core::stats::Span;
 use lasthop_core::tfrc::{Discounting, Receiver, ReceiverConfig, Sender, SenderConfig};
 use lasthop_core::units::{Bytes, Duration};
 
-use super::connection::Ends;
+use super::connection::TwoEnds;
 use crate::host;
 use crate::scenario::{self, ScenarioError, Tfrc};
 
@@ -16,7 +16,7 @@ pub(super) fn ends(
     receiver: &scenario::Receiver,
     payload: Bytes,
     (span, sample): (Span, Duration),
-) -> Result<Ends, ScenarioError> {
+) -> Result<TwoEnds, ScenarioError> {
     check_receiver(receiver)?;
     let sender = SenderConfig {
         payload: payload.get() as u32,
@@ -37,7 +37,7 @@ pub(super) fn ends(
         ..ReceiverConfig::default()
     };
     let refused = |e| ScenarioError::parameter("sender", e);
-    Ok(Ends {
+    Ok(TwoEnds {
         sender: host::Sender::Tfrc(Box::new(Sender::new(id, sender, span).map_err(refused)?)),
         receiver: host::Receiver::Tfrc(Box::new(Receiver::new(id, receiver, span).map_err(refused)?)),
         sender_kind: "tfrc",

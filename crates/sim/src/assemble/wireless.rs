@@ -1,20 +1,75 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which stations there are, and whose a flow's ends are.
 
-use super::{Builder, names};
+use super::names::{self, Stations};
+use super::{Builder, Traveller};
 use crate::scenario::{Flow, ScenarioError};
 
-/// An access point or a WLAN, by its place in its list.
+/// An access point or a WLAN, by its place in the scenario's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wireless {
     Ap(usize),
     Wlan(usize),
 }
 
-impl<P> Builder<'_, P> {
+/// The WLAN at the start of a flow's path, if the data comes from a station, and what is at its end, if it goes to one.
+pub(super) type Ends = (Option<usize>, Option<Wireless>);
+
+impl<'s, P: Traveller> Builder<'s, P> {
+    /// Finds the ends of all flows. A station exists as soon as its access point or a flow names it.
+    pub(super) fn name_stations(&mut self) -> Result<Vec<Ends>, ScenarioError> {
+        let scenario = self.scenario;
+        let aps = scenario.ap.iter().enumerate().map(|(i, ap)| (ap.name.as_str(), Wireless::Ap(i)));
+        let wlans = scenario.wlan.iter().enumerate().map(|(i, wlan)| (wlan.name.as_str(), Wireless::Wlan(i)));
+        self.wireless = aps.chain(wlans).collect();
+        for (i, ap) in scenario.ap.iter().enumerate() {
+            self.ap_stations.push(listed(ap.station.iter().map(|station| &station.common.name), &format!("ap[{i}]"))?);
+        }
+        for (i, wlan) in scenario.wlan.iter().enumerate() {
+            let names = wlan.station.iter().map(|station| &station.common.name);
+            self.wlan_stations.push(listed(names, &format!("wlan[{i}]"))?);
+        }
+        let ends = scenario.flow.iter().enumerate();
+        let ends = ends.map(|(i, flow)| self.name_ends(flow).map_err(|e| e.within(&format!("flow[{i}]"))));
+        let ends = ends.collect::<Result<_, _>>()?;
+        let most = usize::from(u16::MAX);
+        match self.ap_stations.iter().position(|stations| stations.names().len() > most) {
+            Some(i) => Err(ScenarioError::at(&format!("ap[{i}].station"), "wanted at most 65535 stations")),
+            None => Ok(ends),
+        }
+    }
+
+    fn name_ends(&mut self, flow: &'s Flow) -> Result<Ends, ScenarioError> {
+        for (key, station) in [("station", &flow.station), ("source", &flow.source)] {
+            if station.as_ref().is_some_and(String::is_empty) {
+                return Err(ScenarioError::at(key, "wanted a name"));
+            }
+        }
+        let (last, first) = (self.last_hop(flow)?, self.first_hop(flow)?);
+        let ends = [("source", first.map(Wireless::Wlan), &flow.source), ("station", last, &flow.station)];
+        for (key, at, station) in ends {
+            let (Some(at), Some(name)) = (at, station) else { continue };
+            let stations = match at {
+                Wireless::Ap(ap) => &mut self.ap_stations[ap],
+                Wireless::Wlan(wlan) => &mut self.wlan_stations[wlan],
+            };
+            if let Wireless::Wlan(wlan) = at
+                && stations.place(name).is_none()
+                && !self.scenario.wlan[wlan].station.is_empty()
+            {
+                let listed: Vec<_> = stations.names().iter().map(|name| format!("{name:?}")).collect();
+                let wlan = &self.scenario.wlan[wlan].name;
+                let wanted = format!("one of the stations of the WLAN {wlan:?}: {}", listed.join(", "));
+                return Err(ScenarioError::refused(key, format!("{name:?}"), wanted));
+            }
+            stations.add(name);
+        }
+        Ok((first, last))
+    }
+
     /// The access point or WLAN at the end of a flow's path, if the data goes to a station.
-    pub(super) fn last_hop(&self, flow: &Flow) -> Result<Option<Wireless>, ScenarioError> {
-        let last = flow.path.last().map(|name| (name, self.wireless(name)));
+    fn last_hop(&self, flow: &Flow) -> Result<Option<Wireless>, ScenarioError> {
+        let last = flow.path.last().map(|name| (name, self.wireless.get(name.as_str()).copied()));
         match (&flow.station, last) {
             (None, Some((name, Some(Wireless::Ap(_))))) => {
                 Err(ScenarioError::at("station", format!("missing: the path ends at the access point {name:?}")))
@@ -41,8 +96,8 @@ impl<P> Builder<'_, P> {
     }
 
     /// The WLAN at the start of a flow's path, if the data comes from a station.
-    pub(super) fn first_hop(&self, flow: &Flow) -> Result<Option<usize>, ScenarioError> {
-        let first = flow.path.first().map(|name| (name, self.wireless(name)));
+    fn first_hop(&self, flow: &Flow) -> Result<Option<usize>, ScenarioError> {
+        let first = flow.path.first().map(|name| (name, self.wireless.get(name.as_str()).copied()));
         match (&flow.source, first) {
             (None, Some((name, Some(Wireless::Wlan(_))))) if flow.path.len() > 1 => {
                 Err(ScenarioError::at("source", format!("missing: the path starts at the WLAN {name:?}")))
@@ -64,57 +119,21 @@ impl<P> Builder<'_, P> {
         }
     }
 
-    fn wireless(&self, name: &str) -> Option<Wireless> {
-        let ap = self.scenario.ap.iter().position(|ap| ap.name == name).map(Wireless::Ap);
-        ap.or_else(|| self.scenario.wlan.iter().position(|wlan| wlan.name == name).map(Wireless::Wlan))
-    }
-
-    /// The stations of an access point or WLAN: those with a table of their own, then the others that flows name.
-    pub(super) fn stations_of<'n>(
-        &self,
-        wireless: Wireless,
-        own: impl Iterator<Item = &'n String> + Clone,
-        place: &str,
-    ) -> Result<Vec<String>, ScenarioError> {
-        names::unique(own.clone().enumerate().map(|(i, name)| (format!("{place}.station[{i}].name"), name)))?;
-        let mut names: Vec<String> = own.cloned().collect();
-        let listed: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-        let wlan = match wireless {
-            Wireless::Wlan(wlan) if !listed.is_empty() => Some(&self.scenario.wlan[wlan].name),
-            Wireless::Wlan(_) | Wireless::Ap(_) => None,
-        };
-        for (i, flow) in self.scenario.flow.iter().enumerate() {
-            let ends = [
-                ("source", self.first_hop(flow)?.map(Wireless::Wlan), &flow.source),
-                ("station", self.last_hop(flow)?, &flow.station),
-            ];
-            for (key, at, station) in ends {
-                if let Some(name) = station
-                    && at == Some(wireless)
-                    && !names.contains(name)
-                {
-                    if let Some(wlan) = wlan {
-                        let wanted = format!("one of the stations of the WLAN {wlan:?}: {}", listed.join(", "));
-                        return Err(ScenarioError::refused(&format!("flow[{i}].{key}"), format!("{name:?}"), wanted));
-                    }
-                    names.push(name.clone());
-                }
-            }
-        }
-        match wireless {
-            Wireless::Ap(_) if names.len() > usize::from(u16::MAX) => {
-                Err(ScenarioError::at(&format!("{place}.station"), "wanted at most 65535 stations"))
-            }
-            _ => Ok(names),
-        }
-    }
-
     /// The place of a station among those of its access point or WLAN.
-    pub(super) fn index_of(&self, wireless: Wireless, station: Option<&String>) -> u16 {
-        let names = match wireless {
-            Wireless::Ap(ap) => &self.stations[ap],
-            Wireless::Wlan(wlan) => &self.wlan_stations[wlan],
+    pub(super) fn place_of(&self, at: Option<Wireless>, station: Option<&String>) -> u16 {
+        let stations = match at {
+            Some(Wireless::Ap(ap)) => &self.ap_stations[ap],
+            Some(Wireless::Wlan(wlan)) => &self.wlan_stations[wlan],
+            None => return 0,
         };
-        names.iter().position(|name| Some(name) == station).unwrap_or(0) as u16
+        station.and_then(|name| stations.place(name)).unwrap_or(0)
     }
+}
+
+/// The stations that have a table of their own in the table `place`.
+fn listed<'s>(names: impl Iterator<Item = &'s String> + Clone, place: &str) -> Result<Stations<'s>, ScenarioError> {
+    names::unique(names.clone().enumerate().map(|(i, name)| (format!("{place}.station[{i}].name"), name)))?;
+    let mut stations = Stations::default();
+    names.for_each(|name| stations.add(name));
+    Ok(stations)
 }

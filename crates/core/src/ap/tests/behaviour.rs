@@ -139,7 +139,9 @@ fn littles_law_holds_and_nobody_gets_more_than_the_channel_offers() {
             station.queue.limit = Limit::Bytes(Bytes::new(20_000));
         }
         let until = ms(40_000);
-        let mut ap = AccessPoint::new("ap", &config, &Streams::new(3), Span { from: ms(0), until }).unwrap();
+        let mut ap =
+            AccessPoint::new("ap", &config, &Streams::new(3), Span { from: ms(0), until }, &mut Kinds::default())
+                .unwrap();
         let mut log = Log::new();
         // 30 s of arrivals, and 10 s for the queues to run empty.
         for n in 0..15_000 {
@@ -197,7 +199,7 @@ fn independent_losses_have_the_stated_share() {
 fn settled(radio: FadingRadio, seconds: u64) -> Vec<(f64, f64)> {
     let config = config(SchedulerConfig::default(), 3, &RadioConfig::Fading(radio));
     let half = Span { from: ms(500 * seconds), until: ms(1000 * seconds) };
-    let mut ap = AccessPoint::new("ap", &config, &Streams::new(5), half).unwrap();
+    let mut ap = AccessPoint::new("ap", &config, &Streams::new(5), half, &mut Kinds::default()).unwrap();
     let mut margins = [0.0; 3];
     saturate(&mut ap, 10, 1500, Instant::ZERO, ms(500 * seconds));
     for step in 50..100 {

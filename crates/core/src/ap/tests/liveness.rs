@@ -60,7 +60,7 @@ fn the_scheduler_and_its_memory() {
 fn the_name_the_seed_and_the_loss() {
     let usual = config(SchedulerConfig::default(), 3, &RadioConfig::Fading(fast()));
     let run = |name, config: &ApConfig, seed| {
-        let mut ap = AccessPoint::new(name, config, &Streams::new(seed), Span::ALWAYS).unwrap();
+        let mut ap = AccessPoint::new(name, config, &Streams::new(seed), Span::ALWAYS, &mut Kinds::default()).unwrap();
         saturate(&mut ap, 10, 1500, Instant::ZERO, ms(1000))
     };
     let usual_log = run("ap", &usual, 1);

@@ -134,7 +134,7 @@ fn channels_that_do_not_go_together_are_refused() {
     let error = |radios: &[RadioConfig]| {
         let stations = radios.iter().enumerate().map(|(n, radio)| station(&format!("m{n}"), radio.clone())).collect();
         let config = ApConfig { scheduler: SchedulerConfig::default(), stations };
-        AccessPoint::<Packet>::new("ap", &config, &Streams::new(1), Span::ALWAYS).unwrap_err()
+        AccessPoint::<Packet>::new("ap", &config, &Streams::new(1), Span::ALWAYS, &mut Kinds::default()).unwrap_err()
     };
     let fading = RadioConfig::Fading(FadingRadio::default());
     let constant = RadioConfig::Constant { rate: Rate::from_bps(1) };

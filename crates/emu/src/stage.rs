@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A scenario set up for real time: its network without simulated ends, and what stands at them.
+//! A scenario set up for real time: its network, and what stands at the ends of its flows.
 
 use std::path::Path;
 
@@ -8,33 +8,32 @@ use lasthop_core::packet::Packet;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
 use lasthop_core::units::{Bytes, Duration, Instant};
-
-use crate::assemble::{Assembly, assemble};
-use crate::network::{Network, Traveller};
-use crate::probe::{FlowSample, Recorder};
-use crate::run::{Outcome, Run};
-use crate::scenario::{self, Scenario, ScenarioError, effective, parse};
-use crate::summary::{Counted, CountedFlow, Emulation, Labels, summarise, system_table};
+use lasthop_sim::assemble::Assembly;
+use lasthop_sim::network::{Network, Traveller};
+use lasthop_sim::scenario::{self, Scenario, ScenarioError, effective, parse};
+use lasthop_sim::{Counted, CountedFlow, FlowSample, Labels, Outcome, Recorder, Run};
 
 /// How long an emulation without an end of its own may last: a hundred days.
 const ENDLESS: Duration = Duration::from_secs(100 * 86_400);
 
 /// A scenario that has been set up for real time.
 #[derive(Debug)]
-pub struct Stage<P> {
+pub(crate) struct Stage<P> {
     network: Option<Network<P>>,
     /// The flows, in the order of their streams.
-    pub flows: Vec<StageFlow>,
+    pub(crate) flows: Vec<StageFlow>,
     /// What is measured.
-    pub span: Span,
+    pub(crate) span: Span,
     /// Length of the intervals in which goodput is sampled.
-    pub sample: Duration,
+    pub(crate) sample: Duration,
     /// When windows and queues are sampled first, and how often; none if they are not.
-    pub probe: Option<(Instant, Duration)>,
-    first_access_point: Option<(u32, Option<u32>)>,
+    pub(crate) probe: Option<(Instant, Duration)>,
+    /// The first access point and its uplink, by their numbers among the nodes.
+    pub(crate) first_access_point: Option<(u32, Option<u32>)>,
     text: String,
     labels: Labels,
-    recorder: Option<Recorder>,
+    /// For whoever drives the network; it comes back by [`finish`](Self::finish).
+    pub(crate) recorder: Option<Recorder>,
 }
 
 /// Checks a scenario without running it. One with senders of the kernel is checked for real time.
@@ -52,38 +51,38 @@ pub fn check(text: &str, directory: &Path, overrides: &[(String, String)]) -> Re
 
 /// What stands at the ends of a flow.
 #[derive(Debug)]
-pub struct StageFlow {
+pub(crate) struct StageFlow {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The place of its table among the scenario's.
-    pub table: usize,
+    pub(crate) table: usize,
     /// The host on the wireless side, or at the path's end.
-    pub host: String,
+    pub(crate) host: String,
     /// Whether the data comes from that host.
-    pub is_upload: bool,
+    pub(crate) is_upload: bool,
     /// Size of a full packet.
-    pub packet: Bytes,
+    pub(crate) packet: Bytes,
     /// What the scenario says of its sender.
-    pub sender: scenario::Sender,
+    pub(crate) sender: scenario::Sender,
     /// What the scenario says of its receiver.
-    pub receiver: scenario::Receiver,
+    pub(crate) receiver: scenario::Receiver,
     /// When it opens, writes and closes.
-    pub app: App,
+    pub(crate) app: App,
 }
 
 /// What the ends of a flow counted in real time.
 #[derive(Clone, Debug, Default)]
-pub struct StageCount {
+pub(crate) struct StageCount {
     /// Its congestion control.
-    pub congestion_control: String,
+    pub(crate) congestion_control: String,
     /// The sending side.
-    pub sender: SenderStats,
+    pub(crate) sender: SenderStats,
     /// The receiving side.
-    pub receiver: ReceiverStats,
+    pub(crate) receiver: ReceiverStats,
     /// Means of the windows.
-    pub windows: Option<WindowMeans>,
+    pub(crate) windows: Option<WindowMeans>,
     /// Samples of windows, if they were asked for.
-    pub samples: Vec<FlowSample>,
+    pub(crate) samples: Vec<FlowSample>,
 }
 
 impl<P: Traveller> Stage<P> {
@@ -92,7 +91,7 @@ impl<P: Traveller> Stage<P> {
     ///
     /// # Errors
     /// One line that names the key, its value and what is wanted.
-    pub fn new(
+    pub(crate) fn new(
         text: &str,
         directory: &Path,
         overrides: &[(String, String)],
@@ -104,10 +103,10 @@ impl<P: Traveller> Stage<P> {
         if endless {
             make_endless(&mut scenario);
         }
-        let built: Assembly<P> = assemble(&scenario, seed.unwrap_or(scenario.seed), directory, false)?;
-        let Assembly { parts, hosts, specs, labels, .. } = built;
+        let mut built: Assembly<P> = Assembly::new(&scenario, seed.unwrap_or(scenario.seed), directory)?;
         let mut flows = vec![];
-        for ((label, host), table) in labels.flows.iter().zip(hosts).zip(specs) {
+        for (label, flow) in built.labels.flows.iter().zip(std::mem::take(&mut built.flows)) {
+            let (table, app) = (flow.table, flow.app);
             let spec = &scenario.flow[table];
             let (end, is_upload) = match (&spec.station, &spec.source) {
                 (Some(_), Some(_)) => {
@@ -126,14 +125,12 @@ impl<P: Traveller> Stage<P> {
                 packet: spec.packet.0,
                 sender: spec.sender.clone(),
                 receiver: spec.receiver.clone(),
-                app: host.app,
+                app,
             });
         }
-        let probe = scenario.probe.as_ref().and_then(|p| Some((Instant::ZERO + p.from.0, p.every?.0)));
-        let recorder = probe.map(|(from, every)| Recorder::new(every, from));
-        let uplink = scenario.ap.first().and_then(|ap| ap.uplink.as_ref()).map(|_| scenario.ap.len() as u32);
-        let first_access_point = (!scenario.ap.is_empty()).then_some((0, uplink));
-        let mut network = Network::new(parts, 0);
+        let mut network = built.take_network(0);
+        let Assembly { access_points, labels, recorder, .. } = built;
+        let probe = recorder.as_ref().map(|recorder| (recorder.first(), recorder.every()));
         network.schedule_end(0, probe.map(|(from, _)| from));
         Ok(Self {
             network: Some(network),
@@ -141,58 +138,44 @@ impl<P: Traveller> Stage<P> {
             span: labels.span,
             sample: labels.sample,
             probe,
-            first_access_point,
+            first_access_point: access_points.first().copied(),
             text,
             labels,
             recorder,
         })
     }
 
-    /// Samples the queues at `now`; gives the instant of the next sample.
-    pub fn sample_queues(recorder: &mut Recorder, network: &mut Network<P>, now: Instant) -> Instant {
-        recorder.sample_queues(now, network);
-        recorder.next(now)
-    }
-
-    /// Takes the recorder out, for whoever drives the network; it comes back by [`finish`](Self::finish).
-    pub fn take_recorder(&mut self) -> Option<Recorder> {
-        self.recorder.take()
-    }
-
     /// Takes the network and the flows out, for whoever drives them; the network comes back by [`finish`](Self::finish).
     ///
     /// # Panics
     /// If they have been taken before.
-    pub fn take_network(&mut self) -> (Network<P>, Vec<StageFlow>) {
+    pub(crate) fn take_network(&mut self) -> (Network<P>, Vec<StageFlow>) {
         let network = self.network.take().expect("the network is taken once");
         (network, std::mem::take(&mut self.flows))
     }
 
-    /// The numbers of the first access point and of its uplink, if there are such.
-    pub fn first_access_point(&self) -> Option<(u32, Option<u32>)> {
-        self.first_access_point
-    }
-
     /// The run was over at `now`; what it gave.
-    pub fn finish(
+    pub(crate) fn finish(
         mut self,
         mut network: Network<P>,
         now: Instant,
         recorder: Option<Recorder>,
-        counts: Vec<StageCount>,
-        emulation: Emulation,
+        counts: &[StageCount],
     ) -> Outcome {
         let now = now.min(self.span.until);
         network.finish(now);
         self.labels.span.until = now;
         let mut recorder = recorder;
-        for (label, count) in self.labels.flows.iter_mut().zip(&counts) {
+        for (label, count) in self.labels.flows.iter_mut().zip(counts) {
             if !count.congestion_control.is_empty() {
                 label.sender = count.congestion_control.clone().into();
             }
             if let Some(recorder) = &mut recorder {
-                recorder.extend_flows(&count.samples);
+                recorder.extend_flows(count.samples.iter().copied());
             }
+        }
+        if let Some(recorder) = &mut recorder {
+            recorder.sort_flows();
         }
         let flows = counts.iter().map(|count| CountedFlow {
             sender: &count.sender,
@@ -200,11 +183,9 @@ impl<P: Traveller> Stage<P> {
             windows: count.windows,
         });
         let packets = counts.iter().map(|count| count.receiver.packets).sum();
-        let counted = Counted { network: &network, packets, flows: flows.collect() };
-        let mut summary = summarise(&counted, &self.labels);
-        summary.emulation = Some(emulation);
-        let system = system_table(&counted, &self.labels);
-        Outcome { scenario: self.text, summary, system, recorder, capture: None }
+        let (nodes, events) = (network.nodes(), network.served());
+        let counted = Counted { nodes, events, packets, flows: flows.collect() };
+        Outcome::new(self.text, &counted, &self.labels, recorder)
     }
 }
 
