@@ -3,7 +3,7 @@
 
 The first comes from the JSON Schema of scenario files, and so from the Rust structs that read
 them; the second from the docstrings of the Python package; the deviations in
-``docs/models.md`` from ``papers/*.toml``; the summary's keys in ``docs/results.md`` from the
+``docs/models.md`` from ``papers/*/paper.toml``; the summary's keys in ``docs/results.md`` from the
 comments in ``summary.rs``. Run it after a change of any of them;
 ``tests/test_docs.py`` fails while a page is not what this makes.
 """
@@ -13,9 +13,11 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import lasthop
+from lasthop import lab
 from lasthop.paper import load_paper, stems
 
 DOCS = Path(__file__).resolve().parent
@@ -250,6 +252,35 @@ documented item by item: `cargo doc --open`.
 """
 
 
+LAB_INTRODUCTION = """\
+# Comparisons of your own: `lasthop.lab`
+
+What the papers' figures and claims are made of is open to you. A sweep is a scenario with some
+values varied; a lab carries its runs out, each once, with every seed; a measure says what is
+read off.
+
+```python
+from lasthop.lab import Axis, Lab, Sweep, mean_interval, measure
+
+queues = Sweep(
+    "four-flows-fast-tcp",
+    {
+        "sender": {"CUBIC": {"flow[*].sender": "cubic"}, "Vegas": {"flow[*].sender": "vegas"}},
+        "limit_kb": Axis([10, 40], set={"ap[0].queue.limit": "{limit_kb} kB"}),
+    },
+    {"duration": "20 s", "warmup": "5 s"},
+    columns={"rate_bps": "total_goodput_bps", "delay_s": "mean_delay_s"},
+)
+lab = Lab({"queues": queues}, seeds=[1, 2, 3])
+print(lab.frame("queues").groupby(["sender", "limit_kb"])["delay_s"].mean())
+
+at_40_kb = {"sweep": "queues", "limit_kb": 40, "column": "delay_s"}
+parts = [{"sender": "CUBIC"}, {"sender": "Vegas"}]
+print(mean_interval(measure({**at_40_kb, "ratio": parts}, lab)))
+```
+"""
+
+
 def api_page() -> str:
     """The reference of the Python package."""
     parts = [HEADER, API_INTRODUCTION]
@@ -263,11 +294,44 @@ def api_page() -> str:
             parts += _members(node)
         else:
             parts.append(f"## `lasthop.{name}`\n\n{_signature(node)}\n\n{_doc(node)}\n")
+    parts += [LAB_INTRODUCTION, f"## Measures\n\n{_language(lab.measures)}\n"]
+    for name in lab.__all__:
+        home = getattr(lab, name).__module__.removeprefix("lasthop.").replace(".", "/")
+        node = _definition(name, home)
+        if isinstance(node, ast.ClassDef):
+            parts.append(f"## class `lasthop.lab.{name}`\n\n{_fields(node)}{_doc(node)}\n")
+            parts += _members(node)
+        else:
+            parts.append(f"## `lasthop.lab.{name}`\n\n{_signature(node)}\n\n{_doc(node)}\n")
     return "\n".join(parts)
 
 
-def _definition(name: str) -> ast.ClassDef | ast.FunctionDef:
-    home = lasthop._HOMES[name]
+def _language(module: ModuleType) -> str:
+    """A module's documentation as Markdown: its blocks of code and its lists of terms."""
+    text = _clean(module.__doc__ or "").partition("\n\n")[2]
+    text = re.sub(r"::\n\n    (.+)\n", r":\n\n    \1\n", text)
+    text = re.sub(r"^(`.+`)\n((?:    .+\n)+)\n?", _term, text, flags=re.MULTILINE)
+    return re.sub(r"^(- .+\n)(?=[^-\n])", r"\1\n", text, flags=re.MULTILINE)
+
+
+def _term(found: re.Match[str]) -> str:
+    return f"- {found[1]}: {' '.join(found[2].split())}\n"
+
+
+def _fields(node: ast.ClassDef) -> str:
+    """How a dataclass is made."""
+    given = [
+        f"{field.target.id}: {ast.unparse(field.annotation)}{' = …' if field.value else ''}"
+        for field in node.body
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and not field.target.id.startswith("_")
+    ]
+    return f"`{node.name}({', '.join(given)})`\n\n" if given else ""
+
+
+def _definition(name: str, home: str = "") -> ast.ClassDef | ast.FunctionDef:
+    home = home or lasthop._HOMES[name]
     path = next(p for p in (PACKAGE / f"{home}.py", PACKAGE / f"{home}.pyi") if p.exists())
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
@@ -286,7 +350,7 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
                     name = ast.unparse(targets[0]).removeprefix("self.")
                     yield f"### `{name}`\n\n{_clean(text.value.value)}\n"
         elif not member.name.startswith("_"):
-            is_property = any(ast.unparse(d) == "property" for d in member.decorator_list)
+            is_property = any(ast.unparse(d).endswith("property") for d in member.decorator_list)
             if is_property:
                 yield f"### `{member.name}`\n\n{_returns(member)}{_doc(member)}\n"
             else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lasthop.paper import Drawing
+from lasthop.lab import Drawing
 
 SHORT = """
 title = "Two flows for three seconds"

@@ -10,6 +10,7 @@ from pathlib import Path
 import lasthop as package
 import pytest
 from conftest import SHORT, Command, assert_one_line
+from lasthop.paper import load_paper, stems
 
 FLOW_KEYS = {
     "name", "sender", "receiver", "goodput_bps", "delivered_bytes", "mean_rtt_s", "p95_rtt_s",
@@ -199,8 +200,11 @@ def test_check(command: Command, short: Path) -> None:
 def test_list_names_papers_figures_scenarios_and_laws(command: Command) -> None:
     done = command("list", "--json")
     found = json.loads(done.stdout)
-    figures = {paper["stem"]: len(paper["figures"]) for paper in found["papers"]}
-    assert figures["clamp"] == 16 and figures["gamma"] == 22 and figures["qfcp"] == 13
+    assert [paper["stem"] for paper in found["papers"]] == stems()
+    for paper in found["papers"]:
+        known = load_paper(paper["stem"])
+        assert [f["id"] for f in paper["figures"]] == [f"{known.stem}:{f}" for f in known.figures]
+        assert paper["claims"] == len(known.claims)
     assert {"name": "lte-cubic", "title": "A download over LTE: CUBIC"} in found["scenarios"]
     assert {"newreno", "reno", "cubic"} <= set(found["laws"]["sender"])
     assert {"linear", "mice", "smooth"} <= set(found["laws"]["price"])

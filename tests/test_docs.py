@@ -10,6 +10,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import lasthop
 import pytest
@@ -162,6 +163,25 @@ def test_python_snippets_compile() -> None:
     for text in snippets:
         compile(f"def {text.rstrip()}: ..." if text in signatures else text, "snippet", "exec")
     assert len(snippets) > len(signatures) > 0
+
+
+def test_the_example_of_the_lab_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = (
+        block["text"]
+        for block in blocks(ROOT / "docs" / "api.md", "python")
+        if "from lasthop.lab import" in block["text"]
+    )
+    found: dict[str, Any] = {}
+    exec(compile(example, "docs/api.md", "exec"), found)
+    assert len(found["lab"].frame("queues")) == 2 * 2 * 3
+    # CUBIC fills what Vegas leaves empty.
+    assert "Estimate(value=" in capsys.readouterr().out
+    assert (
+        found["mean_interval"](
+            found["measure"]({**found["at_40_kb"], "ratio": found["parts"]}, found["lab"])
+        ).low
+        > 1
+    )
 
 
 def test_the_readme_shows_both_commands() -> None:

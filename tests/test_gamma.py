@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The paper ``gamma``: its network, how it measures, and that every figure is drawn."""
+"""The paper ``gamma``: its networks, and how it measures."""
 
-import dataclasses
 import tomllib
 
 import pytest
-from conftest import assert_drawn
 from lasthop import run
-from lasthop.paper import Lab, load_paper
-from lasthop.papers import gamma, gamma_runs
-from lasthop.runs import Runner
+from lasthop.paper import load_paper
 from lasthop.scenario import load
 
 SCENARIOS = ("gamma", "gamma-joins", "gamma-leaves", "gamma-diverse", "gamma-handoff")
@@ -26,8 +22,29 @@ def test_the_scenarios_have_the_parameters_of_the_paper() -> None:
                 assert sender[key] == parameters[key], name
             limit = None if name == "gamma-handoff" else parameters["window_limit"]
             assert sender.get("window_limit") == limit
-    for contender, pair in parameters["protocols"].items():
-        assert gamma_runs.CONTENDERS[contender].overrides == gamma_runs.aimd(*pair)
+    for contender, (alpha, beta) in parameters["protocols"].items():
+        sender = load_paper("gamma").setting(contender)
+        assert sender == {"flow[*].sender.alpha": alpha, "flow[*].sender.beta": beta}
+
+
+def at(sweep: str, **point: float) -> dict[str, str]:
+    """What a point of a sweep sets."""
+    found = load_paper("gamma").sweeps[sweep]
+    return dict(found.overrides({"contender": "reno", **point}, "full"))
+
+
+def test_networks_by_a_pencil() -> None:
+    # 10 Mbit/s for 100 ms are 1 Mbit, 120 packets of 8320 bits.
+    wired = at("wired-10", flows=30)
+    assert (wired["link[0].rate"], wired["link[0].queue.limit"]) == ("10 Mbit/s", "120 packets")
+    assert (wired["flow[0].count"], wired["flow[0].access"]) == ("30", "10 Mbit/s")
+    assert at("proposals", flows=30)["link[0].rate"] == "30 Mbit/s"
+    assert "flow[0].sink.loss" not in at("lossy-10", loss=0)
+    lossy = at("lossy-100-slow", loss=0.01)
+    assert lossy["flow[0].sink.loss"] == '{ kind = "bernoulli", p = 0.01 }'
+    assert (lossy["link[0].rate"], lossy["flow[0].sink.rate"]) == ("100 Mbit/s", "10 Mbit/s")
+    # 19 steps from 30 to 500 ms.
+    assert at("diverse", longest_ms=500)["flow[0].rtt_step"] == "24736842 ns"
 
 
 def test_flows_double_and_halve() -> None:
@@ -39,8 +56,8 @@ def test_flows_double_and_halve() -> None:
 
 def test_round_trip_times_are_spread_as_the_paper_says() -> None:
     # Lightly loaded, a flow sees its propagation and a few packets: least 30 ms, most 500 ms.
-    few = {**dict(gamma_runs.diverse((), 500)), "flow[0].sender.window_limit": "1 packet"}
-    result = run("gamma-diverse", set={**few, "duration": "5 s", "flow[0].jitter": "0 s"})
+    few = {"flow[0].sender.window_limit": "1 packet", "flow[0].jitter": "0 s", "duration": "5 s"}
+    result = run("gamma-diverse", set={**at("diverse", longest_ms=500), **few})
     least = result.flows["mean_rtt_s"]
     for i in (0, 10, 19):
         assert least[i] == pytest.approx(0.03 + i * 0.47 / 19, abs=0.005)
@@ -48,9 +65,8 @@ def test_round_trip_times_are_spread_as_the_paper_says() -> None:
 
 def test_readers_get_what_the_link_carries() -> None:
     # One reader of 1 Mbit/s on 10 Mbit/s always succeeds; of 20 Mbit/s it never does.
-    alone = {
-        **dict(gamma_runs.dumbbell(1, 10) + gamma_runs.reading(0.9)), "duration": "20 s",
-    }  # fmt: skip
+    wide = {"link[0].rate": "10 Mbit/s", "link[0].queue.limit": "120 packets"}
+    alone = {**at("readers", flows=1), **wide, "duration": "20 s"}
     assert run("gamma", set=alone).summary["system"]["success"] == 1.0
     greedy = {**alone, "flow[0].app.rate": "20 Mbit/s"}
     assert run("gamma", set=greedy).summary["system"]["success"] == 0.0
@@ -76,28 +92,3 @@ def test_allotted_fairness_is_of_those_who_are_there() -> None:
     table = run("gamma-joins", set={"duration": "16 s"}).table("system")
     # Thirteen flows join at 15 s; counted before, with nothing, they would hold it below 12/25.
     assert table["fairness"].iloc[5:15].min() > 0.6
-
-
-def test_steps_and_leads() -> None:
-    values = {"a": [1.0, 1.0], "b": [2.0, 3.0], "c": [2.5, 2.0]}
-    # From a to b 1 and 2, from b to c 0.5 and −1, which is less in the mean; each with two seeds.
-    assert gamma.rising(["a", "b", "c"], values.__getitem__) == [0.5, -1.0]
-    # b leads by 1 and 2, c by 1.5 and 1: c by less in the mean, though not with the first seed.
-    assert gamma.above(["b", "c"], ["a"], values.__getitem__) == [1.5, 1.0]
-
-
-@pytest.fixture(scope="module")
-def short_lab() -> Lab:
-    """Short runs of few points: this is about drawing, not about what is measured."""
-    patch = pytest.MonkeyPatch()
-    for name, family in gamma_runs.FAMILIES.items():
-        fewer = dataclasses.replace(family, quick=family.quick[:2])
-        patch.setitem(gamma_runs.FAMILIES, name, fewer)
-    lab = Lab("quick", [1], Runner())
-    yield lab
-    patch.undo()
-
-
-@pytest.mark.parametrize("figure", list(gamma.FIGURES))
-def test_every_figure_is_drawn_with_named_axes(figure: str, short_lab: Lab) -> None:
-    assert_drawn(gamma.FIGURES[figure](short_lab))

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The paper ``qfcp``: every claim is measured, every figure drawn, all cells of its table equal."""
+"""The paper ``qfcp``: its scenarios, its table, and how it measures."""
 
 import math
 import tomllib
 
 import pandas as pd
 import pytest
-from conftest import assert_drawn
 from lasthop._lasthop import settling_time
-from lasthop.paper import Lab, load_paper
-from lasthop.papers import qfcp, qfcp_figures, qfcp_runs
-from lasthop.runs import Runner
+from lasthop.lab import Lab
+from lasthop.paper import load_paper
+from lasthop.papers.qfcp import figures, measures
 from lasthop.scenario import load
 
 
@@ -32,7 +31,7 @@ def test_the_scenarios_have_the_parameters_of_the_paper() -> None:
 
 
 def test_all_cells_of_the_table() -> None:
-    assert qfcp.table_cells(Lab("quick", [1, 2], Runner())) == [100.0, 100.0]
+    assert measures.table_cells(Lab(seeds=[1, 2])) == [100.0, 100.0]
     # The paper's own examples, and a gain with which the queue is emptied and probed for ever.
     assert settling_time(0.1, 0.3) == pytest.approx(3.0)
     assert settling_time(0.9, 0.9) == pytest.approx(0.7)
@@ -41,49 +40,20 @@ def test_all_cells_of_the_table() -> None:
 
 def test_xcps_rest_by_a_pencil() -> None:
     # (.4/.2263)·1 Mbit/s·d = q, d = 40 ms + q/10 Mbit/s: 8838 B/(1 − .17676) = 10.7 kB.
-    assert qfcp_figures.rest_packets(11e6, 10e6, 0.04) == pytest.approx(8.01, abs=0.01)
-    assert qfcp_figures.rest_packets(9e6, 10e6, 0.04) == 0.0
-    assert math.isnan(qfcp_figures.rest_packets(15.7e6, 10e6, 0.04))
-
-
-def acknowledged(rates: list[float]) -> dict[str, pd.DataFrame]:
-    """The samples of one flow that has these rates in bit/s, a second each, sampled twice."""
-    bytes_so_far = [0.0]
-    for rate in rates:
-        bytes_so_far += [bytes_so_far[-1] + rate / 16, bytes_so_far[-1] + rate / 8]
-    time = [i / 2 for i in range(len(bytes_so_far))]
-    frame = pd.DataFrame({"time_s": time, "flow": "f", "acknowledged_bytes": bytes_so_far})
-    return {"flows": frame}
-
-
-def test_when_a_rate_is_found() -> None:
-    tables = acknowledged([8e6, 1e6, 5e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6])
-    # The third second has 5 Mbit/s, and the last half of it is in the second up to 3.5 s: 4.5.
-    assert qfcp_runs.found_s(tables) == 3.5
-    assert qfcp_runs.found_s(tables, 1.0, 9.0) == 2.5
-    assert qfcp_runs.found_s(tables, 4.0, 6.0) == 0.0
+    assert figures.rest_packets(11e6, 10e6, 0.04) == pytest.approx(8.01, abs=0.01)
+    assert figures.rest_packets(9e6, 10e6, 0.04) == 0.0
+    assert math.isnan(figures.rest_packets(15.7e6, 10e6, 0.04))
 
 
 def test_how_far_a_rate_is_from_the_later_one() -> None:
     # 3 Mbit/s from 3 to 5 s after the first second, 4 later.
-    tables = acknowledged(
-        [9e6, 1e6, 1e6, 1e6, 3e6, 3e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6]
-    )
-    assert qfcp_runs.astray(tables, 1.0) == pytest.approx(0.25)
+    rates = [9e6, 1e6, 1e6, 1e6, 3e6, 3e6, *[4e6] * 9]
+    so_far = pd.Series(rates).cumsum() / 8
+    so_far.index = pd.Index(range(1, 16), dtype=float)
+    assert measures.astray_after(so_far, 1.0) == pytest.approx(0.25)
 
 
 def test_jains_index_of_each_second() -> None:
-    # qfcp eq. 12.
     frame = pd.DataFrame({"a": [1.0, 2.0, 0.0], "b": [3.0, 2.0, 0.0]})
-    found = list(qfcp_runs.jain(frame))
+    found = list(measures.jain(frame))
     assert found[:2] == [0.8, 1.0] and math.isnan(found[2])
-
-
-@pytest.mark.parametrize("figure", list(qfcp.FIGURES))
-def test_every_figure_is_drawn_with_named_axes(
-    figure: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Short runs: this is about drawing, not about what is measured.
-    monkeypatch.setitem(qfcp_runs.LENGTH, "quick", "12 s")
-    monkeypatch.setattr(qfcp_figures, "WIRE", (9, 10, 11))
-    assert_drawn(qfcp.FIGURES[figure](Lab("quick", [1], Runner())))

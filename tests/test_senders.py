@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from conftest import Command
 from lasthop.figures import make
-from lasthop.paper import Lab, load_paper
-from lasthop.papers import senders, senders_figures, senders_runs
+from lasthop.lab import Lab
+from lasthop.paper import Paper, load_paper
+from lasthop.papers.senders import figures, measures
 from lasthop.plot import new_figure, styled
 from lasthop.runs import Runner
 from lasthop.scenario import load, shipped_folder
@@ -32,14 +33,19 @@ def test_the_places_have_the_parameters_that_are_named() -> None:
         assert [flow["rtt"] for flow in document["flow"]] == parameters["propagation"]
         assert document["ap"][0]["queue"]["limit"] == parameters[buffer]
     handoff = parameters["handoff"]
-    assert handoff["length"] == f"{senders_runs.HANDOFF_S:g} s"
-    assert handoff["spacing"] == f"{senders_runs.SPACING_S:g} s"
-    assert handoff["before"] == f"{senders_runs.BEFORE_S:g} s"
-    assert handoff["share"] == senders_runs.SHARE
-    for place in senders_runs.places()[1:]:
+    assert handoff["length"] == f"{measures.HANDOFF_S:g} s"
+    assert handoff["spacing"] == f"{measures.SPACING_S:g} s"
+    assert handoff["before"] == f"{measures.BEFORE_S:g} s"
+    assert handoff["share"] == measures.SHARE
+    sweeps = load_paper("senders").sweeps
+    for place in ("driving", "walking"):
         # The mean rate of the trace for 50 ms: some 40 kB at 6.6 Mbit/s, 24 kB at 3.9 Mbit/s.
-        stamps = Path(place.overrides[0][1]).read_text().split()
-        assert place.a_bytes == pytest.approx(len(stamps) * 1500 / int(stamps[-1]) * 50, rel=1e-3)
+        settings = dict(sweeps[place].overrides({"sender": "reno", "queue": "clamp"}, "full"))
+        price = tomllib.loads(f"price = {settings['ap[0].price']}")["price"]
+        trace = Path(shipped_folder()) / settings["ap[0].radio.file"]
+        stamps = trace.read_text().split()
+        a_bytes = len(stamps) * 1500 / int(stamps[-1]) * 50
+        assert float(price["a"].removesuffix(" B")) == pytest.approx(a_bytes, rel=1e-3)
 
 
 def test_the_shipped_walk_is_what_its_maker_makes() -> None:
@@ -52,11 +58,13 @@ def test_the_shipped_walk_is_what_its_maker_makes() -> None:
 
 
 def test_tfrc_under_the_price_is_refused() -> None:
-    place = senders_runs.FADING
-    with pytest.raises(lasthop.ScenarioError, match="no window"):
-        lasthop.run(place.scenario, set=place.point("tfrc", "clamp", ("10 s", "1 s")))
-    assert ("tfrc", "clamp") not in senders_runs.PAIRS
-    assert len(senders_runs.PAIRS) == 8 * 4 - 1
+    for name, sweep in load_paper("senders").sweeps.items():
+        if name != "matrix":
+            refused = {"sender": "tfrc", "queue": "clamp"}
+            with pytest.raises(lasthop.ScenarioError, match="no window"):
+                lasthop.run(sweep.scenario, set=sweep.overrides(refused, "quick"))
+            assert refused not in sweep.points("full")
+            assert len(sweep.points("full")) == len(figures.SENDERS) * len(figures.QUEUES) - 1
 
 
 def test_time_to_recover_with_a_pencil() -> None:
@@ -65,74 +73,67 @@ def test_time_to_recover_with_a_pencil() -> None:
     time_s = np.round(np.arange(0, 70.05, 0.1), 1)
     rate = np.where((time_s > 40) & (time_s <= 43), 0.0, 1000.0)
     so_far = pd.Series(np.cumsum(rate * 0.1), index=time_s)
-    assert senders_runs.recoveries(so_far, [40.0]) == [pytest.approx(2.9)]
+    assert measures.recoveries(so_far, [40.0]) == [pytest.approx(2.9)]
     # Who is back at once needs the one second that is looked at.
-    assert senders_runs.recoveries(so_far, [50.0]) == [pytest.approx(1.0)]
+    assert measures.recoveries(so_far, [50.0]) == [pytest.approx(1.0)]
     # Who never comes back counts with the time until the next handoff, or the end.
     dead = pd.Series(np.minimum(so_far, 40_000), index=time_s)
-    assert senders_runs.recoveries(dead, [40.0]) == [pytest.approx(29.0)]
-
-
-def test_extremes_with_a_pencil(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = {("reno", "clamp"): [1.0, 4.0], ("reno", "red"): [2.0, 2.0],
-              ("cubic", "clamp"): [3.0, 1.0], ("cubic", "red"): [1.0, 1.0]}  # fmt: skip
-    monkeypatch.setattr(senders, "at", lambda lab, place, s, q, column: values[s, q])
-    lab = Lab("quick", [1, 2], Runner())
-    # Ratios .5 and 3 with the first seed, 2 and 1 with the second.
-    for pick, expected in ((min, [0.5, 1.0]), (max, [3.0, 2.0])):
-        assert senders.extreme(pick, "x", "c", ("reno", "cubic"), "clamp", "red", lab) == expected
+    assert measures.recoveries(dead, [40.0]) == [pytest.approx(29.0)]
 
 
 @pytest.fixture(scope="module")
-def short_lab() -> Lab:
+def short() -> tuple[Paper, Lab]:
     """Short runs: this is about drawing, not about what is measured."""
-    import dataclasses
-
-    patch = pytest.MonkeyPatch()
-    patch.delenv("LASTHOP_TRACES", raising=False)
-    short = [dataclasses.replace(p, quick=("14 s", "4 s")) for p in senders_runs.places()]
-    patch.setattr(senders_runs, "places", lambda: short)
-    patch.setitem(senders_runs.HANDOFFS, "quick", 1)
-    yield Lab("quick", [1, 2], Runner())
-    patch.undo()
+    paper = load_paper("senders")
+    for length in ("fading-length", "lte-length"):
+        paper.document["setting"][length] = {"duration": "14 s", "warmup": "4 s"}
+    once = paper.document["sweep"]["handoffs"]["set"]["quick"]
+    once["duration"], once["ap[0].loss"]["at"] = "70 s", ["40 s"]
+    return paper, paper.lab("quick", [1, 2], Runner())
 
 
-@pytest.mark.parametrize("figure", list(senders.FIGURES))
-def test_every_figure_is_drawn_with_named_axes(figure: str, short_lab: Lab) -> None:
-    drawing = senders.FIGURES[figure](short_lab)
-    assert set(drawing.data["sender"]) == set(senders_runs.SENDERS)
+@pytest.mark.parametrize("figure", list(load_paper("senders").figures))
+def test_every_figure_is_drawn_with_named_axes(
+    figure: str, short: tuple[Paper, Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LASTHOP_TRACES", raising=False)
+    paper, lab = short
+    drawing = paper.drawing(figure, lab)
+    assert set(drawing.data["sender"]) == set(figures.SENDERS)
     canvas = new_figure(*drawing.size)
     with styled():
         drawing.draw(canvas)
     assert all(axes.lines for axes in canvas.axes)
     assert "[" in canvas.axes[0].get_ylabel(), "the axis names its unit"
+    assert ("SKIPPED" in canvas.get_suptitle()) == (figure == "overview")
     (legend,) = canvas.legends
     names = {text.get_text() for text in legend.get_texts()}
-    assert set(senders_figures.QUEUE_NAMES.values()) <= names
+    assert set(figures.QUEUES.values()) <= names
     head, *rows = drawing.table
-    assert len(rows) == 8 * 4
+    assert len(rows) == len(figures.SENDERS) * len(figures.QUEUES)
     assert all(len(row) == len(head) for row in rows)
     refused = [row[:2] for row in rows if row[2] == "–"]
     assert refused == [["TFRC", "CLAMP's price"]]
 
 
-def test_missing_recordings_are_told(
-    short_lab: Lab, capsys: pytest.CaptureFixture[str], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    canvas = new_figure(8, 4)
-    senders_figures.overview(short_lab).draw(canvas)
-    assert "SKIPPED" in canvas.get_suptitle()
-    source = Path(shipped_folder()) / "traces" / "lte-driving.down"
+def test_a_recording_is_a_place(
+    short: tuple[Paper, Lab], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, lab = short
+    source = Path(shipped_folder()) / "traces" / "lte-walking.down"
     (tmp_path / "mine.down").write_bytes(source.read_bytes())
     monkeypatch.setenv("LASTHOP_TRACES", str(tmp_path))
-    (place,) = senders_runs.recorded()
-    assert (place.name, place.overrides[0][1]) == ("mine", str(tmp_path / "mine.down"))
-    assert place.a_bytes == pytest.approx(senders_runs.places()[1].a_bytes)
+    ((name, place),) = measures.recorded(lab).items()
+    assert name == "mine"
+    point = {"sender": "reno", "queue": "clamp"}
+    mine = lasthop.check(place.scenario, set=place.overrides(point, "quick"))
+    walk = lab.sweep("walking")
+    ours = lasthop.check(walk.scenario, set=walk.overrides(point, "quick"))
+    assert str(tmp_path / "mine.down") in mine
+    assert mine.replace(str(tmp_path / "mine.down"), "traces/lte-walking.down") == ours
 
 
-def test_the_report_has_the_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(senders_runs.HANDOFFS, "quick", 1)
+def test_the_report_has_the_numbers(tmp_path: Path) -> None:
     outcome = make(["senders:recovery"], seeds=2, out=tmp_path)
     assert [checked.claim.id for checked in outcome.claims] == ["senders:tfrc-recovery"]
     page = (tmp_path / "report.html").read_text()

@@ -17,8 +17,8 @@ the runs) at which the claim cannot be checked. No verdict depends on what was e
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 Verdict = Literal["holds", "fails", "open"]
@@ -48,6 +48,8 @@ class Claim:
     why: str = ""
     scales: tuple[str, ...] = ("quick", "full")
     """The lengths of runs at which it can be checked."""
+    measure: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What is measured (:mod:`lasthop.lab.measures`)."""
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,18 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .archive import write_frame
 from .atomic import make_folder, replacing, write_text
 from .claims import Checked, check
-from .paper import Drawing, Lab, Paper, select
+from .paper import Paper, select
 from .plot import new_figure, save, styled
 from .report import Picture, Section, render
 from .runs import Runner
+
+if TYPE_CHECKING:
+    from .lab import Drawing, Lab
 
 SEEDS = {"quick": 3, "full": 4}
 """Seeds where none are asked for."""
@@ -59,9 +63,9 @@ def make(
     numbers = range(seed, seed + (seeds if seeds is not None else SEEDS[scale]))
     journal = os.path.join(folder, "runs.journal")
     with Runner(jobs=jobs, dask=dask, journal=journal) as runner:
-        lab = Lab(scale, numbers, runner)
         sections = []
         for paper, figures, claims in chosen:
+            lab = paper.lab(scale, numbers, runner)
             pictures = [_draw(paper, figure, lab, folder) for figure in figures]
             checked = [check(claim, paper.measure(claim, lab), scale) for claim in claims]
             sections.append(Section(paper, pictures, checked))

@@ -1,66 +1,36 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Papers: what each claims (``papers/<stem>.toml``) and how it is redrawn (``papers/<stem>.py``).
+"""Papers: each is a folder ``papers/<stem>/`` of data, with Python for what is real code.
 
-A paper's module offers two tables::
+``paper.toml``
+    What the paper is and says: equations, symbols, parameters, and the readings that were taken.
+``sweeps.toml``
+    Settings by name, and the sweeps that use them (:class:`lasthop.lab.Sweep`).
+``figures.toml``, ``claims.toml``
+    What is redrawn and what is checked (:mod:`lasthop.lab.measures`).
 
-    FIGURES:  dict[str, Callable[[Lab], Drawing]]      # by figure, "4c"
-    MEASURES: dict[str, Callable[[Lab], list[float]]]  # by claim, one value a seed
-
-and takes all its runs from the :class:`Lab`, which carries each out only once. To add a
-paper, add the two files; every command finds it by its stem.
+Where data do not suffice they name a function, ``python = "figures.knee"``, of a module in the
+same folder; ``with`` gives its arguments. To add a paper, add its folder; every command finds it.
 """
 
 from __future__ import annotations
 
-import os
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .claims import Claim
 from .errors import UserError
-from .runs import Record, Request, Runner
-from .scenario import Overrides, load
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+    from .lab import Drawing, Lab, Style, Sweep
+    from .runs import Runner
 
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure: its data, and how they are drawn on an empty Matplotlib figure."""
-
-    data: pd.DataFrame
-    draw: Callable[[Figure], None]
-    size: tuple[float, float] = (5.2, 3.6)
-    """Width and height in inches."""
-    table: Sequence[Sequence[str]] = ()
-    """The figure's numbers for the report: a row of headings, then the rows; none by default."""
-
-
-@dataclass
-class Lab:
-    """Where a paper's runs are carried out: with which seeds, at which scale, by whom."""
-
-    scale: str
-    seeds: Sequence[int]
-    runner: Runner = field(repr=False)
-    memory: dict[Any, Any] = field(default_factory=dict, repr=False)
-    """For what a paper's module derives from runs and wants to use again."""
-
-    def run(
-        self, scenario: str, points: Sequence[Overrides], *, tables: bool = False, label: str = ""
-    ) -> list[list[Record]]:
-        """Runs a shipped scenario at each point with every seed: records by point, then seed."""
-        source = load(scenario)
-        requests = [Request(source, point, seed, tables) for point in points for seed in self.seeds]
-        records = self.runner.run(requests, label=label or scenario)
-        width = len(self.seeds)
-        return [records[i : i + width] for i in range(0, len(records), width)]
+FOLDER = Path(__file__).resolve().parent / "papers"
+FILES = ("paper.toml", "sweeps.toml", "figures.toml", "claims.toml")
 
 
 @dataclass(frozen=True)
@@ -93,19 +63,101 @@ class Paper:
         """Where the paper is ambiguous: the reading taken and what others give."""
         return list(self.document.get("deviation", []))
 
+    def lab(self, scale: str, seeds: Sequence[int], runner: Runner) -> Lab:
+        """A lab with the paper's sweeps."""
+        from .lab import Lab
+
+        return Lab(self.sweeps, seeds, scale, runner)
+
     def drawing(self, figure: str, lab: Lab) -> Drawing:
         """Redraws a figure."""
-        found: Drawing = self._module.FIGURES[figure](lab)
-        return found
+        from .lab import curves
+
+        entry = self.figures[figure]
+        if "python" in entry:
+            found: Drawing = self._function(entry)(lab)
+            return found
+        options = dict(entry["curves"])
+        axis = list(lab.sweep(options["sweep"]).axes)[-1]
+        return curves(lab, x_label=self.document["axis"][axis], styles=self.styles, **options)
 
     def measure(self, claim: Claim, lab: Lab) -> list[float]:
         """Measures a claim, one value a seed."""
-        found: list[float] = self._module.MEASURES[claim.id](lab)
-        return found
+        from .lab import measure
+
+        return measure(self.measure_of(claim), lab)
+
+    def measure_of(self, claim: Claim) -> Any:
+        """What is measured, with functions in the place of their names."""
+        return self._resolved(claim.measure)
 
     @cached_property
-    def _module(self) -> Any:
-        return import_module(f".papers.{self.stem.replace('-', '_')}", __package__)
+    def styles(self) -> dict[str, Style]:
+        """How what is compared is drawn, by its name."""
+        from .lab import Style
+
+        return {name: Style.of(**style) for name, style in self.document.get("style", {}).items()}
+
+    @cached_property
+    def sweeps(self) -> dict[str, Sweep | Callable[[Lab], Any]]:
+        """The sweeps by name; some are tables that Python makes."""
+        entries = self.document.get("sweep", {})
+        return {name: self._sweep(entry) for name, entry in entries.items()}
+
+    def _sweep(self, entry: Mapping[str, Any]) -> Sweep | Callable[[Lab], Any]:
+        from .lab import Sweep
+
+        if "python" in entry:
+            return self._function(entry)
+        columns = entry.get("columns", {})
+        if isinstance(columns, str):
+            columns = self.document["columns"][columns]
+        return Sweep(
+            entry["scenario"],
+            {name: self._axis(axis) for name, axis in entry.get("axes", {}).items()},
+            self.setting(entry.get("set")),
+            self._resolved(columns),
+            entry.get("tables", False),
+            entry.get("without", ()),
+        )
+
+    def _axis(self, axis: Any) -> Any:
+        from .lab import Axis
+
+        if isinstance(axis, list):
+            return {name: self.setting(name) for name in axis}
+        if not {"values", "full"} & set(axis):
+            return {name: self.setting(settings) for name, settings in axis.items()}
+        options = self._resolved(dict(axis))
+        values = options.pop("values", None)
+        full = options.pop("full", values)
+        chosen = options.pop("set", None)
+        return Axis(full, options.pop("quick", None), self.setting(chosen))
+
+    def setting(self, given: Any) -> Any:
+        """Settings in which others are named, with those put in place of their names."""
+        if isinstance(given, str):
+            if given not in self.document["setting"]:
+                raise UserError(f"{self.stem}: {given}: no such setting")
+            return self.setting(self.document["setting"][given])
+        if isinstance(given, list):
+            return [self.setting(part) for part in given]
+        return given
+
+    def _resolved(self, given: Any) -> Any:
+        """Data with functions in the place of their names."""
+        if isinstance(given, Mapping):
+            if "python" in given and set(given) <= {"python", "with"}:
+                return self._function(given)
+            return {key: self._resolved(value) for key, value in given.items()}
+        return [self._resolved(value) for value in given] if isinstance(given, list) else given
+
+    def _function(self, entry: Mapping[str, Any]) -> Callable[..., Any]:
+        """The function that an entry names, with the arguments that it gives."""
+        module, _, name = entry["python"].rpartition(".")
+        home = import_module(f".papers.{self.stem}.{module}", __package__)
+        function: Callable[..., Any] = getattr(home, name)
+        return partial(function, **entry["with"]) if "with" in entry else function
 
 
 def _claim(entry: dict[str, Any]) -> Claim:
@@ -121,12 +173,13 @@ def _claim(entry: dict[str, Any]) -> Claim:
         expected=entry.get("expected", "holds"),
         why=entry.get("why", ""),
         scales=tuple(entry.get("scales", ("quick", "full"))),
+        measure=entry["measure"],
     )
 
 
 def stems() -> list[str]:
     """The papers that there are."""
-    return sorted(name[:-5] for name in os.listdir(_folder()) if name.endswith(".toml"))
+    return sorted(path.parent.name for path in FOLDER.glob("*/paper.toml"))
 
 
 def _papers() -> list[str]:
@@ -136,8 +189,12 @@ def _papers() -> list[str]:
 
 def load_paper(stem: str) -> Paper:
     """A paper by its stem."""
-    with open(os.path.join(_folder(), f"{stem}.toml"), "rb") as file:
-        return Paper(stem, tomllib.load(file))
+    document: dict[str, Any] = {}
+    for name in FILES:
+        path = FOLDER / stem / name
+        if path.exists():
+            document |= tomllib.loads(path.read_text(encoding="utf-8"))
+    return Paper(stem, document)
 
 
 def select(ids: Sequence[str]) -> list[tuple[Paper, list[str], list[Claim]]]:
@@ -182,7 +239,3 @@ def _panels(paper: Paper, figure: str) -> list[str]:
         for panel in paper.figures
         if figure and (panel == figure or (panel[:-1] == figure and panel[-1].isalpha()))
     ]
-
-
-def _folder() -> str:
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "papers")

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The little language in which a claim says what is measured: points, ratios, differences, orders.
+
+A measure is a mapping. Without an operator it is a **point**: a ``column`` of a ``sweep`` where
+its axes have the values given, one value a seed::
+
+    { sweep = "wired-10", flows = 100, contender = "smooth", column = "overhead", times = 100 }
+
+Its keys besides the names of the sweep's axes:
+
+``column``
+    A column of the sweep's frame. With ``table`` one of that sampled table, ``of`` the flow or
+    the queue named, in one ``span`` of seconds or several: its mean, or what ``samples`` names
+    (``mean``, ``greatest``, ``deviation``).
+``at``
+    ``{ delay_s = 0.05 }``: where a column of the curve has a value, between its points by
+    straight lines; NaN beyond them.
+``times``, ``per``
+    The value is multiplied or divided by this.
+
+An axis may be given several values, ``["smooth", "reno"]``, ``{ from = 30, upto = 300 }`` or
+``"all"``: then the point is several, and ``pick`` says which of them counts, seed by seed:
+``least``, ``greatest``, or ``{ furthest_from = 1 }``.
+
+**Operators** take a list of measures, for which the keys beside the operator hold, too:
+
+``ratio = [above, below]``, ``difference = [greater, less]``
+    Seed by seed. Where a part is several, all pairs; where the operator is, for each of them.
+``order = [least, …, greatest]``
+    The smallest step from one part to the next; where a part is several, each of them. Smallest
+    by the mean over the seeds, as the least of each seed would be that of its noise.
+
+A function of the lab that gives one value a seed is a measure, too; a paper names it,
+``{ python = "measures.name" }``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import UserError
+from .samples import of_flow, of_queue, within
+from .sweeps import Lab, Run, Sweep, matches, value_of
+
+Values = dict[int, float]
+"""One value a seed."""
+
+Measure = Mapping[str, Any]
+
+OPERATORS = ("ratio", "difference", "order")
+POINT = ("sweep", "column", "table", "of", "span", "samples", "at", "times", "per")
+SAMPLES: dict[str, Callable[[pd.Series], float]] = {
+    "mean": lambda samples: float(samples.mean()),
+    "greatest": lambda samples: float(samples.max()),
+    "deviation": lambda samples: float(samples.std(ddof=0)),
+}
+
+
+def measure(definition: Measure | Callable[[Lab], list[float]], lab: Lab) -> list[float]:
+    """Measures: one value a seed, in the order of the seeds. NaN where there is none.
+
+    Raises :class:`lasthop.UserError` where the definition is wrong.
+    """
+    found = _evaluate(definition, {}, lab)
+    if len(found) != 1:
+        raise UserError(f"{definition}: {len(found)} values a seed: wanted pick = …")
+    return list(found[0].values())
+
+
+def _evaluate(definition: Any, inherited: Measure, lab: Lab) -> list[Values]:
+    """All values that a measure has, each by seed."""
+    if callable(definition):
+        return [dict(zip(lab.seeds, definition(lab), strict=True))]
+    operator = next((name for name in OPERATORS if name in definition), None)
+    own = {k: v for k, v in definition.items() if k != "pick" and k not in OPERATORS}
+    keys = {**inherited, **own}
+    if operator is None:
+        return _picked(_point(keys, lab), definition.get("pick"))
+    parts = definition[operator]
+    if operator != "order" and len(parts) != 2:
+        raise UserError(f"{operator}: {len(parts)} parts: wanted two")
+    found = []
+    for chosen in _each(keys, lab):
+        sides = [_evaluate(part, chosen, lab) for part in parts]
+        pairs = [
+            (one, other)
+            for left, right in itertools.pairwise(sides)
+            for one in left
+            for other in right
+        ]
+        if operator == "ratio":
+            found += [_with(one, other, lambda a, b: a / b) for one, other in pairs]
+        elif operator == "difference":
+            found += [_with(one, other, lambda a, b: a - b) for one, other in pairs]
+        else:
+            found += [_with(one, other, lambda a, b: b - a) for one, other in pairs]
+    if operator == "order":
+        return [min(found, key=lambda values: fmean(values.values()))]
+    return _picked(found, definition.get("pick"))
+
+
+def _with(one: Values, other: Values, what: Callable[[float, float], float]) -> Values:
+    """Two values a seed made one, of the seeds that both have."""
+    return {seed: what(one[seed], other[seed]) for seed in one if seed in other}
+
+
+def _each(keys: Measure, lab: Lab) -> Iterator[dict[str, Any]]:
+    """The keys once for each combination of the values of the axes that have several."""
+    axes = _axes(keys, lab) if "sweep" in keys else {}
+    several = {
+        name: [value for value in axes[name] if matches({name: value}, {name: wanted})]
+        for name, wanted in keys.items()
+        if name in axes and (isinstance(wanted, list | Mapping) or wanted == "all")
+    }
+    for values in itertools.product(*several.values()):
+        yield {**keys, **dict(zip(several, values, strict=True))}
+
+
+def _axes(keys: Measure, lab: Lab) -> dict[str, Sequence[Any]]:
+    """The axes of the sweep that is named, with their values; of a table, its columns."""
+    found = lab.sweeps.get(keys["sweep"])
+    if isinstance(found, Sweep):
+        return {name: found.values(name, lab.scale) for name in found.axes}
+    frame = lab.frame(keys["sweep"])
+    return {name: list(frame[name].unique()) for name in keys if name in frame}
+
+
+def _picked(found: list[Values], pick: str | Mapping[str, float] | None) -> list[Values]:
+    """Of several values a seed, the one that is wanted."""
+    if pick is None:
+        return found
+    if isinstance(pick, Mapping):
+        target = pick["furthest_from"]
+        return [_across(found, lambda values: max(values, key=lambda v: abs(v - target)))]
+    if pick not in ("least", "greatest"):
+        raise UserError(f"pick = {pick}: wanted least, greatest or {{ furthest_from = … }}")
+    return [_across(found, min if pick == "least" else max)]
+
+
+def _across(found: list[Values], pick: Callable[[Sequence[float]], float]) -> Values:
+    return {seed: pick([values[seed] for values in found]) for seed in found[0]}
+
+
+def _point(keys: Measure, lab: Lab) -> list[Values]:
+    """A point, or several, each by seed."""
+    for name in ("sweep", "column"):
+        if name not in keys:
+            raise UserError(f"{dict(keys)}: no {name}: wanted the name of one")
+    where = {name: value for name, value in keys.items() if name not in POINT}
+    unknown = set(where) - set(_axes(keys, lab))
+    if unknown:
+        raise UserError(f"{keys['sweep']}: {', '.join(unknown)}: wanted axes of the sweep")
+    rows = _rows(keys, where, lab)
+    if not rows:
+        raise UserError(f"{keys['sweep']}: no run has {where}")
+    found = _curve(rows, keys["at"]) if "at" in keys else _by_point(rows)
+    return [{seed: _scaled(value, keys) for seed, value in one.items()} for one in found]
+
+
+def _scaled(value: float, keys: Measure) -> float:
+    if "times" in keys:
+        return float(keys["times"] * value)
+    return float(value / keys["per"]) if "per" in keys else float(value)
+
+
+Row = tuple[tuple[Any, ...], int, tuple[float, float]]
+"""Point, seed, and the values of the column along which to interpolate and of that wanted."""
+
+
+def _rows(keys: Measure, where: Mapping[str, Any], lab: Lab) -> list[Row]:
+    along = next(iter(keys["at"])) if "at" in keys else keys["column"]
+    found = lab.sweeps[keys["sweep"]]
+    if not isinstance(found, Sweep):
+        frame = lab.frame(keys["sweep"], **where)
+        points = frame[list(where)].itertuples(index=False, name=None)
+        columns = (frame[name].tolist() for name in ("seed", along, keys["column"]))
+        return [(point, seed, (x, y)) for point, seed, x, y in zip(points, *columns, strict=True)]
+    runs = lab.runs(keys["sweep"], **where)
+    if "table" in keys:
+        return [(tuple(run.point.values()), run.seed, (0.0, _sampled(keys, run))) for run in runs]
+    x, y = (_column(found, name) for name in (along, keys["column"]))
+    return [(tuple(run.point.values()), run.seed, (x(run), y(run))) for run in runs]
+
+
+def _column(sweep: Sweep, name: str) -> Callable[[Run], float]:
+    if sweep.columns and name not in sweep.columns:
+        raise UserError(f"{name}: no such column: wanted one of {', '.join(sweep.columns)}")
+    column = sweep.columns.get(name, name)
+    return lambda run: value_of(column, run)
+
+
+def _by_point(rows: Sequence[Row]) -> list[Values]:
+    found: dict[tuple[Any, ...], Values] = {}
+    for point, seed, (_, value) in rows:
+        found.setdefault(point, {})[seed] = value
+    return list(found.values())
+
+
+def _curve(rows: Sequence[Row], at: Mapping[str, float]) -> list[Values]:
+    """Each seed's curve where ``at`` says, by straight lines; NaN beyond its ends."""
+    ((_, wanted),) = at.items()
+    found: Values = {}
+    for seed in dict.fromkeys(seed for _, seed, _ in rows):
+        curve = sorted(pair for _, its, pair in rows if its == seed)
+        x, y = zip(*curve, strict=True)
+        found[seed] = float(np.interp(wanted, x, y, left=math.nan, right=math.nan))
+    return [found]
+
+
+def _sampled(keys: Measure, run: Run) -> float:
+    """One number of a sampled column."""
+    frame = run.tables[keys["table"]]
+    if "of" in keys:
+        frame = (of_flow if keys["table"] == "flows" else of_queue)(run.tables, keys["of"])
+    if "span" in keys:
+        spans = keys["span"] if isinstance(keys["span"][0], list) else [keys["span"]]
+        frame = pd.concat([within(frame, *span) for span in spans])
+    name = keys.get("samples", "mean")
+    if name not in SAMPLES:
+        raise UserError(f"samples = {name}: wanted one of {', '.join(SAMPLES)}")
+    column: str = keys["column"]
+    return SAMPLES[name](frame[column])

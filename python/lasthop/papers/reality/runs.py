@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The runs behind ``reality``: the same files in the simulator and, in real time, in the kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...errors import UserError
+from ...grid import total_goodput
+from ...lab import Lab
+from ...runs import cores
+
+SIMULATED = ("reno", "cubic")
+"""What of the kernel's congestion controls the simulator has."""
+
+PLACES = {"constant": 1, "rtts": 2, "slow": 4, "fast": 4, "lte": 1}
+"""The sweeps, and how many flows each has."""
+
+AT_ONCE = 4
+"""Emulations that a core carries: each takes a few per cent of it."""
+
+ATTEMPTS = 2
+"""How often an emulation is tried that did not keep real time."""
+
+
+class Real(NamedTuple):
+    """One run in real time."""
+
+    sweep: str
+    control: str
+    seed: int
+
+
+def available(lab: Lab) -> list[str]:
+    """The congestion controls among ours that the kernel has."""
+    path = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+    try:
+        with open(path, encoding="ascii") as file:
+            names = file.read().split()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}: real time takes a Linux kernel") from error
+    return [control for control in lab.sweep("constant").values("control") if control in names]
+
+
+def matrix(lab: Lab) -> pd.DataFrame:
+    """All runs: a row a place, control, seed and world, which is ``simulated`` or ``kernel``."""
+    rows = [
+        _row(Real(place, run.point["control"], run.seed), "simulated", run.summary)
+        for place in PLACES
+        for run in lab.runs(place, control=SIMULATED)
+    ]
+    rows += _emulated(lab)
+    there = {(row["place"], row["control"]) for row in rows if row["world"] == "kernel"}
+    for place in PLACES:
+        for control in SIMULATED:
+            if (place, control) not in there:
+                lack = "this kernel does not have it, or real time was not kept"
+                raise UserError(f"reality-{place}, {control}: not one run in the kernel: {lack}")
+    return pd.DataFrame(rows)
+
+
+def _emulated(lab: Lab) -> list[dict[str, Any]]:
+    controls = available(lab)
+    runs = [Real(place, c, seed) for seed in lab.seeds for place in PLACES for c in controls]
+    width = AT_ONCE * cores()
+    if sys.stderr.isatty():
+        print(f"reality: {len(runs)} runs in real time, {width} at once", file=sys.stderr)
+    with ThreadPoolExecutor(width) as pool:
+        found = list(pool.map(partial(_attempt, lab), runs))
+    rows = []
+    for run, one in zip(runs, found, strict=True):
+        # What did not keep time beside others has another chance alone.
+        summary = one or emulate(lab, run)
+        if summary is None:
+            name = f"reality-{run.sweep}, {run.control}, seed {run.seed}"
+            print(f"{name}: left out, as real time was not kept", file=sys.stderr)
+        else:
+            rows.append(_row(run, "kernel", summary))
+    return rows
+
+
+def emulate(lab: Lab, run: Real, more: Sequence[str] = ()) -> dict[str, Any] | None:
+    """Emulates until real time was kept; none if it never was."""
+    tries = (_attempt(lab, run, more) for _ in range(ATTEMPTS))
+    return next((summary for summary in tries if summary is not None), None)
+
+
+def _attempt(lab: Lab, run: Real, more: Sequence[str] = ()) -> dict[str, Any] | None:
+    """Emulates in a process of its own, as a user would; none where real time was not kept."""
+    sweep = lab.sweep(run.sweep)
+    arguments = [sys.executable, "-m", "lasthop", "emu", str(sweep.scenario), "--json", *more]
+    arguments += ["--seed", str(run.seed)]
+    for key, value in sweep.overrides({"control": run.control}, lab.scale):
+        arguments += ["--set", f"{key}={value}"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        summary: dict[str, Any] = json.loads(done.stdout)
+        return summary
+    if done.returncode == 1 and done.stdout:
+        return None
+    raise UserError(done.stderr.strip().removeprefix("lasthop: ") or "the emulation broke off")
+
+
+def _row(run: Real, world: str, summary: dict[str, Any]) -> dict[str, Any]:
+    goodput = total_goodput(summary)
+    queues = [queue for queue in summary["queues"] if queue["mean_delay_s"] is not None]
+    weights = [queue["throughput_bps"] for queue in queues]
+    flows = [flow["goodput_bps"] / goodput for flow in summary["flows"]]
+    return {
+        "place": run.sweep,
+        "control": run.control,
+        "seed": run.seed,
+        "world": world,
+        "goodput_bps": goodput,
+        "mean_delay_s": np.average([queue["mean_delay_s"] for queue in queues], weights=weights),
+        "p95_delay_s": np.average([queue["p95_delay_s"] for queue in queues], weights=weights),
+        **{f"share_{i + 1}": share for i, share in enumerate(flows)},
+        "retransmits": sum(flow["retransmits"] for flow in summary["flows"]),
+        "timeouts": sum(flow["timeouts"] for flow in summary["flows"]),
+        "lag_p99_s": summary.get("emulation", {}).get("lag_p99_s"),
+    }
+
+
+def windows(lab: Lab) -> pd.DataFrame:
+    """The congestion window against time on the constant link, of the first seed."""
+    from ...archive import read
+    from ...result import Result
+
+    frames = [
+        ("simulated", control, lab.run("window", control=control).tables["flows"])
+        for control in SIMULATED
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for control in SIMULATED:
+            path = os.path.join(folder, f"{control}.parquet")
+            emulate(lab, Real("window", control, lab.seeds[0]), ("--out", path))
+            result = read(path)
+            assert isinstance(result, Result)
+            frames.append(("kernel", control, result.table("flows")))
+    columns = ["time_s", "cwnd_bytes"]
+    return pd.concat(
+        frame[columns].assign(world=world, control=control) for world, control, frame in frames
+    )

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The comparison ``reality``: how it measures and draws; the kernel is played by the simulator."""
+
+import lasthop
+import pytest
+from lasthop import UserError
+from lasthop.lab import Lab
+from lasthop.paper import Paper, load_paper
+from lasthop.papers.reality import runs
+from lasthop.runs import Runner
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> tuple[Paper, Lab]:
+    """A kernel that does in 4 s what the simulator does with another seed; it has no BBR."""
+    paper = load_paper("reality")
+    paper.document["setting"]["length"] = {"duration": "4 s", "warmup": "1 s"}
+    lab = paper.lab("quick", [1, 2, 3], Runner())
+
+    def attempt(lab: Lab, run: runs.Real, more: tuple[str, ...] = ()) -> object:
+        if run == runs.Real("slow", "reno", 2):
+            return None  # real time was not kept, twice
+        sweep = lab.sweep(run.sweep)
+        settings = sweep.overrides({"control": run.control}, lab.scale)
+        return lasthop.run(sweep.scenario, set=settings, seed=run.seed + 10).summary
+
+    monkeypatch.setattr(runs, "_attempt", attempt)
+    monkeypatch.setattr(runs, "available", lambda lab: ["reno", "cubic"])
+    return paper, lab
+
+
+def test_each_claim_is_the_kernels_value_over_the_simulators(played: tuple[Paper, Lab]) -> None:
+    paper, lab = played
+    for claim in paper.claims:
+        found = paper.measure(claim, lab)
+        _, place, control, what = claim.id.replace(":", "-").split("-")
+        # The run that was left out has no value.
+        assert len(found) == (2 if (place, control) == ("slow", "reno") else 3)
+        assert all(0.1 < value < 10 for value in found)
+        assert {"goodput": "goodput_bps", "delay": "mean_delay_s"}[what] == claim.measure["column"]
+    frame = lab.frame("matrix", place="lte", control="reno", seed=2).set_index("world")
+    (point,) = {"goodput_bps"}
+    (claim,) = (claim for claim in paper.claims if claim.id == "reality:lte-reno-goodput")
+    assert paper.measure(claim, lab)[1] == frame[point]["kernel"] / frame[point]["simulated"]
+
+
+@pytest.mark.parametrize("figure", ["constant", "slow"])
+def test_a_place_is_drawn(figure: str, played: tuple[Paper, Lab]) -> None:
+    paper, lab = played
+    drawing = paper.drawing(figure, lab)
+    head, *rows = drawing.table
+    assert len(rows) == 4
+    assert all(len(row) == len(head) for row in rows)
+    assert (figure == "slow") == ("share 4" in head)
+    from lasthop.plot import new_figure
+
+    canvas = new_figure(*drawing.size)
+    drawing.draw(canvas)
+    assert all("[" in axes.get_ylabel() for axes in canvas.axes)
+    assert all(axes.patches for axes in canvas.axes)
+
+
+def test_a_kernel_without_a_control_is_told(
+    played: tuple[Paper, Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper, lab = played
+    monkeypatch.setattr(runs, "available", lambda lab: ["reno"])
+    with pytest.raises(UserError, match="reality-constant, cubic: not one run in the kernel"):
+        paper.measure(paper.claims[0], lab)
