@@ -25,4 +25,4 @@ pub use average::{QueueAverage, QueueEstimator, Smoothed, over_arrivals, over_ti
 pub use interval::ControlInterval;
 pub use least::Least;
 pub use rate::{BinnedRate, BusyWindowRate, RateEstimator, SlidingRate, rate};
-pub use round::RoundBytes;
+pub use round::{RoundBytes, RoundTrips};

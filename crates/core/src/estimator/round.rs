@@ -1,5 +1,46 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What passes in a round trip.
+//! Round trips, and what passes in one.
+
+use crate::units::Instant;
+
+/// Round trips as a sender sees them: one ends, and the next begins, with an acknowledgement of what was sent at its
+/// beginning or later.
+///
+/// ```
+/// use lasthop_core::estimator::RoundTrips;
+/// use lasthop_core::units::{Duration, Instant};
+///
+/// let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+/// let mut round = RoundTrips::since(at(100));
+/// assert!(!round.is_over(at(90), at(190)));
+/// assert!(round.is_over(at(110), at(210)));
+/// assert_eq!(round.began(), at(210));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundTrips(Instant);
+
+impl RoundTrips {
+    /// A round trip begins.
+    pub fn since(began: Instant) -> Self {
+        Self(began)
+    }
+
+    /// When the running one began.
+    #[inline]
+    pub fn began(&self) -> Instant {
+        self.0
+    }
+
+    /// Whether the acknowledgement that comes `now`, of what was sent at `sent`, ends the round trip.
+    #[inline]
+    pub fn is_over(&mut self, sent: Instant, now: Instant) -> bool {
+        let is_over = sent >= self.0;
+        if is_over {
+            self.0 = now;
+        }
+        is_over
+    }
+}
 
 /// Bytes that come in one round-trip time, counted round by round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -14,6 +14,7 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+use crate::estimator::{Least, RoundTrips};
 use crate::law::aimd::{self, Aimd, AimdParams};
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
@@ -88,33 +89,31 @@ pub enum Arming {
 pub struct Gamma {
     params: GammaParams,
     aimd: Aimd,
-    min_rtt: f64,
+    min_rtt: Least<f64>,
     max_rtt: f64,
     is_armed: bool,
     phase: Phase,
     round: Round,
 }
 
-/// The round trip that passes.
+/// The round trip that passes, and its least round-trip time so far.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// It ends when what was sent from then on is acknowledged.
-    since: Instant,
-    /// Its least round-trip time so far.
-    least: f64,
+    trip: RoundTrips,
+    least: Least<f64>,
 }
 
 impl Round {
     fn new(since: Instant) -> Self {
-        Self { since, least: f64::INFINITY }
+        Self { trip: RoundTrips::since(since), least: Least::new(f64::INFINITY) }
     }
 
     /// The least round-trip time, if the acknowledgement ends the round trip; the next one begins.
     fn pass(&mut self, ack: &AckSample, rtt: f64) -> Option<f64> {
-        self.least = self.least.min(rtt);
-        let least = self.least;
-        (ack.sent() >= self.since).then(|| {
-            *self = Self::new(ack.now);
+        self.least.see(rtt);
+        let least = self.least.value();
+        self.trip.is_over(ack.sent(), ack.now).then(|| {
+            self.least = Least::new(f64::INFINITY);
             least
         })
     }
@@ -137,16 +136,16 @@ impl Gamma {
     /// γ, one acknowledgement of a segment that took `rtt`; `standing` is the least time of the round trip that it ends.
     fn watch(&mut self, cut: Cut, rtt: f64, standing: Option<f64>, window: &mut Window, ack: &AckSample) {
         match self.phase {
-            Phase::Watching if equations::is_above(cut.threshold, rtt, self.min_rtt, self.max_rtt) => {
+            Phase::Watching if equations::is_above(cut.threshold, rtt, self.min_rtt.value(), self.max_rtt) => {
                 self.phase = Phase::Due(ack.now + ack.rtt);
                 self.round = Round::new(ack.now);
             }
             Phase::Due(at) => {
                 let share = match cut.variant {
                     Variant::Knee => {
-                        (ack.now >= at).then(|| equations::gamma(cut.threshold, self.min_rtt, self.max_rtt))
+                        (ack.now >= at).then(|| equations::gamma(cut.threshold, self.min_rtt.value(), self.max_rtt))
                     }
-                    Variant::Drain => standing.map(|standing| equations::drain(self.min_rtt, standing)),
+                    Variant::Drain => standing.map(|standing| equations::drain(self.min_rtt.value(), standing)),
                 };
                 if let Some(share) = share {
                     window.cwnd = (window.cwnd * share).max(1.0);
@@ -164,7 +163,7 @@ impl Gamma {
     /// Whether δ is to speed up the window's growth.
     fn boosts(&self, delta: Boost, rtt: f64, window: &Window) -> bool {
         self.is_armed
-            && equations::is_below(delta.threshold, rtt, self.min_rtt, self.max_rtt)
+            && equations::is_below(delta.threshold, rtt, self.min_rtt.value(), self.max_rtt)
             && !window.in_slow_start()
     }
 
@@ -190,12 +189,20 @@ impl SenderLaw for Gamma {
         }
         let is_armed = params.arming == Arming::RunningMaximum || drains(&params);
         let round = Round::new(Instant::ZERO);
-        Ok(Self { params, aimd, min_rtt: f64::INFINITY, max_rtt: 0.0, is_armed, phase: Phase::Watching, round })
+        Ok(Self {
+            params,
+            aimd,
+            min_rtt: Least::new(f64::INFINITY),
+            max_rtt: 0.0,
+            is_armed,
+            phase: Phase::Watching,
+            round,
+        })
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let rtt = ack.rtt.as_nanos() as f64;
-        self.min_rtt = self.min_rtt.min(rtt);
+        self.min_rtt.see(rtt);
         let standing = self.round.pass(ack, rtt);
         let high = if drains(&self.params) { standing } else { Some(rtt) };
         self.max_rtt = high.map_or(self.max_rtt, |high| self.max_rtt.max(high));

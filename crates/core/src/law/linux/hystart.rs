@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! HyStart: slow start ends before the queue is full (Ha, Rhee 2011; tcp_cubic.c).
 
+use crate::estimator::RoundTrips;
 use crate::units::{Duration, Instant};
 
 /// Segments below which slow start goes on (hystart_low_window).
@@ -17,25 +18,27 @@ const RISE: (Duration, Duration) = (Duration::from_millis(4), Duration::from_mil
 /// What HyStart knows of a round trip.
 #[derive(Clone, Debug)]
 pub(super) struct Hystart {
-    /// When the round trip began.
-    round: Instant,
+    round: RoundTrips,
     /// The last acknowledgement of the train that began with it.
     train: Instant,
     least: Duration,
     samples: u32,
-    has_begun: bool,
 }
 
 impl Hystart {
     pub(super) fn new() -> Self {
-        Self { round: Instant::ZERO, train: Instant::ZERO, least: Duration::MAX, samples: 0, has_begun: false }
+        Self::in_round(RoundTrips::since(Instant::ZERO))
+    }
+
+    fn in_round(round: RoundTrips) -> Self {
+        Self { round, train: round.began(), least: Duration::MAX, samples: 0 }
     }
 
     /// An acknowledgement in slow start, of a segment sent at `sent`, with the least delay of all so far: true if slow
     /// start is to end.
     pub(super) fn on_ack(&mut self, now: Instant, sent: Instant, delay: Duration, cwnd: u32, floor: Duration) -> bool {
-        if !self.has_begun || sent >= self.round {
-            *self = Self { round: now, train: now, has_begun: true, ..Self::new() };
+        if self.round.is_over(sent, now) {
+            *self = Self::in_round(self.round);
         }
         if cwnd < LOW_WINDOW {
             return false;
@@ -43,7 +46,7 @@ impl Hystart {
         let mut found = false;
         if now.saturating_since(self.train) <= TRAIN_SPACING {
             self.train = now;
-            found = now.saturating_since(self.round) > (floor + ACK_DELAY) / 2;
+            found = now.saturating_since(self.round.began()) > (floor + ACK_DELAY) / 2;
         }
         self.least = self.least.min(delay);
         if self.samples < SAMPLES {

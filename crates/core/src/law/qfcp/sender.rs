@@ -3,6 +3,7 @@
 
 use super::equations;
 use crate::error::ParameterError;
+use crate::estimator::Smoothed;
 use crate::law::aimd::{Aimd, AimdParams};
 use crate::packet::{QfcpHeader, RateFeedback, Signal};
 use crate::role::{AckSample, Feedback, SenderLaw, Window};
@@ -32,17 +33,13 @@ pub struct Qfcp {
     /// The rate that the routers allow \[segments/s\]; infinite: none has spoken.
     rate: f64,
     is_complete: bool,
-    rtt_s: f64,
+    rtt_s: Smoothed,
 }
 
 impl Qfcp {
     /// What the routers' rate makes of the window.
     fn window(&self) -> f64 {
-        equations::window(self.rate, self.rtt_s)
-    }
-
-    fn measure(&mut self, sample_s: f64) {
-        self.rtt_s = if self.rtt_s > 0.0 { self.rtt_s + RTT_WEIGHT * (sample_s - self.rtt_s) } else { sample_s };
+        equations::window(self.rate, self.rtt_s.value().unwrap_or(0.0))
     }
 
     fn fall_back(&mut self, cwnd: f64, threshold: f64) {
@@ -61,12 +58,12 @@ impl SenderLaw for Qfcp {
             beside: Window { cwnd: f64::INFINITY, ssthresh: f64::INFINITY },
             rate: f64::INFINITY,
             is_complete: false,
-            rtt_s: 0.0,
+            rtt_s: Smoothed::new(RTT_WEIGHT),
         })
     }
 
     fn request(&self, _window: &Window, _wire_bytes: f64, queues: u8, srtt_s: f64) -> Signal {
-        let rtt_s = if self.rtt_s > 0.0 { self.rtt_s } else { srtt_s };
+        let rtt_s = self.rtt_s.value().unwrap_or(srtt_s);
         Signal::Qfcp(QfcpHeader { rtt_s: rtt_s as f32, rate: f32::INFINITY, silent: queues })
     }
 
@@ -74,7 +71,7 @@ impl SenderLaw for Qfcp {
         let Signal::Rate(RateFeedback { rate, silent }) = told.signal else { return };
         let rate = f64::from(rate) / told.wire_bytes;
         let is_complete = silent == 0;
-        self.measure(told.rtt_s);
+        self.rtt_s.push(told.rtt_s);
         if !is_complete && self.beside.cwnd.is_infinite() {
             self.beside = *window;
         }

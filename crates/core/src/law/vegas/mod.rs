@@ -7,6 +7,7 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+use crate::estimator::{Least, RoundTrips};
 use crate::law::aimd::equations::decrease;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
@@ -44,12 +45,11 @@ impl Default for VegasParams {
 pub struct Vegas {
     params: VegasParams,
     /// BaseRTT \[ns\].
-    base_rtt: f64,
+    base_rtt: Least<f64>,
     /// Round-trip times of this epoch \[ns\], their sum and number.
     rtt_sum: f64,
     rtts: f64,
-    /// An epoch ends with the acknowledgement of what was sent at its start or later.
-    epoch: Instant,
+    epoch: RoundTrips,
     /// Whether this epoch of slow start is one in which the window grows: every second is.
     is_growing: bool,
     /// What each acknowledgement adds in congestion avoidance, as a share of 1/cwnd.
@@ -62,7 +62,7 @@ impl Vegas {
         let rtt = self.rtt_sum / self.rtts;
         self.rtt_sum = 0.0;
         self.rtts = 0.0;
-        let queued = equations::backlog(window.cwnd, self.base_rtt, rtt);
+        let queued = equations::backlog(window.cwnd, self.base_rtt.value(), rtt);
         let VegasParams { alpha, beta, gamma, .. } = self.params;
         self.growth = 0.0;
         if window.in_slow_start() {
@@ -91,10 +91,10 @@ impl SenderLaw for Vegas {
         ensure(loss_share > 0.0 && loss_share < 1.0, "loss_share", loss_share, "a number between 0 and 1")?;
         Ok(Self {
             params,
-            base_rtt: f64::INFINITY,
+            base_rtt: Least::new(f64::INFINITY),
             rtt_sum: 0.0,
             rtts: 0.0,
-            epoch: Instant::ZERO,
+            epoch: RoundTrips::since(Instant::ZERO),
             is_growing: true,
             growth: 0.0,
         })
@@ -102,12 +102,11 @@ impl SenderLaw for Vegas {
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let rtt = ack.rtt.as_nanos() as f64;
-        self.base_rtt = self.base_rtt.min(rtt);
+        self.base_rtt.see(rtt);
         self.rtt_sum += rtt;
         self.rtts += 1.0;
-        if ack.sent() >= self.epoch {
+        if self.epoch.is_over(ack.sent(), ack.now) {
             self.end_epoch(window);
-            self.epoch = ack.now;
         }
         let is_used = window.cwnd - (ack.flight - ack.acked) <= SLACK;
         if !is_used {

@@ -2,6 +2,7 @@
 //! Veno (Fu, Liew 2003): Reno that asks Vegas' backlog whether a loss was congestion or the air.
 
 use crate::error::{ParameterError, ensure};
+use crate::estimator::Least;
 use crate::law::aimd::equations::{decrease, increase};
 use crate::law::vegas::equations::backlog;
 use crate::role::{AckSample, SenderLaw, Window};
@@ -31,8 +32,8 @@ impl Default for VenoParams {
 #[derive(Clone, Debug)]
 pub struct Veno {
     params: VenoParams,
-    /// BaseRTT; none before the first measurement.
-    base_rtt: Option<Duration>,
+    /// BaseRTT.
+    base_rtt: Least<Duration>,
     /// N \[segments\]: what the flow has in the queue.
     backlog: f64,
     /// Whether the last acknowledgement on a congested path went without growth: every second does.
@@ -42,7 +43,7 @@ pub struct Veno {
 impl Veno {
     fn forget(&mut self) {
         if self.params.reset_base_rtt {
-            self.base_rtt = None;
+            self.base_rtt = Least::new(Duration::MAX);
         }
     }
 }
@@ -54,13 +55,13 @@ impl SenderLaw for Veno {
         let VenoParams { beta, random_loss_share: share, .. } = params;
         ensure(beta > 0.0 && beta.is_finite(), "beta", beta, "a number of segments above 0")?;
         ensure(share > 0.0 && share < 1.0, "random_loss_share", share, "a number between 0 and 1")?;
-        Ok(Self { params, base_rtt: None, backlog: 0.0, skipped: false })
+        Ok(Self { params, base_rtt: Least::new(Duration::MAX), backlog: 0.0, skipped: false })
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        let base = self.base_rtt.map_or(ack.rtt, |base| base.min(ack.rtt));
-        self.base_rtt = Some(base);
-        self.backlog = backlog(window.cwnd, base.as_nanos() as f64, ack.rtt.as_nanos() as f64);
+        self.base_rtt.see(ack.rtt);
+        let base = self.base_rtt.value().as_nanos() as f64;
+        self.backlog = backlog(window.cwnd, base, ack.rtt.as_nanos() as f64);
         if window.in_slow_start() {
             window.slow_start(ack.acked);
             return;

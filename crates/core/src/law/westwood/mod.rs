@@ -7,6 +7,7 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+use crate::estimator::Least;
 use crate::law::aimd;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::{Duration, Instant};
@@ -30,7 +31,7 @@ impl Default for WestwoodParams {
 #[derive(Clone, Debug)]
 pub struct Westwood {
     params: WestwoodParams,
-    min_rtt_s: f64,
+    min_rtt_s: Least<f64>,
     /// Smoothed round-trip time \[s\], the length of a sample.
     srtt_s: f64,
     /// Filtered bandwidth \[segments/s\]; 0 before the first sample.
@@ -71,7 +72,7 @@ impl SenderLaw for Westwood {
         )?;
         Ok(Self {
             params,
-            min_rtt_s: f64::INFINITY,
+            min_rtt_s: Least::new(f64::INFINITY),
             srtt_s: 0.0,
             bandwidth: 0.0,
             sample_start: Instant::ZERO,
@@ -82,7 +83,7 @@ impl SenderLaw for Westwood {
 
     /// Reno's growth.
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        self.min_rtt_s = self.min_rtt_s.min(ack.rtt.as_secs_f64());
+        self.min_rtt_s.see(ack.rtt.as_secs_f64());
         self.srtt_s = ack.srtt_s;
         self.on_ack_in_recovery(ack.now, ack.acked);
         window.grow(ack.acked, |cwnd| aimd::equations::increase(1.0, cwnd, ack.acked));
@@ -101,7 +102,8 @@ impl SenderLaw for Westwood {
 
     /// What the path holds without a queue, but never more than the window.
     fn on_loss(&mut self, window: &Window, _flight: f64) -> f64 {
-        let path = if self.min_rtt_s.is_finite() { equations::path(self.bandwidth, self.min_rtt_s) } else { 0.0 };
+        let min_rtt_s = self.min_rtt_s.value();
+        let path = if min_rtt_s.is_finite() { equations::path(self.bandwidth, min_rtt_s) } else { 0.0 };
         path.min(window.cwnd)
     }
 
