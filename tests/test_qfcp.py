@@ -38,11 +38,11 @@ def test_all_cells_of_the_table() -> None:
     assert settling_time(0.3, 1.5) is None
 
 
-def test_xcps_rest_by_a_pencil() -> None:
+def test_xcps_rest_in_packets() -> None:
     # (.4/.2263)·1 Mbit/s·d = q, d = 40 ms + q/10 Mbit/s: 8838 B/(1 − .17676) = 10.7 kB.
-    assert figures.rest_packets(11e6, 10e6, 0.04) == pytest.approx(8.01, abs=0.01)
-    assert figures.rest_packets(9e6, 10e6, 0.04) == 0.0
-    assert math.isnan(figures.rest_packets(15.7e6, 10e6, 0.04))
+    assert figures.rest_packets(11) == pytest.approx(8.01, abs=0.01)
+    assert figures.rest_packets(9) == 0.0
+    assert math.isnan(figures.rest_packets(15.7))
 
 
 def test_how_far_a_rate_is_from_the_later_one() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ... import _lasthop
 from ...lab import Drawing, Lab, within
 from ...plot import COLOURS
 from .measures import rate_of
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 TCP, CLAMP = COLOURS[1], COLOURS[0]
 PACKET_BYTES = 1500
+A_BYTES, B, TAU_BYTES = 5500, 1, 500
+"""CLAMP's parameters on the deterministic link (Fig. 2)."""
 
 FLOWS = {"flow-1": "30 ms", "flow-2": "130 ms", "flow-3": "10 ms", "flow-4": "180 ms"}
 """The flows with their propagation delays."""
@@ -62,7 +65,8 @@ def figure_2(lab: Lab) -> Drawing:
 def fluid_queue(time_s: np.ndarray) -> np.ndarray:
     """The equilibrium of clamp#11 for the flows of Fig. 2 that are there at each time, in bytes."""
     flows = 1 + ((time_s >= 50) & (time_s < 200)) + ((time_s >= 100) & (time_s < 150))
-    return 5500.0 + 500.0 * np.asarray(flows, dtype=float)
+    rest = {int(k): _lasthop.clamp_equilibrium(A_BYTES, B, TAU_BYTES, k) for k in np.unique(flows)}
+    return np.array([rest[int(k)] for k in flows])
 
 
 def mean_curve(lab: Lab, sweep: str) -> pd.DataFrame:

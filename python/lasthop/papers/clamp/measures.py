@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from ... import _lasthop
 from ...lab import Lab, Run, within
 
 MEGABYTE_BITS = 8e6
@@ -48,8 +49,8 @@ def timeouts_10ms(run: Run) -> float:
 
 
 def over_square_root_law(run: Run) -> float:
-    """The mean window over √(3/2p)."""
-    expected = math.sqrt(1.5 / float(run.point["loss"])) * 1500
+    """The mean window over that of the square-root law."""
+    expected = _lasthop.square_root_window(run.point["loss"]) * 1500
     return float(run.figures["flow.flow.mean_cwnd_bytes"] / expected)
 
 

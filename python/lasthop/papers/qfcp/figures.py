@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..._lasthop import settling_time
+from ... import _lasthop
 from ...lab import Drawing, Lab, Run, acknowledged, colours, over_time, rates
 from ...plot import COLOURS
 from .measures import PACKET_BYTES, PAYLOAD_BYTES, jain
@@ -29,7 +30,7 @@ WIRE_MBPS = 10
 def table_1(lab: Lab) -> Drawing:
     """Time to the steady state for all gains."""
     del lab
-    rows = [[settling_time(alpha, beta) for alpha in TENTHS] for beta in TENTHS]
+    rows = [[_lasthop.settling_time(alpha, beta) for alpha in TENTHS] for beta in TENTHS]
     data = pd.DataFrame(rows, TENTHS, [f"{alpha:.1f}" for alpha in TENTHS])
     data.index.name = "beta"
 
@@ -158,7 +159,7 @@ def wire(lab: Lab) -> Drawing:
         {
             "told_bps": found["told_mbps"] * 1e6,
             "queue_packets": found["queue_packets"],
-            "law_packets": [rest_packets(t * 1e6, 10e6, 0.04) for t in found["told_mbps"]],
+            "law_packets": [rest_packets(told) for told in found["told_mbps"]],
             "goodput_bps": found["goodput_bps"],
         }
     )
@@ -178,12 +179,7 @@ def wire(lab: Lab) -> Drawing:
     return Drawing(data, draw, size=(5.2, 4.8))
 
 
-def rest_packets(told: float, carried: float, rtt_s: float) -> float:
-    """XCP's standing queue where ``carried`` bit/s are taken for ``told``; NaN: it has no end.
-
-    α(C − y)d = βq with d = d₀ + q/y.
-    """
-    gain = 0.4 / 0.2263 * (told - carried) / carried
-    if gain >= 1:
-        return float("nan")
-    return max(0.0, gain * carried * rtt_s / 8 / (1 - gain) / PACKET_BYTES)
+def rest_packets(told_mbps: float) -> float:
+    """XCP's standing queue on the wire that is taken for another; NaN: it has no end."""
+    rest = _lasthop.xcp_standing_queue(told_mbps * 1e6, WIRE_MBPS * 1e6, 0.04, beta=0.2263)
+    return math.nan if rest is None else rest / PACKET_BYTES

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..._lasthop import settling_time
+from ... import _lasthop
 from ...lab import Lab, Run, acknowledged, count_at, moving_rate, rates, settled_s
+from ...paper import load_paper
 
 PAYLOAD_BYTES = 1300
 PACKET_BYTES = 1340
@@ -14,26 +15,12 @@ STEADY_S = 5.0
 STEPS_S = (15, 30, 45, 60)
 """When the WLAN's rate steps."""
 
-TABLE = """
-2.9 2.4 2.4 2.5 0.7 2.7 2.0 2.9 1.5 2.4
-2.9 2.1 1.9 1.8 0.7 1.8 1.4 1.8 1.1 1.5
-3.0 2.0 1.7 1.6 0.7 1.5 1.3 1.5 1.0 1.3
-3.0 1.9 1.6 1.5 0.8 1.3 1.1 1.3 0.9 1.1
-2.9 1.9 1.5 1.4 0.8 1.2 1.0 1.2 0.9 1.0
-2.9 1.8 1.4 1.3 0.8 1.1 1.0 1.1 0.8 0.9
-2.9 1.8 1.4 1.2 0.8 1.0 0.9 1.0 0.8 0.8
-2.9 1.7 1.3 1.2 0.8 1.0 0.8 0.9 0.7 0.8
-2.8 1.7 1.3 1.1 0.8 0.9 0.8 0.8 0.7 0.7
-2.8 1.6 1.2 1.0 0.8 0.8 0.7 0.7 0.6 0.6
-"""
-"""The paper's Table I in s: rows β, columns α, each from 0.1 to 1.0."""
-
 
 def table_cells(lab: Lab) -> list[float]:
     """How many cells of Table I are equal."""
-    cells = [[float(cell) for cell in row.split()] for row in TABLE.split("\n") if row]
+    cells = load_paper("qfcp").document["table1"]
     equal = [
-        settling_time(0.1 * (column + 1), 0.1 * (row + 1)) == _tenths(cell)
+        _lasthop.settling_time(0.1 * (column + 1), 0.1 * (row + 1)) == _tenths(cell)
         for row, found in enumerate(cells)
         for column, cell in enumerate(found)
     ]
@@ -87,10 +74,9 @@ def astray_after(so_far: pd.Series, step_s: float) -> float:
 
 
 def jain(frame: pd.DataFrame) -> pd.Series:
-    """Jain's index (qfcp eq. 12) of each row."""
-    total = frame.sum(axis=1)
-    squares = (frame**2).sum(axis=1)
-    return total**2 / (frame.shape[1] * squares.where(squares > 0))
+    """Jain's index (qfcp eq. 12) of each row; NaN for a row of nothing."""
+    found = [_lasthop.jain(row) for row in frame.to_numpy().tolist()]
+    return pd.Series(found, index=frame.index, dtype=float)
 
 
 def jain_per_second(run: Run) -> float:
