@@ -171,7 +171,7 @@ def _parser() -> argparse.ArgumentParser:
     emu.add_argument("--offload", action="store_true",
                      help="join packets that leave together, as network cards do")  # fmt: skip
     emu.add_argument("--allow-lag", action="store_true",
-                     help="accept a run that was late by over 1 ms")  # fmt: skip
+                     help="accept a run that is not to be believed")  # fmt: skip
     emu.add_argument("--log", type=_file, metavar="PREFIX",
                      help="write PREFIX.down and PREFIX.up in mm-link's format")  # fmt: skip
     emu.add_argument("--json", action="store_true", help="print the result as JSON")

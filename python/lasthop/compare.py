@@ -72,19 +72,12 @@ def _lag(emulation: Mapping[str, Any]) -> str:
     )
 
 
-def keeping_time(emulation: Mapping[str, Any], most_lag_s: float) -> str:
-    """What is to be said of an emulation that did not keep real time; empty if it did."""
-    faults = []
-    if emulation["lag_p99_s"] > most_lag_s:
-        high = duration(emulation["lag_p99_s"])
-        faults.append(
-            f"1 % of the packets left more than {high} late: wanted {duration(most_lag_s)}"
-        )
-    if emulation["overruns"]:
-        faults.append(f"{emulation['overruns']} packets came too fast to be taken")
+def spoilt(emulation: Mapping[str, Any]) -> list[str]:
+    """What is to be said of an emulation: why it is not to be believed, and what was nobody's."""
+    told = [f"not to be believed: {fault}" for fault in emulation["faults"]]
     if emulation["strays"]:
-        faults.append(f"{emulation['strays']} packets were nobody's")
-    return "; ".join(faults)
+        told.append(f"{emulation['strays']} packets were nobody's")
+    return told
 
 
 def side_by_side(labels: Sequence[str], summaries: Sequence[Mapping[str, Any]]) -> str:

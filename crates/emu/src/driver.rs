@@ -5,47 +5,84 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lasthop_core::units::{Duration, Instant};
-use lasthop_linux::clock::Timer;
+use lasthop_linux::clock::thread_cpu_s;
+use lasthop_linux::wait::Waiter;
 use lasthop_sim::network::Network;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{EpollEvent, EpollFlags};
 
 use crate::edge::{Edge, SERVERS};
+use crate::entrance::Entrance;
 use crate::frame::Frame;
+use crate::stalls::{Share, Stalls};
 
 /// Pieces read from one device before the others are looked at.
 const BATCH: usize = 16;
-/// How long the driver sleeps at most, and so how late it notices that it is to stop.
-const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// How long after a wake the next one is due at the earliest. A timer costs as much as several packets: where packets are
+/// How long the driver sleeps at most: so late it notices that it is to stop, and so much of a freeze it may miss while
+/// nothing is due.
+const LONGEST_SLEEP: Duration = Duration::from_millis(5);
+/// How long after a wake the next one is due at the earliest. A wait costs as much as several packets: where packets are
 /// nearer to each other, several leave at once, late by so much at most.
 const GRAIN: Duration = Duration::from_micros(40);
-/// The timer's number among the devices'.
-const TIMER: u64 = u64::MAX;
+/// A real-time thread that hardly sleeps is stopped by the kernel for 50 ms a second. Of so much time it therefore spends a
+/// nap asleep, which leaves more than that to others and is over before anybody takes note.
+const STRETCH: Duration = Duration::from_micros(1600);
+const NAP: Duration = Duration::from_micros(100);
 
 /// The network, the devices at its edge, and what wakes it.
 pub(crate) struct Driver {
     pub(crate) network: Network<Frame>,
     pub(crate) edge: Edge,
-    timer: Timer,
-    epoll: Epoll,
+    pub(crate) stalls: Stalls,
+    waiter: Waiter,
+    entrance: Entrance,
     /// Packets that have been read and are to enter.
     arrived: Vec<Vec<u8>>,
 }
 
-impl Driver {
-    pub(crate) fn new(network: Network<Frame>, edge: Edge) -> io::Result<Self> {
-        let (timer, epoll) = (Timer::new(edge.clock)?, Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?);
-        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
-        for (number, device) in edge.devices.iter().enumerate() {
-            epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, number as u64))?;
-        }
-        Ok(Self { network, edge, timer, epoll, arrived: vec![] })
+/// How much of the last stretch of time was spent asleep.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    since: Instant,
+    asleep: Duration,
+}
+
+impl Rest {
+    fn new(now: Instant) -> Self {
+        Self { since: now, asleep: Duration::ZERO }
     }
 
-    /// Relays until `end`, or until it is told to stop; gives the instant at which it did.
-    pub(crate) fn run(&mut self, end: Instant, stop: &AtomicBool) -> Instant {
+    /// Whether a nap is due, as a stretch has passed without so much sleep; a new one begins.
+    fn is_due(&mut self, now: Instant) -> bool {
+        if now.saturating_since(self.since) < STRETCH {
+            return false;
+        }
+        let lacks = self.asleep < NAP;
+        *self = Self::new(now);
+        lacks
+    }
+
+    fn slept(&mut self, from: Instant, until: Instant) {
+        self.asleep += until.saturating_since(from);
+    }
+}
+
+impl Driver {
+    pub(crate) fn new(network: Network<Frame>, edge: Edge) -> io::Result<Self> {
+        let waiter = Waiter::new(edge.clock)?;
+        for (number, device) in edge.devices.iter().enumerate() {
+            waiter.watch(device, EpollFlags::EPOLLIN, number as u64)?;
+        }
+        let entrance = Entrance::new(edge.devices.len());
+        Ok(Self { network, edge, stalls: Stalls::default(), waiter, entrance, arrived: vec![] })
+    }
+
+    /// Relays until `end`, or until it is told to stop; gives the instant at which it did. A `realtime` thread naps rather
+    /// than be stopped.
+    pub(crate) fn run(&mut self, end: Instant, realtime: bool, stop: &AtomicBool) -> Instant {
         let mut ready = [EpollEvent::empty(); 64];
         let mut served = Instant::ZERO;
+        let mut woke = self.edge.clock.now();
+        let (mut rest, mut share) = (Rest::new(woke), Share::default());
         loop {
             let now = self.edge.clock.now();
             if self.network.next_wake().is_some_and(|at| at <= now) {
@@ -58,39 +95,63 @@ impl Driver {
             }
             let latest = (now + LONGEST_SLEEP).min(end);
             let wake = self.network.next_wake().map_or(latest, |at| at.max(served + GRAIN).min(latest));
-            let waited = self.timer.set(wake).and_then(|()| Ok(self.epoll.wait(&mut ready, EpollTimeout::NONE)?));
+            let mut asleep = self.edge.clock.now();
+            self.still(asleep, asleep.saturating_since(woke), realtime, &share);
+            if realtime && rest.is_due(asleep) {
+                std::thread::sleep(std::time::Duration::from_nanos(NAP.as_nanos()));
+                let after = self.edge.clock.now();
+                self.still(after, after.saturating_since(asleep + NAP), realtime, &share);
+                rest.slept(asleep, after);
+                asleep = after;
+            }
+            let waited = self.waiter.wait(wake, &mut ready);
+            woke = self.edge.clock.now();
+            rest.slept(asleep, woke);
+            self.still(woke, woke.saturating_since(wake.max(asleep)), realtime, &share);
+            share.roll(woke, thread_cpu_s);
             match waited {
                 Ok(count) => {
-                    for event in ready[..count].iter().filter(|event| event.data() != TIMER) {
+                    self.entrance.wake(asleep, wake, woke);
+                    for event in &ready[..count] {
                         self.read(event.data() as u16);
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => self.edge.fail(error),
             }
         }
     }
 
+    /// The thread has done nothing else, or nothing at all, for so long.
+    fn still(&mut self, now: Instant, stretch: Duration, realtime: bool, share: &Share) {
+        match realtime {
+            true => self.stalls.note_with(stretch, || share.before(now, stretch, thread_cpu_s())),
+            false => _ = self.stalls.note(stretch),
+        }
+    }
+
     /// Takes in what a kernel has sent.
     fn read(&mut self, from: u16) {
+        let since = self.entrance.ready(from);
         for _ in 0..BATCH {
-            let Edge { devices, splitter, .. } = &mut self.edge;
+            let Edge { devices, splitter, clock, .. } = &mut self.edge;
             let arrived = &mut self.arrived;
+            let before = clock.now();
             let read = devices[usize::from(from)].read(splitter, |bytes| arrived.push(bytes));
             let now = self.edge.clock.now();
             let mut arrived = std::mem::take(&mut self.arrived);
-            arrived.drain(..).for_each(|bytes| self.enter(from, now, bytes));
+            let waited = now.saturating_since(since);
+            arrived.drain(..).for_each(|bytes| self.enter(from, now, waited, bytes));
             self.arrived = arrived;
             match read {
                 Ok(true) => {}
-                Ok(false) => return,
+                Ok(false) => return self.entrance.drained(from, before),
                 Err(error) => return self.edge.fail(error),
             }
         }
     }
 
-    /// A packet comes into the network.
-    fn enter(&mut self, from: u16, now: Instant, bytes: Vec<u8>) {
+    /// A packet comes into the network, `waited` after it came to the device at most.
+    fn enter(&mut self, from: u16, now: Instant, waited: Duration, bytes: Vec<u8>) {
         let Some((stream, exit, addresses)) = self.edge.route(from, &bytes) else {
             return self.edge.splitter.recycle(bytes);
         };
@@ -99,7 +160,8 @@ impl Driver {
             return self.edge.splitter.recycle(bytes);
         };
         let is_data = self.edge.uploads[stream as usize] == (from != SERVERS);
-        let frame = Frame::new(bytes, room, &addresses, stream, exit);
+        self.edge.waits.record(waited);
+        let frame = Frame::new(bytes, room, &addresses, (stream, exit), waited);
         match is_data {
             true => self.network.send(&mut self.edge, now, frame),
             false => self.network.send_back(&mut self.edge, now, frame),

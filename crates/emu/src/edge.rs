@@ -31,8 +31,10 @@ pub(crate) struct Edge {
     pub(crate) splitter: Splitter,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) log: Option<Log>,
-    /// How much later than due packets left.
+    /// How much later than due packets left, with what they had waited at the entrance.
     pub(crate) lag: LogHistogram,
+    /// What they waited at the entrance at most.
+    pub(crate) waits: LogHistogram,
     pub(crate) longest_lag: Duration,
     /// Packets that are nobody's.
     pub(crate) strays: u64,
@@ -55,6 +57,7 @@ impl Edge {
             recorder: None,
             log: None,
             lag: LogHistogram::default(),
+            waits: LogHistogram::default(),
             longest_lag: Duration::ZERO,
             strays: 0,
             memory: Memory::new(MOST_UNDER_WAY),
@@ -104,7 +107,7 @@ impl Edge {
 
 impl Ends<Frame> for Edge {
     fn take(&mut self, _: &mut Network<Frame>, _: Place, due: Instant, packet: Frame) {
-        let lag = self.clock.now() - due;
+        let lag = self.clock.now().saturating_since(due) + packet.waited;
         self.lag.record(lag);
         self.longest_lag = self.longest_lag.max(lag);
         match self.devices[usize::from(packet.exit)].write(packet.bytes) {

@@ -11,17 +11,19 @@ use lasthop_core::app::Action;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::WindowMeans;
 use lasthop_core::units::{Bytes, Duration, Instant};
-use lasthop_linux::clock::{Clock, Timer};
+use lasthop_linux::clock::{Clock, thread_cpu_s};
 use lasthop_linux::tcp_info::{TcpInfo, bound_window, discard};
+use lasthop_linux::wait::Waiter;
 use lasthop_linux::{Attempt, Error};
 use lasthop_sim::FlowSample;
 use lasthop_sim::scenario::Receiver;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{EpollEvent, EpollFlags};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::house::House;
 use crate::plan::{Ip, Plan};
 use crate::stage::{StageCount, StageFlow};
+use crate::stalls::Stalls;
 
 /// The port of the first flow's sink; each of the scenario's tables has the next.
 const FIRST_PORT: u16 = 5001;
@@ -42,7 +44,6 @@ const BACKLOG: i32 = 4096;
 
 /// What a number in the event list stands for: sinks are at twice the flow's number, sources at the next, listeners above.
 const LISTENER: u64 = 1 << 40;
-const TIMER: u64 = u64::MAX;
 
 /// The flows, their sockets, and what they counted.
 pub(crate) struct Flows {
@@ -56,8 +57,8 @@ pub(crate) struct Flows {
     sample: Duration,
     interval: Duration,
     probe: Option<(Instant, Duration)>,
-    epoll: Epoll,
-    timer: Timer,
+    waiter: Waiter,
+    stalls: Stalls,
 }
 
 struct Live {
@@ -96,9 +97,7 @@ impl Flows {
         (span, probe, sample): (Span, Option<(Instant, Duration)>, Duration),
         clock: Clock,
     ) -> Result<Self, Error> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).attempt("make an epoll instance")?;
-        let timer = Timer::new(clock).attempt("make a timer")?;
-        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER)).attempt("watch a timer")?;
+        let waiter = Waiter::new(clock).attempt("make an event list")?;
         let mut listeners: BTreeMap<(Option<usize>, u16), (Socket, bool)> = BTreeMap::new();
         let mut live = vec![];
         for ((spec, host), congestion_control) in flows.into_iter().zip(hosts).zip(congestion_controls) {
@@ -128,26 +127,45 @@ impl Flows {
         }
         let listeners: Vec<_> = listeners.into_values().collect();
         for (number, (listener, _)) in listeners.iter().enumerate() {
-            let event = EpollEvent::new(EpollFlags::EPOLLIN, LISTENER + number as u64);
-            epoll.add(listener, event).attempt("watch a listener")?;
+            let number = LISTENER + number as u64;
+            waiter.watch(listener, EpollFlags::EPOLLIN, number).attempt("watch a listener")?;
         }
         // Asking takes a microsecond: a hundredth of the time at most.
         let least = Duration::from_micros(100) * live.len() as u64;
         let interval = probe.map_or(SAMPLE, |(_, every)| every.min(SAMPLE)).max(least);
-        Ok(Self { flows: live, listeners, plan, ip, clock, span, sample, interval, probe, epoll, timer })
+        Ok(Self {
+            flows: live,
+            listeners,
+            plan,
+            ip,
+            clock,
+            span,
+            sample,
+            interval,
+            probe,
+            waiter,
+            stalls: Stalls::default(),
+        })
     }
 
-    /// Runs the flows until `end`, or until they are told to stop; gives what they counted.
-    pub(crate) fn run(mut self, house: &House, end: Instant, stop: &AtomicBool) -> Result<Vec<StageCount>, Error> {
+    /// Runs the flows until `end`, or until they are told to stop; gives what they counted, and when they stood still.
+    pub(crate) fn run(
+        mut self,
+        house: &House,
+        end: Instant,
+        stop: &AtomicBool,
+    ) -> Result<(Vec<StageCount>, Stalls), Error> {
         let mut next_sample = Instant::ZERO;
         let mut begun = false;
         let mut ready = [EpollEvent::empty(); 64];
         let chunk = vec![0u8; CHUNK];
+        let (mut woke, mut cpu_s) = (self.clock.now(), thread_cpu_s());
         loop {
             let now = self.clock.now();
             if now >= end || stop.load(Ordering::Relaxed) {
                 self.sample(now, begun);
-                return Ok(self.counts(now));
+                let stalls = self.stalls;
+                return Ok((self.counts(now), stalls));
             }
             for flow in 0..self.flows.len() {
                 self.act(flow, now, house, &chunk)?;
@@ -162,14 +180,16 @@ impl Flows {
             }
             let apps = self.flows.iter().filter_map(|flow| flow.spec.app.next_wake()).min();
             let wake = apps.map_or(next_sample, |at| at.min(next_sample)).min(now + LONGEST_SLEEP).min(end);
-            self.timer.set(wake.max(now)).attempt("set a timer")?;
-            let count = match self.epoll.wait(&mut ready, EpollTimeout::NONE) {
-                Err(nix::errno::Errno::EINTR) => 0,
-                waited => waited.attempt("wait for sockets")?,
-            };
+            let asleep = self.clock.now();
+            // What is done for many flows takes its time: only that counts in which nothing was done.
+            let busy = Duration::from_secs_f64((thread_cpu_s() - cpu_s).max(0.0));
+            self.stalls.note(asleep.saturating_since(woke).saturating_sub(busy));
+            let count = self.waiter.wait(wake.max(asleep), &mut ready).attempt("wait for sockets")?;
+            woke = self.clock.now();
+            cpu_s = thread_cpu_s();
+            self.stalls.note(woke.saturating_since(wake.max(asleep)));
             for event in &ready[..count] {
                 match event.data() {
-                    TIMER => {}
                     number if number >= LISTENER => self.accept((number - LISTENER) as usize)?,
                     number if number % 2 == 0 => self.drain((number / 2) as usize),
                     number => self.serve((number / 2) as usize, event.events(), &chunk),
@@ -229,7 +249,7 @@ impl Flows {
         let name = live.spec.name.clone();
         let socket = namespace.within(|| connect().attempt(&format!("connect the flow {name}")))?;
         let events = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-        self.epoll.add(&socket, EpollEvent::new(events, 2 * flow as u64 + 1)).attempt("watch a socket")?;
+        self.waiter.watch(&socket, events, 2 * flow as u64 + 1).attempt("watch a socket")?;
         self.flows[flow].source = Some(socket);
         Ok(())
     }
@@ -250,8 +270,8 @@ impl Flows {
                 continue;
             };
             socket.set_nonblocking(true).attempt("set up a connection")?;
-            let event = EpollEvent::new(EpollFlags::EPOLLIN, 2 * flow.unwrap_or(0) as u64);
-            self.epoll.add(&socket, event).attempt("watch a connection")?;
+            let number = 2 * flow.unwrap_or(0) as u64;
+            self.waiter.watch(&socket, EpollFlags::EPOLLIN, number).attempt("watch a connection")?;
             live.sink = Some(socket);
         }
     }

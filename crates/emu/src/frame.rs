@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use lasthop_core::packet::{Parcel, Signal};
-use lasthop_core::units::{Bytes, Instant};
+use lasthop_core::units::{Bytes, Duration, Instant};
 use lasthop_linux::tun::HEADROOM;
 use lasthop_sim::network::Traveller;
 
@@ -18,6 +18,8 @@ pub(crate) struct Frame {
     pub(crate) bytes: Vec<u8>,
     /// The device at which it leaves.
     pub(crate) exit: u16,
+    /// What it waited at most before it was read.
+    pub(crate) waited: Duration,
     /// When it came to the last access point.
     pub(crate) entered: Instant,
     stream: u32,
@@ -65,10 +67,17 @@ impl Drop for Room {
 }
 
 impl Frame {
-    /// The packet of a stream that is to leave at the device `exit`.
-    pub(crate) fn new(bytes: Vec<u8>, room: Room, addresses: &Addresses, stream: u32, exit: u16) -> Self {
+    /// The packet of a stream that is to leave at the device `exit`, `waited` after it came at most.
+    pub(crate) fn new(
+        bytes: Vec<u8>,
+        room: Room,
+        addresses: &Addresses,
+        (stream, exit): (u32, u16),
+        waited: Duration,
+    ) -> Self {
         Self {
             bytes,
+            waited,
             _room: room,
             exit,
             entered: Instant::ZERO,
@@ -214,7 +223,7 @@ mod tests {
         let addresses = Addresses::of(&packet).unwrap();
         let bytes = [&[0; HEADROOM], &packet[..]].concat();
         let room = Memory::new(200).take(bytes.len()).unwrap();
-        assert_eq!(Frame::new(bytes, room, &addresses, 0, 0).size(), Bytes::new(128));
+        assert_eq!(Frame::new(bytes, room, &addresses, (0, 0), Duration::ZERO).size(), Bytes::new(128));
     }
 
     #[test]

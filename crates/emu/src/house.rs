@@ -3,16 +3,18 @@
 //!
 //! Nothing is left to clean, however we end: the namespaces go with the last process in them.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::sync::{Mutex, PoisonError};
 
 use lasthop_linux::namespace::Namespace;
 use lasthop_linux::netlink::{Prefix, Routing, Via, device_index};
 use lasthop_linux::sysctl::{self, has_v6};
 use lasthop_linux::tun::Device;
-use lasthop_linux::{Attempt, Error};
+use lasthop_linux::{Attempt, Error, counters};
 
 use crate::plan::{Ip, MOST_EMULATIONS, Plan};
 
@@ -30,6 +32,25 @@ pub(crate) struct House {
     /// The servers' device, then those of the hosts.
     pub(crate) devices: Vec<Device>,
     way: Option<Way>,
+    settings: BTreeMap<String, String>,
+}
+
+/// Settings of namespaces, kept in mind.
+#[derive(Debug, Default)]
+struct Settings(Mutex<BTreeMap<String, String>>);
+
+impl Settings {
+    /// Sets one in the calling thread's namespace.
+    fn set(&self, key: &str, value: &str) -> Result<(), Error> {
+        sysctl::set(key, value)?;
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(format!("net.{}", key.replace('/', ".")), value.to_owned());
+        Ok(())
+    }
+
+    fn all(self) -> BTreeMap<String, String> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// How the namespaces are fitted out.
@@ -46,7 +67,30 @@ pub(crate) struct Fittings {
 impl House {
     /// Packets that the kernels could not queue for our devices.
     pub(crate) fn overruns(&self) -> u64 {
-        std::iter::once(&self.servers).chain(&self.hosts).map(|namespace| namespace.overruns(DEVICE)).sum()
+        self.namespaces().filter_map(|namespace| namespace.within(|| Ok(counters::overruns(DEVICE))).ok()).sum()
+    }
+
+    /// What the kernels have dropped at the ends, by their names for it.
+    pub(crate) fn endpoint_drops(&self) -> BTreeMap<String, u64> {
+        let mut all = BTreeMap::new();
+        for namespace in self.namespaces() {
+            let own = namespace.within(|| Ok(counters::endpoint_drops(DEVICE))).unwrap_or_default();
+            own.into_iter().for_each(|(name, count)| *all.entry(name).or_default() += count);
+        }
+        all
+    }
+
+    fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
+        std::iter::once(&self.servers).chain(&self.hosts)
+    }
+
+    /// What was set in the namespaces, and the machine's default that holds in them.
+    pub(crate) fn settings(&self) -> BTreeMap<String, String> {
+        let mut all = self.settings.clone();
+        if let Some(buffer) = sysctl::get("core/rmem_default") {
+            all.insert("net.core.rmem_default".to_owned(), buffer);
+        }
+        all
     }
 
     /// Whether the machine can be reached from inside.
@@ -58,14 +102,16 @@ impl House {
     pub(crate) fn build(plan: &mut Plan, hosts: usize, fittings: &Fittings) -> Result<Self, Error> {
         // The way to the machine comes first: its name claims the emulation's number.
         let servers = Namespace::first()?;
+        let settings = Settings::default();
         let way = connect_machine(plan, &servers, fittings)?;
-        let device = servers.within(|| fit_servers(plan, fittings, way.is_some()))?;
-        let mut house = Self { servers, hosts: vec![], devices: vec![device], way };
+        let device = servers.within(|| fit_servers(plan, fittings, way.is_some(), &settings))?;
+        let mut house = Self { servers, hosts: vec![], devices: vec![device], way, settings: BTreeMap::new() };
         for host in 0..hosts {
-            let (namespace, device) = Namespace::new(|| fit_host(plan, host, fittings))?;
+            let (namespace, device) = Namespace::new(|| fit_host(plan, host, fittings, &settings))?;
             house.hosts.push(namespace);
             house.devices.push(device);
         }
+        house.settings = settings.all();
         Ok(house)
     }
 }
@@ -136,14 +182,14 @@ fn connect_machine(plan: &mut Plan, servers: &Namespace, fittings: &Fittings) ->
     Ok(Some(Way { name, _claim: claim }))
 }
 
-fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool) -> Result<Device, Error> {
-    let (routing, loopback, device, index) = fit(fittings)?;
-    sysctl::set("ipv4/ip_forward", "1")?;
-    sysctl::set("ipv4/conf/all/rp_filter", "0")?;
+fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool, settings: &Settings) -> Result<Device, Error> {
+    let (routing, loopback, device, index) = fit(fittings, settings)?;
+    settings.set("ipv4/ip_forward", "1")?;
+    settings.set("ipv4/conf/all/rp_filter", "0")?;
     if has_v6() {
-        sysctl::set("ipv6/conf/all/forwarding", "1")?;
+        settings.set("ipv6/conf/all/forwarding", "1")?;
         // Of the range that is the servers' own, IPv6 lets them bind the addresses of devices alone.
-        sysctl::set("ipv6/ip_nonlocal_bind", "1")?;
+        settings.set("ipv6/ip_nonlocal_bind", "1")?;
     }
     let way = if reaches_machine { Some(device_index("machine").attempt("find the device machine")?) } else { None };
     for ip in versions() {
@@ -165,8 +211,8 @@ fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool) -> Resul
             routing.add_address(way, gate).attempt("give the servers their way to the machine")?;
             if ip == Ip::V6 {
                 // Neighbours are asked for from a link-local address.
-                sysctl::set("ipv6/conf/machine/accept_dad", "0")?;
-                sysctl::set("ipv6/conf/machine/addr_gen_mode", "0")?;
+                settings.set("ipv6/conf/machine/accept_dad", "0")?;
+                settings.set("ipv6/conf/machine/addr_gen_mode", "0")?;
             }
             routing.up(way).attempt("bring the device machine up")?;
             add(any(ip), Via::Gateway(plan.machine(ip)))?;
@@ -175,8 +221,8 @@ fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool) -> Resul
     Ok(device)
 }
 
-fn fit_host(plan: &Plan, host: usize, fittings: &Fittings) -> Result<Device, Error> {
-    let (routing, _, device, index) = fit(fittings)?;
+fn fit_host(plan: &Plan, host: usize, fittings: &Fittings, settings: &Settings) -> Result<Device, Error> {
+    let (routing, _, device, index) = fit(fittings, settings)?;
     for ip in versions() {
         let own = Prefix { address: plan.host(ip, host), length: full(ip) };
         routing.add_address(index, own).attempt("give a host its address")?;
@@ -186,16 +232,16 @@ fn fit_host(plan: &Plan, host: usize, fittings: &Fittings) -> Result<Device, Err
 }
 
 /// What all namespaces have: settings, loopback and a TUN device, both up.
-fn fit(fittings: &Fittings) -> Result<(Routing, u32, Device, u32), Error> {
+fn fit(fittings: &Fittings, settings: &Settings) -> Result<(Routing, u32, Device, u32), Error> {
     // Past connections tell nothing to later ones.
-    sysctl::set("ipv4/tcp_no_metrics_save", "1")?;
+    settings.set("ipv4/tcp_no_metrics_save", "1")?;
     // Buffers must not be what limits: a scenario says if they are.
-    sysctl::set("ipv4/tcp_rmem", "4096 131072 67108864")?;
-    sysctl::set("ipv4/tcp_wmem", "4096 65536 67108864")?;
+    settings.set("ipv4/tcp_rmem", "4096 131072 67108864")?;
+    settings.set("ipv4/tcp_wmem", "4096 65536 67108864")?;
     // What has been killed is not to be kept alive by connections that nobody answers.
-    sysctl::set("ipv4/tcp_orphan_retries", "1")?;
+    settings.set("ipv4/tcp_orphan_retries", "1")?;
     if let Some(name) = &fittings.congestion_control {
-        let allowed = sysctl::set("ipv4/tcp_congestion_control", name).is_ok();
+        let allowed = settings.set("ipv4/tcp_congestion_control", name).is_ok();
         if !allowed && fittings.must_be_default {
             let wanted = "wanted one of net.ipv4.tcp_allowed_congestion_control, which root may extend";
             return Err(Error::new(format!("cannot make {name} the default of what runs inside: {wanted}")));
@@ -207,9 +253,14 @@ fn fit(fittings: &Fittings) -> Result<(Routing, u32, Device, u32), Error> {
             [("disable_ipv6", "0"), ("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]
         {
             for which in ["all", "default"] {
-                sysctl::set(&format!("ipv6/conf/{which}/{key}"), value)?;
+                settings.set(&format!("ipv6/conf/{which}/{key}"), value)?;
             }
         }
+    }
+    if let Some(all) = sysctl::processors() {
+        // What a kernel does with a packet that it is handed need not be done by the thread that hands it over. An old one
+        // has no such setting: then it is.
+        let _ = settings.set("core/rps_default_mask", &all);
     }
     let routing = Routing::new().attempt("open a netlink socket")?;
     let loopback = device_index("lo").attempt("find the device lo")?;

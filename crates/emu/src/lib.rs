@@ -24,8 +24,10 @@
 //! | `plan` | who has which address, and which route packets take |
 //! | `driver` | the loop in real time |
 //! | `edge` | the network's ends: devices, and what is counted at them |
+//! | `entrance` | how long packets wait before they are read |
 //! | `frame` | a packet with its real bytes |
 //! | `flows` | the scenario's flows over sockets |
+//! | `stalls`, `judge`, `endurance` | whether a run is to be believed |
 //! | `log` | what happened at an access point, in mm-link's format |
 //!
 //! What Linux gives stands in `lasthop-linux`.
@@ -33,14 +35,18 @@
 
 mod driver;
 mod edge;
+mod endurance;
+mod entrance;
 mod error;
 mod flows;
 mod frame;
 mod house;
+mod judge;
 mod log;
 mod plan;
 mod run;
 mod stage;
+mod stalls;
 mod summary;
 
 pub use error::Error;

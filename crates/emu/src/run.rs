@@ -6,31 +6,38 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use lasthop_core::units::Duration;
+use lasthop_core::units::{Duration, Instant};
+use lasthop_linux::buffers::LargeBuffers;
+use lasthop_linux::cgroup::throttled_s;
 use lasthop_linux::clock::{Clock, thread_cpu_s};
 use lasthop_linux::process::{self, Running};
-use lasthop_linux::realtime::{LockedMemory, become_realtime};
+use lasthop_linux::realtime::{LockedMemory, Rank, become_realtime};
 use lasthop_linux::signals::{Origin, Signal, Signals};
 use lasthop_linux::sysctl::{congestion_controls, has_v6};
 use lasthop_linux::tun::Splitter;
 use lasthop_linux::{Attempt, Error as SystemError};
 use lasthop_sim::Outcome;
-use lasthop_sim::scenario::{Receiver, ScenarioError, Sender};
+use lasthop_sim::scenario::{Receiver, Scenario, ScenarioError, Sender};
 
 use crate::driver::Driver;
 use crate::edge::Edge;
+use crate::endurance::longest_stall;
 use crate::error::Error;
 use crate::flows::Flows;
 use crate::frame::Frame;
 use crate::house::{Fittings, House};
+use crate::judge::{Evidence, faults};
 use crate::log::Log;
 use crate::plan::{Ip, MOST_FLOWS, MOST_HOSTS, Plan};
 use crate::stage::{Stage, StageCount, StageFlow};
+use crate::stalls::Stalls;
 use crate::summary::Emulation;
 
 /// What all threads have until the run starts, and more for each flow and host.
 const LEAD: Duration = Duration::from_millis(50);
 const LEAD_EACH: Duration = Duration::from_millis(1);
+/// What a socket for datagrams holds that does not say otherwise \[B\].
+const DATAGRAMS: u64 = 8 << 20;
 /// The least MTU: what IPv6 demands.
 const LEAST_MTU: u64 = 1280;
 
@@ -107,13 +114,16 @@ pub fn run(
     let must_be_default = options.command.is_some() && !options.flows;
     let congestion_control = options.congestion_control.clone();
     let fittings = Fittings { mtu, joins: options.offload, congestion_control, must_be_default };
+    let _buffers = LargeBuffers::raise(DATAGRAMS);
     let mut house = House::build(&mut plan, names.len(), &fittings)?;
     let logged = match &options.log {
         Some(prefix) => Some((prefix, logged(&stage)?)),
         None => None,
     };
 
+    let bears = longest_stall(&Scenario::from_toml(text, &settings)?);
     let signals = Signals::block()?;
+    let throttled_before = throttled_s();
     let memory = LockedMemory::lock();
     let clock = Clock::starting_in(LEAD + LEAD_EACH * (stage.flows.len() + names.len()) as u64);
     let span = stage.span;
@@ -141,13 +151,14 @@ pub fn run(
         // Whichever ends first ends the others, however it ends.
         let relay = scope.spawn(|| {
             let _stop = StopAtEnd(&stop);
-            let realtime = become_realtime();
+            let realtime = become_realtime(Rank::First);
             clock.wait_for_start();
-            (driver.run(span.until, &stop), realtime, thread_cpu_s())
+            (driver.run(span.until, realtime, &stop), realtime, thread_cpu_s())
         });
         let running = flows.map(|flows| {
             scope.spawn(|| {
                 let stop_at_end = StopAtEnd(&stop);
+                become_realtime(Rank::Second);
                 clock.wait_for_start();
                 let counts = flows.run(&house, span.until, &stop);
                 if counts.is_ok() {
@@ -169,30 +180,51 @@ pub fn run(
             )
         };
         let relayed = join(relay);
-        let counts = running.map_or_else(|| Ok(vec![StageCount::default(); flow_names]), join);
+        let counts = running.map_or_else(|| Ok((vec![StageCount::default(); flow_names], Stalls::default())), join);
         (relayed, counts, ended)
     });
-    let Driver { network, edge, .. } = driver;
+    let Driver { network, edge, stalls, .. } = driver;
     if let (Some(log), Some(prefix)) = (edge.log, &options.log) {
         log.finish(until).attempt(&format!("write {}", prefix.display()))?;
     }
     if let Some(failure) = edge.failure {
         return Err(SystemError::of("exchange packets with the kernel", failure).into());
     }
-    let (mut counts, ended) = (counts?, ended?);
+    let ((mut counts, stalls_of_flows), ended) = (counts?, ended?);
     for (count, control) in counts.iter_mut().zip(&controls) {
         count.congestion_control.clone_from(control);
     }
+    let drops = house.endpoint_drops();
+    let evidence = Evidence {
+        length: until - Instant::ZERO,
+        packets: edge.lag.count(),
+        lag_p99: edge.lag.quantile_s(0.99).map(Duration::from_secs_f64),
+        relay: stalls,
+        flows: stalls_of_flows,
+        longest_stall: bears,
+        overruns: edge.refused + house.overruns(),
+        throttled_s: throttled_s().unwrap_or(0.0) - throttled_before.unwrap_or(0.0),
+        drops: &drops,
+    };
     let emulation = Emulation {
+        faults: faults(&evidence),
+        stalls: stalls.count,
+        stall_max_s: stalls.longest.as_secs_f64(),
+        stall_limit_s: bears.as_secs_f64(),
+        stalled_fraction: stalls.total.as_secs_f64() / evidence.length.as_secs_f64().max(f64::MIN_POSITIVE),
+        throttled_s: evidence.throttled_s,
+        overruns: evidence.overruns,
+        wait_p99_s: edge.waits.quantile_s(0.99).unwrap_or(0.0),
         packets: edge.lag.count(),
         cpu_s,
         lag_p50_s: edge.lag.quantile_s(0.5).unwrap_or(0.0),
         lag_p99_s: edge.lag.quantile_s(0.99).unwrap_or(0.0),
         lag_max_s: edge.longest_lag.as_secs_f64(),
-        overruns: edge.refused + house.overruns(),
         strays: edge.strays,
         realtime: realtime && memory.is_locked(),
+        endpoint_drops: drops,
         congestion_control: if runs_flows { controls } else { vec![] },
+        sysctls: house.settings(),
     };
     Ok((stage.finish(network, until, edge.recorder, &counts), emulation, ended))
 }

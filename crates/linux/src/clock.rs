@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Real time: a clock that starts with a run, and a timer.
-
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+//! Real time: a clock that starts with a run.
 
 use lasthop_core::units::{Duration, Instant};
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::clock_gettime;
 
 /// The monotonic clock since the run's start.
@@ -49,43 +44,4 @@ pub fn unix_ms() -> u64 {
 pub fn thread_cpu_s() -> f64 {
     clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID)
         .map_or(0.0, |used| used.tv_sec() as f64 + used.tv_nsec() as f64 / 1e9)
-}
-
-/// A timer for instants of a [`Clock`].
-#[derive(Debug)]
-pub struct Timer {
-    clock: Clock,
-    fd: TimerFd,
-    set: Option<Instant>,
-}
-
-impl Timer {
-    /// A timer that is not set.
-    ///
-    /// # Errors
-    /// If the system has no descriptor left.
-    pub fn new(clock: Clock) -> io::Result<Self> {
-        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-        Ok(Self { clock, fd: TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?, set: None })
-    }
-
-    /// Becomes readable at `at`, and stays so until it is set anew.
-    ///
-    /// # Errors
-    /// If the system does not take the time.
-    pub fn set(&mut self, at: Instant) -> io::Result<()> {
-        if self.set != Some(at) {
-            let ns = self.clock.start_ns + at.as_nanos();
-            let at_time = TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64);
-            self.fd.set(Expiration::OneShot(at_time), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-            self.set = Some(at);
-        }
-        Ok(())
-    }
-}
-
-impl AsFd for Timer {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
 }

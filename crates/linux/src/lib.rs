@@ -17,18 +17,23 @@
 //! |---|---|
 //! | [`namespace`] | network namespaces, made and entered; root of a user namespace where that is what it takes |
 //! | [`netlink`] | devices, addresses and routes of a namespace |
-//! | [`sysctl`] | its settings |
+//! | [`sysctl`], [`buffers`] | its settings; the machine's default buffers |
 //! | [`tun`] | the device through which its packets come and go |
 //! | [`process`] | commands in it that end with us |
 //! | [`tcp_info`] | what the kernel tells of a TCP connection |
-//! | [`clock`], [`realtime`] | monotonic time, timers; priority and locked memory |
+//! | [`counters`] | what it dropped at its ends |
+//! | [`clock`], [`wait`] | monotonic time; waiting for an instant or for what is ready |
+//! | [`realtime`], [`cgroup`] | priority and locked memory; what quotas withhold |
 //! | [`signals`] | what ends a run from outside |
 //! | [`error`] | each failure with what was attempted |
 //!
 //! A namespace is a thread's matter: [`namespace::Namespace::within`] does things inside, and a socket or device that was
 //! opened there stays there, wherever it is used.
 
+pub mod buffers;
+pub mod cgroup;
 pub mod clock;
+pub mod counters;
 pub mod error;
 pub mod namespace;
 pub mod netlink;
@@ -38,5 +43,6 @@ pub mod signals;
 pub mod sysctl;
 pub mod tcp_info;
 pub mod tun;
+pub mod wait;
 
 pub use error::{Attempt, Error};

@@ -64,24 +64,12 @@ impl Namespace {
             work()
         })
     }
-
-    /// Packets that the kernel could not queue at a device in it, because its queue was full.
-    pub fn overruns(&self, device: &str) -> u64 {
-        let read = || fs::read_to_string("/proc/thread-self/net/dev").attempt("read /proc/thread-self/net/dev");
-        self.within(read).map_or(0, |table| dropped(&table, device))
-    }
 }
 
 impl AsFd for Namespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
-}
-
-/// The column of dropped outgoing packets of /proc/net/dev.
-fn dropped(table: &str, name: &str) -> u64 {
-    let row = table.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
-    row.and_then(|row| row.split_whitespace().nth(11)?.parse().ok()).unwrap_or(0)
 }
 
 /// A namespace is a thread's matter: what is done in one is done in a thread of its own.
@@ -109,16 +97,4 @@ fn become_root_of_own() -> io::Result<()> {
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn overruns_are_the_twelfth_column() {
-        let table = "Inter-|   Receive\n face |bytes\n  tun: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
-        assert_eq!(dropped(table, "tun"), 12);
-        assert_eq!(dropped(table, "other"), 0);
-    }
 }

@@ -29,9 +29,21 @@ impl Drop for LockedMemory {
     }
 }
 
-/// Makes this thread a real-time one (SCHED_FIFO), where the system allows; whether it does.
-pub fn become_realtime() -> bool {
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
+/// Which of the threads that keep time goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// The one that all others wait for.
+    First,
+    /// Those behind it.
+    Second,
+}
+
+/// Makes this thread a real-time one (SCHED_FIFO), where the system allows; whether it does. Where not, its timers are made
+/// as sharp as those of such a thread.
+pub fn become_realtime(rank: Rank) -> bool {
+    let parameters = libc::sched_param { sched_priority: PRIORITY - i32::from(rank == Rank::Second) };
+    // A kernel that does not know of slack has none.
+    let _ = nix::sys::prctl::set_timerslack(1);
     // SAFETY: the call reads `parameters` and changes the calling thread's scheduling alone.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) == 0 }
 }

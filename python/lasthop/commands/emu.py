@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from ..scenario import Overrides, Scenario
 
-MOST_LAG_S = 1e-3
-"""The 99th percentile of the lag above which a run is not to be believed."""
-
 
 def main(options: Namespace) -> int:
     """Emulates a scenario; the exit status is that of what ran inside."""
@@ -63,13 +60,12 @@ def main(options: Namespace) -> int:
         return result.status
     if result.interrupted:
         return 130
-    late = summary["emulation"]["lag_p99_s"] > MOST_LAG_S
-    return 1 if late and not options.allow_lag else 0
+    return 1 if summary["emulation"]["faults"] and not options.allow_lag else 0
 
 
 def _report(summary: dict[str, Any], options: Namespace) -> None:
     """Prints the result; what runs inside has standard output for itself."""
-    from ..compare import describe, keeping_time
+    from ..compare import describe, spoilt
 
     if options.json:
         json.dump(summary, sys.stdout, indent=1)
@@ -78,9 +74,8 @@ def _report(summary: dict[str, Any], options: Namespace) -> None:
         print(describe(summary))
     elif os.isatty(2) or options.flows:
         print(describe(summary), file=sys.stderr)
-    told = keeping_time(summary["emulation"], MOST_LAG_S)
-    if told:
-        print(f"lasthop: {told}", file=sys.stderr)
+    for line in spoilt(summary["emulation"]):
+        print(f"lasthop: {line}", file=sys.stderr)
 
 
 def _probed(scenario: Scenario, overrides: Overrides, picture: str) -> Overrides:

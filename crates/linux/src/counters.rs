@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the kernel counts in the network namespace that the calling thread is in.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Counters of packets that came to an end and were dropped there, as the kernel calls them.
+const DROPS: [(&str, &[&str]); 5] = [
+    ("Udp", &["RcvbufErrors", "MemErrors"]),
+    ("Udp6", &["RcvbufErrors", "MemErrors"]),
+    ("UdpLite", &["RcvbufErrors"]),
+    ("Ip", &["InDiscards"]),
+    ("TcpExt", &["TCPRcvQDrop", "TCPBacklogDrop", "PFMemallocDrop", "RcvPruned", "OfoPruned"]),
+];
+
+/// What has been dropped at the ends, for want of room or memory: the counters that are not zero, by name, such as
+/// `UdpRcvbufErrors`. `device` is the one by which packets come.
+pub fn endpoint_drops(device: &str) -> BTreeMap<String, u64> {
+    let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
+    let mut all = BTreeMap::new();
+    for table in [read("snmp"), read("netstat")] {
+        pairs(&table, &mut all);
+    }
+    columns(&read("snmp6"), &mut all);
+    let wanted = DROPS.iter().flat_map(|(group, names)| names.iter().map(move |name| format!("{group}{name}")));
+    let mut found: BTreeMap<_, _> = wanted.filter_map(|name| Some((name.clone(), *all.get(&name)?))).collect();
+    // What does not find room on its way to another processor.
+    found.insert("DeviceRxDropped".to_owned(), device_column(&read("dev"), device, 3));
+    found.retain(|_, count| *count > 0);
+    found
+}
+
+/// Packets that the kernel could not queue at a device, because its queue was full.
+pub fn overruns(device: &str) -> u64 {
+    let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    device_column(&table, device, 11)
+}
+
+/// Tables of two lines each: `Udp: InDatagrams …` and `Udp: 5 …`.
+fn pairs(table: &str, into: &mut BTreeMap<String, u64>) {
+    let lines: Vec<&str> = table.lines().collect();
+    for pair in lines.chunks_exact(2) {
+        let (Some((group, names)), Some((_, values))) = (pair[0].split_once(':'), pair[1].split_once(':')) else {
+            continue;
+        };
+        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
+            // Some are negative where they are not counted.
+            into.insert(format!("{group}{name}"), value.parse().unwrap_or(0));
+        }
+    }
+}
+
+/// A table of names and values: `Udp6RcvbufErrors  5`.
+fn columns(table: &str, into: &mut BTreeMap<String, u64>) {
+    for line in table.lines() {
+        if let [name, value] = line.split_whitespace().collect::<Vec<_>>()[..] {
+            into.insert(name.to_owned(), value.parse().unwrap_or(0));
+        }
+    }
+}
+
+/// A column of /proc/net/dev.
+fn device_column(table: &str, name: &str, column: usize) -> u64 {
+    let row = table.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
+    row.and_then(|row| row.split_whitespace().nth(column)?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overruns_are_the_twelfth_column() {
+        let table = "Inter-|   Receive\n face |bytes\n  tun: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
+        assert_eq!(device_column(table, "tun", 11), 12);
+        assert_eq!(device_column(table, "tun", 3), 4);
+        assert_eq!(device_column(table, "other", 11), 0);
+    }
+
+    #[test]
+    fn counters_have_their_groups_names() {
+        let mut found = BTreeMap::new();
+        pairs("Tcp: RtoAlgorithm MaxConn\nTcp: 1 -1\nUdp: InDatagrams RcvbufErrors\nUdp: 70 7\n", &mut found);
+        columns("Udp6InDatagrams  3\nUdp6RcvbufErrors 9\n", &mut found);
+        assert_eq!((found["UdpRcvbufErrors"], found["Udp6RcvbufErrors"], found["TcpMaxConn"]), (7, 9, 0));
+    }
+
+    #[test]
+    fn every_counter_that_is_looked_for_is_one_of_this_kernel() {
+        let mut all = BTreeMap::new();
+        for name in ["snmp", "netstat"] {
+            pairs(&fs::read_to_string(format!("/proc/self/net/{name}")).unwrap(), &mut all);
+        }
+        for (group, names) in DROPS.iter().filter(|(group, _)| *group != "Udp6") {
+            for name in names.iter().filter(|name| **name != "MemErrors") {
+                assert!(all.contains_key(&format!("{group}{name}")), "{group}{name}");
+            }
+        }
+    }
+}
