@@ -114,6 +114,11 @@ impl Path {
         (self.jitter.is_none() && self.wires.is_empty()).then_some(self.lead)
     }
 
+    /// Whether every packet leaves later than it came.
+    pub fn takes_time(&self) -> bool {
+        !self.lead.is_zero() || self.wires.iter().any(|wire| wire.rate.is_some() || !wire.delay.is_zero())
+    }
+
     /// When a packet that enters at `now` is out at the far end; none if it is lost on the way. Packets must come in
     /// order of time, and they leave so.
     #[inline]
@@ -146,6 +151,19 @@ impl<P> Line<P> {
     /// What the packets cross.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// When a packet that enters at `now` will be out, if nothing is on the line and it is not lost. It is not put
+    /// [on](Self::put): whoever asks takes it at once.
+    #[inline]
+    pub fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
+        self.path.transit(now, size)
+    }
+
+    /// Puts on the line a packet that will be out at `at`.
+    #[inline]
+    pub fn put(&mut self, at: Instant, packet: P) {
+        self.packets.push_back(Departure { at, packet });
     }
 
     /// Takes the head off the line if it is out at the far end by `now`: the short way of

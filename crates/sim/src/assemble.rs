@@ -92,19 +92,21 @@ impl<P: Traveller> Assembly<P> {
     }
 }
 
-/// The simulation of a scenario with a seed; files are looked for in `directory`.
+/// The simulation of a scenario with a seed; files are looked for in `directory`. Only if it may go `ahead`, links and hosts are
+/// asked ahead of time.
 pub(crate) fn simulation(
     scenario: &Scenario,
     seed: u64,
     directory: &FilePath,
+    ahead: bool,
 ) -> Result<(World, Labels), ScenarioError> {
     if let Some(i) = scenario.flow.iter().position(|flow| matches!(flow.sender, scenario::Sender::Kernel(_))) {
         let message = "\"kernel\": a congestion control of the kernel runs in `lasthop emu` alone";
         return Err(ScenarioError::at(&format!("flow[{i}].sender"), message));
     }
     let mut built: Assembly<Packet> = Builder::new(scenario, seed, directory)?.build(true)?;
-    if scenario.probe.is_none() {
-        // A link that runs ahead would not be sampled at its instant.
+    if ahead && scenario.probe.is_none() {
+        // Who runs ahead would not be sampled at the instant, nor packets recorded in order.
         ahead::shorten(&mut built.parts, &built.flows);
     }
     let Assembly { parts, flows, labels, recorder, .. } = built;

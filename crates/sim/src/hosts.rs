@@ -57,6 +57,18 @@ impl Ends<Packet> for Hosts {
         Some(ack)
     }
 
+    #[inline]
+    fn hear(&mut self, network: &mut Network<Packet>, at: Instant, packet: Packet) -> Option<Packet> {
+        let host = &mut self.hosts[packet.flow as usize];
+        if at >= self.end || host.next_wake().is_some_and(|wake| wake <= at) {
+            return Some(packet);
+        }
+        let flow = packet.flow;
+        host.receive(at, packet);
+        self.pump_host(network, flow);
+        None
+    }
+
     fn wake(&mut self, network: &mut Network<Packet>, who: u32, now: Instant) {
         let flows = self.hosts.len() as u32;
         if who < flows {

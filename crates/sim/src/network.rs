@@ -11,9 +11,10 @@
 //! A flow's route is a list of hops: what its packet does next as it leaves a host, a node or a receiver. A lane is a line and
 //! the place at its end; its head alone is in the event list. In virtual time a receiver that
 //! keeps no timer is an answer to its packets and nothing else: it is asked as soon as a departure towards it is known,
-//! ahead of time, and its acknowledgement goes into the lane back with its own stamp. So is a link that foresees its
-//! departures, if all that comes to it comes in order of time out of one such chain. That leaves two events a packet on a
-//! dumbbell.
+//! ahead of time, and its acknowledgement goes on with its own stamp. So is a link that foresees its departures, if all that
+//! comes to it comes in order of time out of one such chain. And so is a host, if nothing else is on its way to it and it
+//! has nothing to do by itself before the acknowledgement comes: what it sends waits on its own lane for its time to come.
+//! That leaves one event a packet on a dumbbell.
 
 use lasthop_core::capacity::Trace;
 use lasthop_core::element::{Departure, Element};
@@ -65,6 +66,11 @@ pub trait Ends<P: Traveller> {
     fn take(&mut self, network: &mut Network<P>, place: Place, now: Instant, packet: P);
     /// A packet leaves for its receiver at `at`, which is to be asked ahead of time; what it answers goes on.
     fn answer(&mut self, at: Instant, packet: P) -> Option<Departure<P>>;
+    /// A packet comes to its flow's host at `at`, which may take it ahead of time; gives it back if it has to wait for that.
+    #[inline]
+    fn hear(&mut self, _network: &mut Network<P>, _at: Instant, packet: P) -> Option<P> {
+        Some(packet)
+    }
     /// A packet comes to the access point `node`.
     #[inline]
     fn enters(&mut self, _at: Instant, _node: u32, _packet: &mut P) {}
@@ -96,6 +102,8 @@ pub enum Place {
 pub(crate) enum Hop {
     /// Onto a lane.
     Lane(u32),
+    /// Over a lane to the flow's host, ahead of time if it can be asked and the lane is empty.
+    Host(u32),
     /// To the flow's receiver, ahead of time.
     Receiver,
     /// To the link of this number behind a delay, ahead of time.
@@ -381,6 +389,7 @@ impl<P: Traveller> Network<P> {
             packet.set_hop(packet.hop() + 1);
             match hop {
                 Hop::Lane(id) => return self.board(id, at, packet),
+                Hop::Host(id) => return self.go_home(ends, id, at, packet),
                 Hop::Link(node, delay) => {
                     let Node::Link(link) = &mut self.parts.nodes[node as usize] else { return };
                     let Some(out) = link.foresee(at + delay, packet.size()) else { return };
@@ -392,6 +401,20 @@ impl<P: Traveller> Network<P> {
                     (at, packet) = (ack.at, ack.packet);
                 }
             }
+        }
+    }
+
+    /// The packet goes to its host. Where it overtakes nothing, the host may take it at once.
+    #[inline]
+    fn go_home(&mut self, ends: &mut impl Ends<P>, lane: u32, now: Instant, packet: P) {
+        let line = &mut self.parts.lanes[lane as usize].line;
+        if !line.is_empty() {
+            return line.receive(now, packet);
+        }
+        let Some(at) = line.transit(now, packet.size()) else { return };
+        if let Some(packet) = ends.hear(self, at, packet) {
+            self.parts.lanes[lane as usize].line.put(at, packet);
+            self.events.push(at, lane);
         }
     }
 

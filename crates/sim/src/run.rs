@@ -49,7 +49,7 @@ impl Run {
         let text = if overrides.is_empty() { text.to_owned() } else { effective(text, overrides)? };
         // The reader of overrides knows the line of what is no TOML.
         let scenario = parse(&text).map_err(|error| effective(&text, &[]).err().unwrap_or(error))?;
-        let (world, labels) = simulation(&scenario, seed.unwrap_or(scenario.seed), directory)?;
+        let (world, labels) = simulation(&scenario, seed.unwrap_or(scenario.seed), directory, true)?;
         Ok(Self { text, world, labels })
     }
 

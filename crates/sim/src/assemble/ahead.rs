@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which links may be asked ahead of time.
+//! Who may be asked ahead of time: links, and hosts.
 //!
 //! Acknowledgements come to the first shared link of their way back over private lanes, an event each, because those of
 //! different flows must be put in order. Where all those flows leave the same shared element for their receivers, and each
@@ -17,15 +17,34 @@ use crate::network::{Hop, Parts, Place, Route, Traveller};
 use crate::node::Node;
 
 /// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
-type InOrder = (Vec<usize>, Duration);
+#[derive(Debug, Default)]
+struct InOrder {
+    flows: Vec<usize>,
+    delay: Duration,
+}
 
-/// Replaces the lanes in front of links that may be asked ahead of time.
+/// Replaces the hops to links and hosts that may be asked ahead of time.
 pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[Flow]) {
+    shorten_to_hosts(network);
     for (node, found) in in_order(network, flows) {
-        let Some((flows, delay)) = found else { continue };
+        let Some(InOrder { flows, delay }) = found else { continue };
         for flow in flows {
             let route = network.routes[flow];
             network.hops[route.base as usize + usize::from(route.back)] = Hop::Link(node, delay);
+        }
+    }
+}
+
+/// A host that is asked ahead of time puts packets onto its first lane ahead of time. That changes nothing as long as none of
+/// them leaves the lane in the very instant in which it comes.
+fn shorten_to_hosts<P>(network: &mut Parts<P>) {
+    for route in &network.routes {
+        let hops = &mut network.hops[route.base as usize..][..usize::from(route.hops)];
+        if let [Hop::Lane(first), .., last] = hops
+            && network.lanes[*first as usize].line.path().takes_time()
+            && let Hop::Lane(lane) = *last
+        {
+            *last = Hop::Host(lane);
         }
     }
 }
@@ -43,11 +62,11 @@ fn in_order<P: Traveller>(network: &Parts<P>, flows: &[Flow]) -> BTreeMap<u32, O
             } else {
                 None
             };
-            let so_far = found.entry(node).or_insert_with(|| Some((vec![], Duration::ZERO)));
+            let so_far = found.entry(node).or_insert_with(|| Some(InOrder::default()));
             match (this, so_far.as_mut()) {
-                (Some(this), Some((flows, delay))) if *common.entry(node).or_insert(this) == this => {
-                    flows.push(flow);
-                    *delay = this.2;
+                (Some(this), Some(in_order)) if *common.entry(node).or_insert(this) == this => {
+                    in_order.flows.push(flow);
+                    in_order.delay = this.2;
                 }
                 _ => *so_far = None,
             }
@@ -63,7 +82,7 @@ fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
             Place::Node(node) => Some(node),
             Place::Host | Place::Receiver | Place::Wlan(..) => None,
         },
-        Hop::Receiver | Hop::Link(..) => None,
+        Hop::Receiver | Hop::Host(_) | Hop::Link(..) => None,
     }
 }
 
@@ -85,3 +104,6 @@ fn first_back<P>(network: &Parts<P>, route: &Route, flow: &Flow) -> Option<(Plac
     let way_back = network.lanes[*first as usize].line.path().fixed_delay()?;
     Some((from, flow.exit.fixed_delay()?, way_back))
 }
+
+#[cfg(test)]
+mod tests;

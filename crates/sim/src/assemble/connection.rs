@@ -8,7 +8,7 @@ use lasthop_core::tcp;
 use lasthop_core::units::{Bytes, Duration, Instant, Rate};
 
 use super::legs::Leg;
-use super::wireless::{Ends, Wireless};
+use super::wireless::{Outermost, Wireless};
 use super::{Builder, Flow, convert, keys, rate, senders};
 use crate::host::{Receiver, Sender};
 use crate::network::{Hop, Place, Route, Traveller};
@@ -34,7 +34,7 @@ struct Common<'s> {
 
 impl<P: Traveller> Builder<'_, P> {
     /// The connections of the table numbered `table`.
-    pub(super) fn flow(&mut self, table: usize, flow: &scenario::Flow, ends: Ends) -> Result<(), ScenarioError> {
+    pub(super) fn flow(&mut self, table: usize, flow: &scenario::Flow, ends: Outermost) -> Result<(), ScenarioError> {
         if flow.count == 0 || flow.count as usize > MOST_FLOWS {
             return Err(ScenarioError::refused("count", flow.count, format!("1 to {MOST_FLOWS}")));
         }
@@ -46,8 +46,8 @@ impl<P: Traveller> Builder<'_, P> {
         not_too_long("rtt_step", (flow.rtt.0, flow.rtt_step.0, flow.count - 1), "round trip takes")?;
         let payload = senders::payload(flow)?;
         let (there, back) = self.legs(flow, ends)?;
-        let station = self.place_of(ends.1, flow.station.as_ref());
-        let source = self.place_of(ends.0.map(Wireless::Wlan), flow.source.as_ref());
+        let station = self.place_of(ends.last, flow.station.as_ref());
+        let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
         let common = Common { spec: flow, table, there, back, station, source, payload };
         let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
         for i in 0..flow.count {

@@ -8,7 +8,7 @@ use lasthop_core::loss::Loss;
 use lasthop_core::units::Duration;
 use lasthop_core::wlan::Direction;
 
-use super::wireless::{Ends, Wireless};
+use super::wireless::{Outermost, Wireless};
 use super::{Builder, convert};
 use crate::network::{Hop, Lane, Place, Traveller};
 use crate::scenario::{self, ScenarioError};
@@ -32,7 +32,7 @@ impl<P: Traveller> Builder<'_, P> {
     pub(super) fn legs(
         &self,
         flow: &scenario::Flow,
-        (first, last): Ends,
+        Outermost { first, last }: Outermost,
     ) -> Result<(Vec<Leg>, Vec<Leg>), ScenarioError> {
         let (mut there, mut back) = (vec![], vec![]);
         let wlan = |wlan: usize, direction| Leg::over(Place::Wlan(self.wlans[wlan], direction), Duration::ZERO);

@@ -12,12 +12,18 @@ pub(super) enum Wireless {
     Wlan(usize),
 }
 
-/// The WLAN at the start of a flow's path, if the data comes from a station, and what is at its end, if it goes to one.
-pub(super) type Ends = (Option<usize>, Option<Wireless>);
+/// What is at the ends of a flow's path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outermost {
+    /// The WLAN that the data comes from, if it comes from a station.
+    pub(super) first: Option<usize>,
+    /// What the data goes to, if it goes to a station.
+    pub(super) last: Option<Wireless>,
+}
 
 impl<'s, P: Traveller> Builder<'s, P> {
     /// Finds the ends of all flows. A station exists as soon as its access point or a flow names it.
-    pub(super) fn name_stations(&mut self) -> Result<Vec<Ends>, ScenarioError> {
+    pub(super) fn name_stations(&mut self) -> Result<Vec<Outermost>, ScenarioError> {
         let scenario = self.scenario;
         let aps = scenario.ap.iter().enumerate().map(|(i, ap)| (ap.name.as_str(), Wireless::Ap(i)));
         let wlans = scenario.wlan.iter().enumerate().map(|(i, wlan)| (wlan.name.as_str(), Wireless::Wlan(i)));
@@ -39,7 +45,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
         }
     }
 
-    fn name_ends(&mut self, flow: &'s Flow) -> Result<Ends, ScenarioError> {
+    fn name_ends(&mut self, flow: &'s Flow) -> Result<Outermost, ScenarioError> {
         for (key, station) in [("station", &flow.station), ("source", &flow.source)] {
             if station.as_ref().is_some_and(String::is_empty) {
                 return Err(ScenarioError::at(key, "wanted a name"));
@@ -64,7 +70,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             }
             stations.add(name);
         }
-        Ok((first, last))
+        Ok(Outermost { first, last })
     }
 
     /// The access point or WLAN at the end of a flow's path, if the data goes to a station.

@@ -36,10 +36,10 @@ fn run(more: &[(&str, &str)]) -> Summary {
 #[test]
 fn a_link_asked_ahead_of_time_gives_the_same_answers() {
     let (ahead, in_time) = (run(&[]), run(&[("probe.every", "1 s")]));
-    assert!(ahead.events < in_time.events * 3 / 4, "{} and {} events", ahead.events, in_time.events);
+    assert!(ahead.events < in_time.events / 2, "{} and {} events", ahead.events, in_time.events);
     assert_eq!(figures(&ahead), figures(&in_time));
-    // Two events a packet: one at the bottleneck, one at the sender.
-    assert!(ahead.events < ahead.packets * 21 / 10, "{} events for {} packets", ahead.events, ahead.packets);
+    // One event a packet, at the bottleneck.
+    assert!(ahead.events < ahead.packets * 105 / 100, "{} events for {} packets", ahead.events, ahead.packets);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn delays_that_differ_keep_their_lanes() {
     let differs = [("flow[near].sink.delay", "1 ms")];
     let (kept, in_time) = (run(&differs), run(&[differs[0], ("probe.every", "1 s")]));
     assert_eq!(figures(&kept), figures(&in_time));
-    assert!(kept.events > kept.packets * 5 / 2, "{} events for {} packets", kept.events, kept.packets);
+    assert!(kept.events > kept.packets * 3 / 2, "{} events for {} packets", kept.events, kept.packets);
 }
 
 #[test]

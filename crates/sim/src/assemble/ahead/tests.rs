@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Asking ahead of time changes nothing but the number of events: random networks, with and without.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::super::simulation;
+use crate::run::Outcome;
+use crate::scenario::parse;
+use crate::summary::{Counted, Summary};
+
+/// A flow: its kinds, and where it enters and leaves the chain of links.
+#[derive(Clone, Debug)]
+struct Spec {
+    keys: Vec<&'static str>,
+    from: usize,
+    length: usize,
+    count: u32,
+}
+
+fn key(choices: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    select(choices)
+}
+
+fn link() -> impl Strategy<Value = Vec<&'static str>> {
+    // Round numbers make many packets meet in one instant.
+    let rate = key(&["rate = \"1 Mbit/s\"", "rate = \"12 Mbit/s\"", "rate = \"100 Mbit/s\""]);
+    let delay = key(&["delay = \"0 s\"", "delay = \"1 ms\"", "delay = \"7.3 ms\""]);
+    let queue = key(&[
+        "",
+        "queue = { limit = \"5 packets\" }",
+        "queue = { limit = \"30 kB\" }",
+        "queue = { limit = \"40 packets\", aqm = \"codel\" }",
+        "price = { kind = \"linear\", a = \"6.5 kB\" }",
+    ]);
+    let loss = key(&["", "", "loss = { kind = \"bernoulli\", p = 0.01 }"]);
+    let duplex = key(&["", "duplex = true"]);
+    (rate, delay, queue, loss, duplex).prop_map(|(a, b, c, d, e)| vec![a, b, c, d, e])
+}
+
+fn flow() -> impl Strategy<Value = Spec> {
+    let rtt = key(&["rtt = \"0 s\"", "rtt = \"20 ms\"", "rtt = \"250 ms\""]);
+    let access = key(&["", "access = \"100 Mbit/s\"", "access = \"2 Mbit/s\""]);
+    let sender = key(&[
+        "sender = \"newreno\"",
+        "sender = { kind = \"newreno\", rto_min = \"10 ms\" }",
+        "sender = \"cubic\"",
+        "sender = \"linux-cubic\"",
+        "sender = \"vegas\"",
+        "sender = \"tfrc\"",
+    ]);
+    let app = key(&[
+        "app = \"bulk\"",
+        "app = { kind = \"cbr\", rate = \"300 kbit/s\" }",
+        "app = { kind = \"fixed\", size = \"60 kB\" }",
+        "app = { kind = \"poisson\", rate = \"3 /s\", until = \"1.5 s\", size = { kind = \"constant\", value = \"9 packets\" } }",
+    ]);
+    let more = key(&["", "jitter = \"0.3 ms\"", "sink = { rate = \"10 Mbit/s\", delay = \"1 ms\" }", "stop = \"2 s\""]);
+    let receiver = key(&[
+        "",
+        "",
+        "receiver = { kind = \"plain\", delayed_acks = { timeout = \"0.1 s\" } }",
+        "receiver = { kind = \"clamp\", tau = \"500 B\" }",
+    ]);
+    let station = key(&["", "", "station = \"m1\"", "station = \"m2\""]);
+    let keys = (rtt, access, sender, app, more, receiver, station);
+    (keys, 0..3usize, 1..3usize, 1..3u32).prop_map(|((a, b, c, d, e, f, g), from, length, count)| {
+        let receiver = if c.contains("tfrc") { "" } else { f };
+        Spec { keys: vec![a, b, c, d, e, receiver, g], from, length, count }
+    })
+}
+
+fn radio() -> impl Strategy<Value = &'static str> {
+    key(&[
+        "radio = { kind = \"constant\", rate = \"6 Mbit/s\" }",
+        "radio = { kind = \"jakes\", doppler = \"60 Hz\", generators = 8, snr = 4.0, bandwidth = \"4.3 MHz\", \
+         max_rate = \"10 Mbit/s\", slot = \"3 ms\", attempts = 5 }",
+    ])
+}
+
+/// A chain of links, n0 → n1 → …, with an access point at its end.
+fn text(links: &[Vec<&str>], radio: &str, flows: &[Spec]) -> String {
+    let mut text = "duration = \"3 s\"\n".to_owned();
+    for (i, keys) in links.iter().enumerate() {
+        let _ = writeln!(text, "[[link]]\nname = \"l{i}\"\nfrom = \"n{i}\"\nto = \"n{}\"\n{}", i + 1, keys.join("\n"));
+    }
+    let is_wireless = |keys: &[&str]| keys.iter().any(|key| key.starts_with("station"));
+    if flows.iter().any(|flow| is_wireless(&flow.keys)) {
+        let _ = writeln!(text, "[[ap]]\nname = \"n{}\"\ndelay = \"1 ms\"\n{radio}", links.len());
+    }
+    for (i, Spec { keys, from, length, count }) in flows.iter().enumerate() {
+        let is_wireless = is_wireless(keys);
+        let from = from % links.len();
+        // The access point takes none but those for its stations.
+        let to = if is_wireless { links.len() } else { (from + length).min(links.len() - 1).max(from) };
+        let (from, to) = if from == to { (0, 1.min(links.len() - 1)) } else { (from, to) };
+        let path: Vec<_> = (from..=to).map(|n| format!("\"n{n}\"")).collect();
+        let _ = writeln!(text, "[[flow]]\nname = \"f{i}\"\npath = [{}]\ncount = {count}", path.join(", "));
+        let _ = writeln!(text, "{}", keys.join("\n"));
+    }
+    text
+}
+
+fn summary(text: &str, seed: u64, ahead: bool) -> Result<Summary, String> {
+    let scenario = parse(text).map_err(|e| e.to_string())?;
+    let (mut world, labels) = simulation(&scenario, seed, Path::new("."), ahead).map_err(|e| e.to_string())?;
+    world.run();
+    let nodes = world.network.nodes();
+    let counted =
+        Counted { nodes, events: world.network.served(), packets: world.hosts.packets, flows: world.hosts.counted() };
+    Ok(Outcome::new(text.to_owned(), &counted, &labels, None).summary)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_changes_but_the_number_of_events(
+        links in prop::collection::vec(link(), 2..4),
+        radio in radio(),
+        flows in prop::collection::vec(flow(), 1..5),
+        seed in 0u64..100,
+    ) {
+        let text = text(&links, radio, &flows);
+        let (ahead, in_time) = (summary(&text, seed, true), summary(&text, seed, false));
+        let (ahead, in_time) = (ahead.map_err(TestCaseError::fail)?, in_time.map_err(TestCaseError::fail)?);
+        prop_assert!(ahead.events <= in_time.events);
+        let figures = |summary| serde_json::to_string(&Summary { events: 0, ..summary }).unwrap();
+        prop_assert_eq!(figures(ahead), figures(in_time), "{}", text);
+    }
+}
