@@ -29,7 +29,7 @@ use crate::packet::Parcel;
 use crate::queue::QueueConfig;
 use crate::radio::{FadingRadio, Frames, RadioConfig};
 use crate::rng::Streams;
-use crate::scheduler::{Candidates, Scheduler, SchedulerConfig};
+use crate::role::{AnyScheduler, Candidates, SchedulerParams};
 use crate::stats::Span;
 use crate::units::{Duration, Instant, Rate};
 use station::{Channel, Frame};
@@ -38,7 +38,7 @@ use station::{Channel, Frame};
 #[derive(Clone, Debug)]
 pub struct ApConfig {
     /// Who is served next.
-    pub scheduler: SchedulerConfig,
+    pub scheduler: SchedulerParams,
     /// The stations, in the order of the packets' station index.
     pub stations: Vec<StationConfig>,
 }
@@ -62,7 +62,7 @@ pub struct StationConfig {
 pub struct AccessPoint<P> {
     name: String,
     stations: Vec<Station<P>>,
-    scheduler: Scheduler,
+    scheduler: AnyScheduler,
     timing: Timing,
     /// The next instant at which something ends or starts.
     next: Option<Instant>,
@@ -106,7 +106,7 @@ impl<P: Parcel> AccessPoint<P> {
             .iter()
             .map(|s| Station::new(name, s, streams, span, kinds).map_err(|error| error.within(&s.name)))
             .collect();
-        let scheduler = Scheduler::new(config.scheduler, config.stations.len());
+        let scheduler = AnyScheduler::new(&config.scheduler, config.stations.len());
         Ok(Self {
             name: name.to_owned(),
             stations: stations?,
@@ -175,7 +175,7 @@ impl<P: Parcel> AccessPoint<P> {
             Timing::Slots { length, slot, .. } => {
                 let start = now.as_nanos().div_ceil(length.as_nanos());
                 if start > *slot {
-                    self.scheduler.idle(start - *slot);
+                    self.scheduler.on_idle(start - *slot);
                     *slot = start;
                 }
                 Instant::from_nanos(start * length.as_nanos())
@@ -218,7 +218,7 @@ impl<P: Parcel> AccessPoint<P> {
                 }
             }
             self.held -= through;
-            self.scheduler.count(frame.station, frame.rate, got_through);
+            self.scheduler.on_served(frame.station, frame.rate, got_through);
             if !shared && through == 0 && again.is_none() {
                 // The packet goes on, coded anew.
                 again = Some(self.slot_frame(frame.station, now, number, length, shared));
@@ -278,7 +278,7 @@ impl<P: Parcel> AccessPoint<P> {
             } else {
                 again = Some(self.packet_frame(frame.station, now, slot));
             }
-            self.scheduler.count(frame.station, frame.rate, got_through);
+            self.scheduler.on_served(frame.station, frame.rate, got_through);
         }
         self.on_air = again.or_else(|| {
             let chosen = self.scheduler.pick(&mut At { stations: &mut self.stations, slot })?;
@@ -323,7 +323,7 @@ impl<P: Parcel> AccessPoint<P> {
                 station.air.count(&frame, true);
             }
             self.held -= station.deliver(bits, Duration::ZERO, now, &mut self.departures);
-            self.scheduler.count(chosen, frame.rate, true);
+            self.scheduler.on_served(chosen, frame.rate, true);
         }
         *next = next.next(trace);
         self.next = (self.held > 0).then(|| next.at(trace));

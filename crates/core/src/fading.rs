@@ -99,7 +99,7 @@ impl Kind {
         let count = generators as f64;
         let oscillator = |n: usize| {
             let n = n as f64;
-            //= clamp#5.2
+            //= clamp#5.2  N(t) = SNR·|√(2/G) Σ_n cos(ω_n t) e^(jπn/G)|², ω_n = 2πf_d cos(π(n + ½)/(2G))
             let frequency_hz = doppler_hz * libm::cos(PI / (2.0 * count) * (n + 0.5));
             Oscillator {
                 step: frequency_hz * slot.as_secs_f64(),

@@ -27,11 +27,12 @@
 //! |---|---|
 //! | [`law`] | the laws: equations, a state, and what each of them hears |
 //! | [`role`] | what may be heard at each place, and the list of laws that play a role |
+//! | [`estimator`] | rates, averages, minima: the measured values that laws are composed of |
 //! | [`model`] | theory: what equations say of steady states, on no packet's path |
 //! | [`tcp`], [`tfrc`] | the ends: sequence space, loss recovery, timers; rates |
 //! | [`app`] | what the ends are given to send |
 //! | [`link`], [`line`](mod@line), [`ap`], [`wlan`] | what is between them |
-//! | [`queue`], [`aqm`], [`marker`], [`scheduler`] | what those are made of |
+//! | [`queue`] | what those are made of |
 //! | [`radio`], [`fading`], [`capacity`], [`loss`] | what the air does |
 //! | [`packet`], [`element`], [`units`], [`rng`], [`stats`], [`error`] | what all of them share |
 //!
@@ -40,7 +41,6 @@
 
 pub mod ap;
 pub mod app;
-pub mod aqm;
 pub mod capacity;
 pub mod element;
 pub mod error;
@@ -50,14 +50,12 @@ pub mod law;
 pub mod line;
 pub mod link;
 pub mod loss;
-pub mod marker;
 pub mod model;
 pub mod packet;
 pub mod queue;
 pub mod radio;
 pub mod rng;
 pub mod role;
-pub mod scheduler;
 pub mod stats;
 pub mod tcp;
 pub mod tfrc;

@@ -11,14 +11,14 @@
 
 use std::collections::VecDeque;
 
-use crate::aqm::AqmConfig;
 use crate::element::{Departure, Element};
 use crate::error::{ParameterError, ensure};
 use crate::loss::{Loss, LossConfig};
-use crate::marker::MarkerConfig;
 use crate::packet::Parcel;
 use crate::queue::{Limit, Queue, QueueConfig};
 use crate::rng::Streams;
+use crate::role::AqmParams;
+use crate::role::MarkerParams;
 use crate::stats::{Meter, Span};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -73,7 +73,7 @@ impl<P: Parcel> Link<P> {
         let stream = |purpose: &str| streams.stream(name, purpose);
         let queue = Queue::new(&config.queue, config.rate, stream, span).map_err(|e| e.within("queue"))?;
         let buffer = match (config.queue.aqm, config.queue.marker) {
-            (AqmConfig::DropTail, MarkerConfig::None) => Buffer::Foreseen(Foreseen::new(config.queue.limit, span)),
+            (AqmParams::DropTail, MarkerParams::None) => Buffer::Foreseen(Foreseen::new(config.queue.limit, span)),
             _ => Buffer::Held { queue, in_transmission: None },
         };
         Ok(Self {

@@ -3,11 +3,10 @@
 
 use std::collections::VecDeque;
 
-use crate::aqm::{Aqm, AqmConfig, Dropped};
 use crate::error::{ParameterError, ensure};
-use crate::marker::{Held, Marker, MarkerConfig};
 use crate::packet::{Parcel, Signal};
 use crate::rng::Stream;
+use crate::role::{AnyAqm, AnyMarker, AqmParams, Dropped, Held, MarkerParams};
 use crate::stats::{Meter, Span};
 use crate::units::{Bytes, Instant, Rate};
 
@@ -50,9 +49,9 @@ pub struct QueueConfig {
     /// The size of the buffer.
     pub limit: Limit,
     /// Which packets are dropped before the buffer is full.
-    pub aqm: AqmConfig,
+    pub aqm: AqmParams,
     /// What the router writes into passing packets.
-    pub marker: MarkerConfig,
+    pub marker: MarkerParams,
 }
 
 /// A queue that owns its packets.
@@ -67,8 +66,8 @@ pub struct Queue<P> {
     /// Until when `meter` knows what was held.
     held_until: Instant,
     limit: Limit,
-    aqm: Aqm<P>,
-    marker: Marker,
+    aqm: AnyAqm<P>,
+    marker: AnyMarker,
     meter: Meter,
 }
 
@@ -95,8 +94,8 @@ impl<P: Parcel> Queue<P> {
             head_sent: Bytes::ZERO,
             held_until: Instant::ZERO,
             limit: config.limit,
-            aqm: Aqm::new(&config.aqm, rate, stream).map_err(|error| error.within("aqm"))?,
-            marker: Marker::new(&config.marker)?,
+            aqm: AnyAqm::new(&config.aqm, rate, &stream).map_err(|error| error.within("aqm"))?,
+            marker: AnyMarker::new(&config.marker)?,
             meter: Meter::new(span),
         })
     }
@@ -105,24 +104,23 @@ impl<P: Parcel> Queue<P> {
     #[inline]
     pub fn push(&mut self, now: Instant, packet: P) -> bool {
         let size = packet.size();
-        if matches!(self.aqm, Aqm::FqCodel(_)) {
-            return self.push_fair(now, packet);
+        if self.aqm.makes_room() {
+            return self.push_and_make_room(now, packet);
         }
-        let mut accepted = self.limit.admits(self.len(), self.bytes, size);
-        if let Aqm::Red(red) = &mut self.aqm {
-            accepted = red.admits(now, self.packets.len(), self.bytes, size, accepted);
-        }
+        let is_room = self.limit.admits(self.len(), self.bytes, size);
+        let accepted = self.aqm.admits(now, self.held(), size, is_room);
         self.meter.arrive(now, accepted);
         if accepted {
             self.account(now);
             self.bytes += size;
-            if !matches!(self.marker, Marker::None) {
+            if !self.marker.is_none() {
                 let held = Held { packets: self.len() + 1, bytes: self.bytes };
                 self.marker.on_arrival(now, size, held, packet.signal());
             }
-            match &mut self.aqm {
-                Aqm::Codel(backlog) => backlog.enqueue(now, packet),
-                _ => self.packets.push_back((now, packet)),
+            if self.aqm.keeps() {
+                self.aqm.enqueue(now, packet);
+            } else {
+                self.packets.push_back((now, packet));
             }
         } else {
             self.marker.on_overflow(size);
@@ -130,21 +128,19 @@ impl<P: Parcel> Queue<P> {
         accepted
     }
 
-    /// Takes a packet in whatever there is, and then drops from the flow that has the most until all find room.
-    fn push_fair(&mut self, now: Instant, packet: P) -> bool {
+    /// Takes a packet in whatever there is, and then drops what the management says until all find room.
+    fn push_and_make_room(&mut self, now: Instant, packet: P) -> bool {
         self.account(now);
         let (size, signal) = (packet.size(), *packet.signal());
-        let Aqm::FqCodel(fair) = &mut self.aqm else { return false };
         self.bytes += size;
-        let place = fair.enqueue(now, packet);
+        self.aqm.enqueue(now, packet);
         let mut dropped = 0;
-        while fair.len() > 0 && self.limit.is_passed(self.packets.len() + fair.len(), self.bytes) {
-            let Dropped { packets, bytes } = fair.drop_from_fattest();
+        while self.aqm.kept().0 > 0 && self.limit.is_passed(self.len(), self.bytes) {
+            let Dropped { packets, bytes } = self.aqm.make_room();
             self.bytes -= bytes;
             dropped += packets;
         }
-        // Drops come from the head, and the packet is at the tail.
-        let accepted = !fair.is_bare(place);
+        let accepted = self.aqm.keeps_last();
         self.meter.arrive(now, true);
         self.meter.drop_held(now, dropped);
         if accepted {
@@ -162,22 +158,14 @@ impl<P: Parcel> Queue<P> {
     /// nothing at the head, nothing happens.
     #[inline]
     pub fn let_go(&mut self, now: Instant, bytes: Bytes) -> usize {
-        match self.aqm {
-            Aqm::DropTail | Aqm::Red(_) => 0,
-            Aqm::Codel(_) | Aqm::FqCodel(_) => self.let_go_picked(now, bytes),
-        }
+        if self.aqm.keeps() { self.let_go_kept(now, bytes) } else { 0 }
     }
 
-    fn let_go_picked(&mut self, now: Instant, bytes: Bytes) -> usize {
+    fn let_go_kept(&mut self, now: Instant, bytes: Bytes) -> usize {
         let mut dropped = Dropped::default();
         let mut ready = self.ready_bytes();
         while ready < bytes {
-            let picked = match &mut self.aqm {
-                Aqm::DropTail | Aqm::Red(_) => None,
-                Aqm::Codel(backlog) => backlog.dequeue(now, &mut dropped),
-                Aqm::FqCodel(fair) => fair.dequeue(now, &mut dropped),
-            };
-            let Some(picked) = picked else { break };
+            let Some(picked) = self.aqm.dequeue(now, &mut dropped) else { break };
             ready += picked.1.size();
             self.packets.push_back(picked);
         }
@@ -193,9 +181,7 @@ impl<P: Parcel> Queue<P> {
     /// The line has nothing to send from `now` on.
     #[inline]
     pub fn rest(&mut self, now: Instant) {
-        if let Aqm::Red(red) = &mut self.aqm {
-            red.rest(now);
-        }
+        self.aqm.on_rest(now);
         self.marker.on_rest();
     }
 
@@ -207,7 +193,7 @@ impl<P: Parcel> Queue<P> {
         let (arrived, mut packet) = self.remove(now)?;
         let size = packet.size();
         self.meter.depart(arrived, now);
-        if !matches!(self.marker, Marker::None) {
+        if !self.marker.is_none() {
             let held = self.held();
             self.marker.on_departure(now, size, held, packet.signal_mut());
         }
@@ -274,7 +260,7 @@ impl<P: Parcel> Queue<P> {
     /// Packets held.
     #[inline]
     pub fn len(&self) -> usize {
-        self.packets.len() + self.backlog().0
+        self.packets.len() + self.aqm.kept().0
     }
 
     /// Whether nothing is held.
@@ -292,21 +278,11 @@ impl<P: Parcel> Queue<P> {
     /// Bytes of the packets that have been [let go](Self::let_go), with what has been sent of the head.
     #[inline]
     pub fn ready_bytes(&self) -> Bytes {
-        self.bytes + self.head_sent - self.backlog().1
-    }
-
-    /// Packets and bytes that have not been let go.
-    #[inline]
-    fn backlog(&self) -> (usize, Bytes) {
-        match &self.aqm {
-            Aqm::DropTail | Aqm::Red(_) => (0, Bytes::ZERO),
-            Aqm::Codel(backlog) => (backlog.len(), backlog.bytes()),
-            Aqm::FqCodel(fair) => (fair.len(), fair.bytes()),
-        }
+        self.bytes + self.head_sent - self.aqm.kept().1
     }
 
     /// What the router writes into passing packets.
-    pub fn marker(&self) -> &Marker {
+    pub fn marker(&self) -> &AnyMarker {
         &self.marker
     }
 

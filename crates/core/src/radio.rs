@@ -215,7 +215,7 @@ impl Radio {
             _ => snr,
         };
         let wanted_snr = if wanted_snr > self.least_snr { wanted_snr } else { self.least_snr };
-        //= clamp#18
+        //= clamp#18  B(s) = τ_slot · min(W₀ log(1 + (1 − m)N(sτ_slot)), C_max)
         // The logarithm always, and bare minima: whether the rate caps is a toss-up that no branch predictor foresees.
         let shannon = self.bandwidth_hz * self.log2.of(1.0 + wanted_snr);
         let rate = if shannon < self.max_rate { shannon } else { self.max_rate };
@@ -226,7 +226,7 @@ impl Radio {
     /// The whole bits that an attempt carries in one slot.
     #[inline]
     pub(crate) fn bits(&self, attempt: &Attempt) -> u64 {
-        //= clamp#18
+        //= clamp#18  B(s) = τ_slot · min(W₀ log(1 + (1 − m)N(sτ_slot)), C_max)
         (self.slot_s * attempt.rate) as u64
     }
 

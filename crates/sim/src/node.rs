@@ -4,9 +4,9 @@
 use lasthop_core::ap::AccessPoint;
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::link::Link;
-use lasthop_core::marker::Marker;
 use lasthop_core::packet::Parcel;
 use lasthop_core::queue::Queue;
+use lasthop_core::role::AnyMarker;
 use lasthop_core::stats::Meter;
 use lasthop_core::units::{Bytes, Instant};
 use lasthop_core::wlan::Wlan;
@@ -47,7 +47,7 @@ pub(crate) struct QueueTotals<'a> {
 pub(crate) struct QueueState<'a> {
     pub(crate) packets: usize,
     pub(crate) bytes: Bytes,
-    pub(crate) marker: Option<&'a Marker>,
+    pub(crate) marker: Option<&'a AnyMarker>,
     /// What has left so far, in the measured span.
     pub(crate) departed: Bytes,
     /// SNR as a plain ratio, and the backoff margin m.

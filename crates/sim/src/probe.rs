@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Samples of windows, queues and radios at regular intervals.
 
-use lasthop_core::marker::Marker;
 use lasthop_core::packet::Parcel;
+use lasthop_core::role::AnyMarker;
 use lasthop_core::units::{Duration, Instant};
 
 use crate::node::{Node, QueueState};
@@ -133,14 +133,14 @@ impl Recorder {
 
 fn sample(at: Instant, queue: u32, state: &QueueState<'_>) -> QueueSample {
     let marker = state.marker;
-    let (fair_rate, capacity) = marker.and_then(Marker::fair_rate).unwrap_or((f64::NAN, f64::NAN));
+    let (fair_rate, capacity) = marker.and_then(AnyMarker::fair_rate).unwrap_or((f64::NAN, f64::NAN));
     QueueSample {
         at,
         queue,
         packets: state.packets as u64,
         bytes: state.bytes.get(),
-        average: marker.and_then(Marker::average_bytes).unwrap_or(f64::NAN),
-        price: marker.and_then(Marker::price).unwrap_or(f64::NAN),
+        average: marker.and_then(AnyMarker::average_bytes).unwrap_or(f64::NAN),
+        price: marker.and_then(AnyMarker::price).unwrap_or(f64::NAN),
         fair_rate: fair_rate * 8.0,
         capacity: capacity * 8.0,
         departed: state.departed.get(),

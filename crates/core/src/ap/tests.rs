@@ -2,15 +2,16 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::aqm::{AqmConfig, FqCodelParams};
 use crate::fading::FadingParams;
 use crate::law::clamp::RouterParams;
 use crate::law::codel::CodelParams;
+use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
-use crate::marker::MarkerConfig;
 use crate::packet::Packet;
 use crate::queue::Limit;
 use crate::radio::{ErrorModel, Margin};
+use crate::role::AqmParams;
+use crate::role::MarkerParams;
 use crate::units::Bytes;
 
 mod behaviour;
@@ -32,7 +33,7 @@ fn station(name: &str, radio: RadioConfig) -> StationConfig {
     StationConfig { name: name.to_owned(), queue: QueueConfig::default(), radio, loss: LossConfig::None }
 }
 
-fn config(scheduler: SchedulerConfig, stations: usize, radio: &RadioConfig) -> ApConfig {
+fn config(scheduler: SchedulerParams, stations: usize, radio: &RadioConfig) -> ApConfig {
     let stations = (1..=stations).map(|n| station(&format!("m{n}"), radio.clone())).collect();
     ApConfig { scheduler, stations }
 }

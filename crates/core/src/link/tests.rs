@@ -2,8 +2,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::aqm::FqCodelParams;
 use crate::law::codel::CodelParams;
+use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
 use crate::packet::Packet;
 
@@ -119,14 +119,14 @@ fn losses_come_after_the_transmitter() {
 }
 
 /// Every management that cannot be foreseen, with settings at which it acts soon.
-fn managements() -> [AqmConfig; 3] {
+fn managements() -> [AqmParams; 3] {
     let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 1500.0 };
     let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.2, ..RedParams::default() };
     let fair = FqCodelParams { codel, queues: 3, quantum: Bytes::new(800), batch: 2 };
-    [AqmConfig::Red(red), AqmConfig::Codel(codel), AqmConfig::FqCodel(fair)]
+    [AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)]
 }
 
-fn managed(limit: Limit, aqm: AqmConfig) -> Link<Packet> {
+fn managed(limit: Limit, aqm: AqmParams) -> Link<Packet> {
     let queue = QueueConfig { limit, aqm, ..QueueConfig::default() };
     let config = LinkConfig { rate: Rate::from_bps(10_000_000), queue, loss: LossConfig::None };
     Link::new("link", &config, &Streams::new(1), SPAN).unwrap()

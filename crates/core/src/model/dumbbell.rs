@@ -19,19 +19,19 @@ pub struct Dumbbell {
 
 /// The windows of all flows as one: cwnd(t) \[packets\].
 pub fn aggregate(windows: &[f64]) -> f64 {
-    //= gamma#6
+    //= gamma#6  cwnd(t) = Σ_i cwnd_i(t)
     windows.iter().sum()
 }
 
 /// Round trips from the decrease of a window to the next: from β·W by α a round trip back to W, and the one of the loss.
 pub fn congestion_epoch(alpha: f64, beta: f64, window: f64) -> f64 {
-    //= gamma#4
+    //= gamma#4  n = (1 − β)W/α + 1
     (1.0 - beta) * window / alpha + 1.0
 }
 
 /// The same where several losses, or a time-out, have brought the window down to its floor, whatever β.
 pub fn recovery_epoch(alpha: f64, window: f64) -> f64 {
-    //= gamma#14
+    //= gamma#14  n = (w − 1)/α + 1
     (window - 1.0) / alpha + 1.0
 }
 
@@ -49,19 +49,19 @@ impl Dumbbell {
 
     /// A flow's share of the path when `flows` are on it: W \[packets\].
     pub fn fair_window(&self, flows: f64) -> f64 {
-        //= gamma#5
+        //= gamma#5  W = B·RTT/N
         self.rate * self.rtt_s / flows
     }
 
     /// The sum of the windows that just fills the path \[packets\].
     pub fn knee(&self) -> f64 {
-        //= gamma#8
+        //= gamma#8  cwnd_knee = RTT₀·bw
         self.rtt_s * self.rate
     }
 
     /// The sum of the windows at which the queue overflows \[packets\].
     pub fn cliff(&self) -> f64 {
-        //= gamma#12
+        //= gamma#12  cwnd_cliff = (RTT₀ + max qdelay)·bw
         (self.rtt_s + self.max_queueing_delay()) * self.rate
     }
 
@@ -72,20 +72,20 @@ impl Dumbbell {
 
     /// What of `cwnd` waits in the queue \[packets\]: all beyond the knee.
     pub fn queue(&self, cwnd: f64) -> f64 {
-        //= gamma#9
+        //= gamma#9  cwnd(t) = cwnd_knee + Δw(t)
         (cwnd - self.knee()).max(0.0)
     }
 
     /// The queueing delay with windows of `cwnd` in all \[s\].
     pub fn queueing_delay(&self, cwnd: f64) -> f64 {
-        //= gamma#10
+        //= gamma#10  qdelay(t) = Δw(t)/bw
         self.queue(cwnd) / self.rate
     }
 
     /// The throughput with windows of `cwnd` in all \[packets/s\]: cwnd/RTT, which is the rate from the knee on.
     pub fn throughput(&self, cwnd: f64) -> f64 {
-        //= gamma#7
-        //= gamma#11
+        //= gamma#7  throughput(t) = cwnd(t)/(RTT₀ + qdelay(t))
+        //= gamma#11  throughput(t) = bw
         cwnd / (self.rtt_s + self.queueing_delay(cwnd))
     }
 
@@ -96,7 +96,7 @@ impl Dumbbell {
 
     /// The β that takes the windows from the cliff to the knee and no further: 1/(1 + k).
     pub fn efficient_beta(&self) -> f64 {
-        //= gamma#13
+        //= gamma#13  β = cwnd_knee/cwnd_cliff = 1/(1 + k)
         1.0 / (1.0 + self.k())
     }
 }

@@ -22,7 +22,8 @@ pub fn queue(kind: PriceKind, a_bytes: f64, b: f64, tau_bytes: f64, flows: f64) 
         PriceKind::Mice => a_bytes + wanted / b,
         // On the parabola b²q²/(4a) = kτ, which ends where kτ = a.
         PriceKind::Smooth if wanted < a_bytes => 2.0 * libm::sqrt(a_bytes * wanted) / b,
-        //= clamp#11
+        //= clamp#3  q* = τ/b
+        //= clamp#11  q* = (kτ + a)/b
         PriceKind::Linear | PriceKind::Smooth => (wanted + a_bytes) / b,
     })
 }
@@ -35,8 +36,15 @@ pub fn shares(weights: &[f64]) -> Result<Vec<f64>, ParameterError> {
     for &phi in weights {
         ensure(phi > 0.0 && phi.is_finite(), "phi", phi, "more than 0")?;
     }
+    //= clamp#10  Σ_i μ_i = μ_c
     let total: f64 = weights.iter().sum();
     Ok(weights.iter().map(|phi| phi / total).collect())
+}
+
+/// Whether the queue of flows of equal delays comes to rest at all.
+pub fn is_stable(b: f64) -> bool {
+    //= clamp#4  b < π/2
+    b < core::f64::consts::FRAC_PI_2
 }
 
 #[cfg(test)]
@@ -46,11 +54,14 @@ mod tests {
 
     #[test]
     fn three_flows_and_the_papers_numbers() {
+        //= clamp#3
         //= clamp#11
         // Fig. 2: τ = 500 B, a = 5500 B, b = 1: 6000, 6500 and 7000 B. Half of b doubles the queue.
         let rest = |b, k| queue(PriceKind::Linear, 5500.0, b, 500.0, k).unwrap();
         assert_eq!([1.0, 2.0, 3.0].map(|k| rest(1.0, k)), [6000.0, 6500.0, 7000.0]);
         assert_eq!(rest(0.5, 1.0), 12_000.0);
+        // Without a one flow keeps its target: 500 B, or 250 B with b = 2.
+        assert_eq!([1.0, 2.0].map(|b| queue(PriceKind::Linear, 0.0, b, 500.0, 1.0).unwrap()), [500.0, 250.0]);
     }
 
     #[test]
@@ -69,15 +80,22 @@ mod tests {
             let params = RouterParams { kind, b: 2.0, ..RouterParams::new(2000.0) };
             let at_rest = queue(kind, params.a_bytes, params.b, 500.0, 3.0).unwrap();
             let mut router = Router::new(params).unwrap();
-            (0..3).for_each(|n| router.on_departure(f64::from(n), 1000.0, at_rest));
-            router.on_arrival(1e6, at_rest);
+            (0..3).for_each(|n| router.departed(f64::from(n), 1000.0, at_rest));
+            router.arrived(1e6, at_rest);
             // 3 · 500 B / 1000 B/s.
             assert!((router.price_s() - 1.5).abs() < 1e-9, "{kind:?}: {}", router.price_s());
         }
     }
 
     #[test]
+    fn it_is_stable_up_to_half_of_pi() {
+        //= clamp#4
+        assert_eq!([1.0, 1.57, 1.58].map(is_stable), [true, true, false]);
+    }
+
+    #[test]
     fn weights_share() {
+        //= clamp#10
         assert_eq!(shares(&[1.0, 3.0]).unwrap(), [0.25, 0.75]);
         assert_eq!(shares(&[1.0, 0.0]).unwrap_err().key, "phi");
     }

@@ -3,7 +3,7 @@
 
 /// Jain's index `(Σx)² / (n Σx²)`: 1 if all are equal, 1/n if one has all. None without a positive value.
 pub fn jain(values: &[f64]) -> Option<f64> {
-    //= qfcp#12
+    //= qfcp#12  J = (Σx_i)²/(n Σx_i²)
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|x| x * x).sum();
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))

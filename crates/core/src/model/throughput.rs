@@ -29,7 +29,7 @@ pub fn throughput(alpha: f64, beta: f64, path: &LossyPath) -> Result<f64, Parame
     ensure(rtt_s > 0.0 && rtt_s.is_finite(), "rtt_s", rtt_s, "a number of seconds above 0")?;
     ensure(timeout_s >= 0.0 && timeout_s.is_finite(), "timeout_s", timeout_s, "a number of seconds of at least 0")?;
     ensure(b >= 1.0 && b.is_finite(), "packets_per_ack", b, "a number of at least 1")?;
-    //= gamma#1
+    //= gamma#1  T = 1/(RTT·√(2b(1 − β)/(α(1 + β))·p) + T₀·min(1, 3√((1 − β²)b/(2α)·p))·p(1 + 32p²))
     let window = (2.0 * b * (1.0 - beta) / (alpha * (1.0 + beta)) * p).sqrt();
     let timeouts = (3.0 * ((1.0 - beta * beta) * b / (2.0 * alpha) * p).sqrt()).min(1.0);
     Ok(1.0 / (rtt_s * window + timeout_s * timeouts * p * (1.0 + 32.0 * p * p)))
@@ -40,7 +40,7 @@ pub fn throughput(alpha: f64, beta: f64, path: &LossyPath) -> Result<f64, Parame
 /// # Errors
 /// A number outside its domain.
 pub fn friendliness(alpha: f64, beta: f64, path: &LossyPath) -> Result<f64, ParameterError> {
-    //= gamma#2
+    //= gamma#2  T_{α,β}(p, RTT, T₀, b) = T_{1,0.5}(p, RTT, T₀, b)
     Ok(throughput(alpha, beta, path)? / throughput(1.0, 0.5, path)?)
 }
 

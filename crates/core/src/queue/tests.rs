@@ -5,9 +5,9 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::aqm::FqCodelParams;
 use crate::law::clamp::RouterParams;
 use crate::law::codel::CodelParams;
+use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
 use crate::packet::{Packet, Signal};
 use crate::rng::Streams;
@@ -23,14 +23,14 @@ fn packet(seq: u64) -> Packet {
 
 const RATE: Rate = Rate::from_bps(10_000_000);
 
-fn managed(limit: Limit, aqm: AqmConfig) -> Queue<Packet> {
-    let config = QueueConfig { limit, aqm, marker: MarkerConfig::None };
+fn managed(limit: Limit, aqm: AqmParams) -> Queue<Packet> {
+    let config = QueueConfig { limit, aqm, marker: MarkerParams::None };
     let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
     Queue::new(&config, RATE, stream, Span { from: at(0), until: at(100) }).unwrap()
 }
 
 fn queue(limit: Limit) -> Queue<Packet> {
-    managed(limit, AqmConfig::DropTail)
+    managed(limit, AqmParams::DropTail)
 }
 
 #[test]
@@ -87,11 +87,11 @@ fn nothing_fits_is_refused() {
 }
 
 /// Every management, with settings at which it acts within a hundred milliseconds.
-fn managements() -> [AqmConfig; 4] {
+fn managements() -> [AqmParams; 4] {
     let codel = CodelParams { target_s: 0.001, interval_s: 0.005, mtu_bytes: 1500.0 };
     let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.3, ..RedParams::default() };
     let fair = FqCodelParams { codel, queues: 3, quantum: Bytes::new(800), batch: 2 };
-    [AqmConfig::DropTail, AqmConfig::Red(red), AqmConfig::Codel(codel), AqmConfig::FqCodel(fair)]
+    [AqmParams::DropTail, AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)]
 }
 
 /// A packet that says when it is gone.
@@ -200,7 +200,7 @@ proptest! {
 #[test]
 fn a_marker_goes_on_with_every_management() {
     for aqm in managements() {
-        let config = QueueConfig { limit: Limit::None, aqm, marker: MarkerConfig::Clamp(RouterParams::new(0.0)) };
+        let config = QueueConfig { limit: Limit::None, aqm, marker: MarkerParams::Clamp(RouterParams::new(0.0)) };
         let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
         let mut queue = Queue::new(&config, RATE, stream, Span::ALWAYS).unwrap();
         let mut prices = vec![];
@@ -221,7 +221,7 @@ fn an_idle_line_lowers_reds_average() {
     let red =
         RedParams { min_threshold: 2.0, max_threshold: 3.0, queue_weight: 0.05, gentle: false, ..RedParams::default() };
     let dropped = |rests: bool| {
-        let mut queue = managed(Limit::None, AqmConfig::Red(red));
+        let mut queue = managed(Limit::None, AqmParams::Red(red));
         (0..200).for_each(|i| _ = queue.push(at(0), packet(i)));
         while queue.pop(at(1)).is_some() {}
         if rests {

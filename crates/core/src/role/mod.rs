@@ -14,8 +14,19 @@
 //! implements in its own file what it hears and nothing else. One list a role makes the enum of the laws' parameters and the
 //! enum of the laws at work: calls are a `match`, and the compiler sees through them.
 
+#[macro_use]
+mod laws;
+
+pub mod aqm;
+pub mod marker;
+pub mod receiver;
+pub mod scheduler;
 pub mod sender;
 mod window;
 
+pub use aqm::{AnyAqm, AqmLaw, AqmParams, Dropped};
+pub use marker::{AnyMarker, Held, MarkerLaw, MarkerParams};
+pub use receiver::{AnyReceiver, DataSample, ReceiverLaw, ReceiverParams};
+pub use scheduler::{AnyScheduler, Candidates, SchedulerLaw, SchedulerParams};
 pub use sender::{AnySender, SenderLaw, SenderParams};
 pub use window::{AckSample, Feedback, Window};

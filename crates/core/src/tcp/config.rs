@@ -2,7 +2,7 @@
 //! What a sender and a receiver are told when they are made.
 
 use crate::error::{ParameterError, ensure};
-use crate::law::ReceiverLaw;
+use crate::role::ReceiverParams;
 use crate::role::SenderParams;
 use crate::units::{Bytes, Duration};
 
@@ -258,7 +258,7 @@ pub struct ReceiverConfig {
     /// Whether acknowledgements carry up to three SACK blocks (RFC 2018), each of 8 bytes and 4 for the option.
     pub sack: bool,
     /// How the advertised window is chosen.
-    pub law: ReceiverLaw,
+    pub law: ReceiverParams,
     /// Length of the intervals whose goodput is sampled; `None`: no samples.
     pub sample_interval: Option<Duration>,
 }
@@ -270,7 +270,7 @@ impl Default for ReceiverConfig {
             ack_size: 40,
             delayed_ack: None,
             sack: false,
-            law: ReceiverLaw::default(),
+            law: ReceiverParams::default(),
             sample_interval: None,
         }
     }

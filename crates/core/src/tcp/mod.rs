@@ -6,7 +6,7 @@
 //!                                           ▲                                        │
 //!                                           └──── SYN-ACK, ACK (window, SACK) ◄──────┘
 //!   Sender   = sequence space + timer (rto) + loss recovery (scoreboard) + role::AnySender
-//!   Receiver = sequence space (ranges) + delayed ACKs + law::Receiver, which chooses the window
+//!   Receiver = sequence space (ranges) + delayed ACKs + role::AnyReceiver, which chooses the window
 //! ```
 //!
 //! Sequence numbers count payload bytes from 0, in 64 bits, and never wrap; a SYN takes no sequence space. The

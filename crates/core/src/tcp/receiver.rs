@@ -11,8 +11,8 @@ use super::ranges::Ranges;
 use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::law::{self, DataSample};
 use crate::packet::{Kind, Packet, Parcel, Signal};
+use crate::role::{AnyReceiver, DataSample};
 use crate::stats::Span;
 use crate::units::{Bytes, Instant};
 
@@ -50,7 +50,7 @@ pub struct Receiver {
     syn_ack_sent: Option<Instant>,
     has_started: bool,
 
-    law: law::Receiver,
+    law: AnyReceiver,
     config: ReceiverConfig,
     flow: u32,
     span: Span,
@@ -77,7 +77,7 @@ impl Receiver {
         config.validate()?;
         // More cannot be told.
         let config = ReceiverConfig { buffer: config.buffer.min(Bytes::new(u64::from(u32::MAX))), ..config };
-        let law = law::Receiver::new(config.law).map_err(|e| e.within("law"))?;
+        let law = AnyReceiver::new(&config.law).map_err(|e| e.within("law"))?;
         Ok(Self {
             next: 0,
             edge: 0,
@@ -118,7 +118,7 @@ impl Receiver {
     }
 
     /// The law that chooses the window.
-    pub fn law(&self) -> &law::Receiver {
+    pub fn law(&self) -> &AnyReceiver {
         &self.law
     }
 
@@ -221,7 +221,7 @@ impl Receiver {
     fn start(&mut self, now: Instant, packet: &Packet) {
         self.has_started = true;
         match self.syn_ack_sent {
-            Some(sent) => self.law.start(now.saturating_since(sent)),
+            Some(sent) => self.law.on_start(now.saturating_since(sent)),
             None => self.edge = packet.seq() + self.config.buffer.get(),
         }
     }

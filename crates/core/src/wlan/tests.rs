@@ -3,9 +3,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::law::clamp::RouterParams;
-use crate::marker::MarkerConfig;
 use crate::packet::Packet;
 use crate::queue::Limit;
+use crate::role::MarkerParams;
 use crate::units::{Bytes, Rate};
 
 mod behaviour;

@@ -6,19 +6,18 @@ use std::sync::Arc;
 
 use lasthop_core::ap::{ApConfig, StationConfig};
 use lasthop_core::app::{AppConfig, Bursts, SizeDistribution};
-use lasthop_core::aqm::{AqmConfig, FqCodelParams};
 use lasthop_core::capacity::Trace;
 use lasthop_core::fading::FadingParams;
-use lasthop_core::law::ReceiverLaw;
 use lasthop_core::law::clamp::{self, ReceiverParams, RouterParams, Variant};
 use lasthop_core::law::codel::CodelParams;
+use lasthop_core::law::fq_codel::FqCodelParams;
+use lasthop_core::law::proportional_fair::ProportionalFairParams;
 use lasthop_core::law::red::{RedParams, Unit};
 use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::{GilbertElliott, HandoffTimes, LossConfig};
-use lasthop_core::marker::MarkerConfig;
 use lasthop_core::queue::{Limit, QueueConfig};
 use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
-use lasthop_core::scheduler::SchedulerConfig;
+use lasthop_core::role::{self, AqmParams, MarkerParams, SchedulerParams};
 use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery, TIMESTAMPS_OPTION};
 use lasthop_core::units::{Bytes, Duration, Instant, Rate};
 use lasthop_core::wlan::{self, RateSteps, WlanConfig};
@@ -65,14 +64,14 @@ fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Resu
         limit: queue.limit.map_or(endless, |limit| limit.limit()),
         aqm: aqm(&queue.aqm),
         marker: match router {
-            Router::None => MarkerConfig::None,
-            Router::Price(price) => MarkerConfig::Clamp(clamp_router(price)),
-            Router::Feedback(scenario::Feedback::Xcp(xcp)) => MarkerConfig::Xcp(xcp.router(rate)),
+            Router::None => MarkerParams::None,
+            Router::Price(price) => MarkerParams::Clamp(clamp_router(price)),
+            Router::Feedback(scenario::Feedback::Xcp(xcp)) => MarkerParams::Xcp(xcp.router(rate)),
             Router::Feedback(scenario::Feedback::XcpB(xcp)) => {
-                MarkerConfig::Xcp(xcp.router(queue).map_err(|e| e.within("feedback"))?)
+                MarkerParams::Xcp(xcp.router(queue).map_err(|e| e.within("feedback"))?)
             }
             Router::Feedback(scenario::Feedback::Qfcp(qfcp)) => {
-                MarkerConfig::Qfcp(qfcp.router(rate, top).map_err(|e| e.within("feedback"))?)
+                MarkerParams::Qfcp(qfcp.router(rate, top).map_err(|e| e.within("feedback"))?)
             }
         },
     })
@@ -96,10 +95,10 @@ fn station_queue(
 /// RFC 8290 §5.2.3.
 const FQ_CODEL_LIMIT: Limit = Limit::Packets(10_240);
 
-fn aqm(aqm: &scenario::Aqm) -> AqmConfig {
+fn aqm(aqm: &scenario::Aqm) -> AqmParams {
     match aqm {
-        scenario::Aqm::DropTail => AqmConfig::DropTail,
-        scenario::Aqm::Red(red) => AqmConfig::Red(RedParams {
+        scenario::Aqm::DropTail => AqmParams::DropTail,
+        scenario::Aqm::Red(red) => AqmParams::Red(RedParams {
             min_threshold: red.min_threshold,
             max_threshold: red.max_threshold,
             queue_weight: red.queue_weight,
@@ -113,8 +112,8 @@ fn aqm(aqm: &scenario::Aqm) -> AqmConfig {
             mean_packet_bytes: red.mean_packet.0.as_f64(),
             target_delay_s: red.target_delay.0.as_secs_f64(),
         }),
-        scenario::Aqm::Codel(spec) => AqmConfig::Codel(codel(spec.target, spec.interval, spec.mtu)),
-        scenario::Aqm::FqCodel(fair) => AqmConfig::FqCodel(FqCodelParams {
+        scenario::Aqm::Codel(spec) => AqmParams::Codel(codel(spec.target, spec.interval, spec.mtu)),
+        scenario::Aqm::FqCodel(fair) => AqmParams::FqCodel(FqCodelParams {
             codel: codel(fair.target, fair.interval, fair.mtu),
             queues: fair.queues as usize,
             quantum: fair.quantum.0,
@@ -321,13 +320,14 @@ fn rate_steps(first: BitRate, steps: &[scenario::RateStep]) -> Result<RateSteps,
     RateSteps::new(steps).map_err(|e| ScenarioError::parameter("", e))
 }
 
-fn scheduler(scheduler: &scenario::Scheduler) -> SchedulerConfig {
+fn scheduler(scheduler: &scenario::Scheduler) -> SchedulerParams {
     match scheduler {
-        scenario::Scheduler::ProportionalFair(fair) => {
-            SchedulerConfig::ProportionalFair { memory: fair.memory, failed_slots_count: fair.failed_slots_count }
-        }
-        scenario::Scheduler::BestSnr => SchedulerConfig::BestSnr,
-        scenario::Scheduler::RoundRobin => SchedulerConfig::RoundRobin,
+        scenario::Scheduler::ProportionalFair(fair) => SchedulerParams::ProportionalFair(ProportionalFairParams {
+            memory: fair.memory,
+            failed_slots_count: fair.failed_slots_count,
+        }),
+        scenario::Scheduler::BestSnr => SchedulerParams::BestSnr,
+        scenario::Scheduler::RoundRobin => SchedulerParams::RoundRobin,
     }
 }
 
@@ -394,7 +394,7 @@ pub(super) fn receiver(
     let delayed = |delayed: scenario::DelayedAcks| DelayedAck { timeout: delayed.timeout.0, ..DelayedAck::default() };
     let (buffer, delayed, ack_size, law, kind) = match receiver {
         scenario::Receiver::Plain(plain) => {
-            (plain.buffer, plain.delayed_acks.map(delayed), plain.ack_size, ReceiverLaw::Plain, "plain")
+            (plain.buffer, plain.delayed_acks.map(delayed), plain.ack_size, role::ReceiverParams::Plain, "plain")
         }
         scenario::Receiver::Linux(linux) => {
             let delayed = DelayedAck {
@@ -403,10 +403,10 @@ pub(super) fn receiver(
                 timeout: linux.ack_timeout.map_or(LINUX_ACK_TIMEOUT, |time| time.0),
             };
             let buffer = linux.buffer.unwrap_or(Size(LINUX_BUFFER));
-            (Some(buffer), Some(delayed), linux.ack_size, ReceiverLaw::Plain, "linux")
+            (Some(buffer), Some(delayed), linux.ack_size, role::ReceiverParams::Plain, "linux")
         }
         scenario::Receiver::Clamp(clamp) => {
-            let law = ReceiverLaw::Clamp(clamp_receiver(clamp, payload));
+            let law = role::ReceiverParams::Clamp(clamp_receiver(clamp, payload));
             (clamp.buffer, clamp.delayed_acks.map(delayed), None, law, "clamp")
         }
     };

@@ -4,16 +4,16 @@ use super::*;
 
 fn kinds() -> Vec<ApConfig> {
     let trace = Arc::new(Trace::parse("1\n4\n4\n9\n17\n18\n30\n").unwrap());
-    let fair = SchedulerConfig::default();
+    let fair = SchedulerParams::default();
     vec![
         config(fair, 3, &RadioConfig::Fading(fast())),
         config(fair, 3, &RadioConfig::Fading(FadingRadio { attempts: 2, ..fast() })),
-        config(SchedulerConfig::BestSnr, 3, &RadioConfig::Fading(report(Frames::PerPacket))),
-        config(SchedulerConfig::BestSnr, 3, &RadioConfig::Fading(report(Frames::Whole))),
+        config(SchedulerParams::BestSnr, 3, &RadioConfig::Fading(report(Frames::PerPacket))),
+        config(SchedulerParams::BestSnr, 3, &RadioConfig::Fading(report(Frames::Whole))),
         config(fair, 3, &RadioConfig::Fading(FadingRadio { frames: Frames::Whole, ..fast() })),
         config(fair, 3, &RadioConfig::Fading(FadingRadio { frames: Frames::PerPacket, ..fast() })),
-        config(SchedulerConfig::RoundRobin, 3, &RadioConfig::Constant { rate: Rate::from_bps(5_000_000) }),
-        config(SchedulerConfig::RoundRobin, 3, &RadioConfig::Trace(trace)),
+        config(SchedulerParams::RoundRobin, 3, &RadioConfig::Constant { rate: Rate::from_bps(5_000_000) }),
+        config(SchedulerParams::RoundRobin, 3, &RadioConfig::Trace(trace)),
     ]
 }
 
@@ -22,11 +22,11 @@ fn managed(which: usize) -> Vec<ApConfig> {
     let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 1500.0 };
     let red = RedParams { min_threshold: 1.5, max_threshold: 4.0, queue_weight: 0.3, ..RedParams::default() };
     let fair = FqCodelParams { codel, queues: 3, quantum: Bytes::new(800), batch: 2 };
-    let aqm = [AqmConfig::DropTail, AqmConfig::Red(red), AqmConfig::Codel(codel), AqmConfig::FqCodel(fair)][which];
+    let aqm = [AqmParams::DropTail, AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)][which];
     let mut kinds = kinds();
     for station in kinds.iter_mut().flat_map(|config| &mut config.stations) {
         station.queue.aqm = aqm;
-        if matches!(aqm, AqmConfig::FqCodel(_)) {
+        if matches!(aqm, AqmParams::FqCodel(_)) {
             station.queue.limit = Limit::Packets(8);
         }
     }
@@ -171,7 +171,7 @@ fn littles_law_holds_and_nobody_gets_more_than_the_channel_offers() {
 
 #[test]
 fn fading_depends_on_the_seed_alone() {
-    let config = config(SchedulerConfig::default(), 3, &RadioConfig::Fading(fast()));
+    let config = config(SchedulerParams::default(), 3, &RadioConfig::Fading(fast()));
     let (mut busy, mut idle) = (ap(&config), ap(&config));
     saturate(&mut busy, 10, 1500, Instant::ZERO, ms(1000));
     idle.receive(ms(500), packet(2, 0, 700));
@@ -185,7 +185,7 @@ fn fading_depends_on_the_seed_alone() {
 #[test]
 fn independent_losses_have_the_stated_share() {
     let mut config =
-        config(SchedulerConfig::RoundRobin, 1, &RadioConfig::Constant { rate: Rate::from_bps(12_000_000) });
+        config(SchedulerParams::RoundRobin, 1, &RadioConfig::Constant { rate: Rate::from_bps(12_000_000) });
     config.stations[0].loss = LossConfig::Bernoulli { p: 0.01 };
     let mut ap = ap(&config);
     let log = saturate(&mut ap, 2, 1500, Instant::ZERO, ms(50_000));
@@ -197,7 +197,7 @@ fn independent_losses_have_the_stated_share() {
 
 /// Packet error rates and mean margins of the last half of `seconds` under saturation.
 fn settled(radio: FadingRadio, seconds: u64) -> Vec<(f64, f64)> {
-    let config = config(SchedulerConfig::default(), 3, &RadioConfig::Fading(radio));
+    let config = config(SchedulerParams::default(), 3, &RadioConfig::Fading(radio));
     let half = Span { from: ms(500 * seconds), until: ms(1000 * seconds) };
     let mut ap = AccessPoint::new("ap", &config, &Streams::new(5), half, &mut Kinds::default()).unwrap();
     let mut margins = [0.0; 3];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every parameter moves something.
 use super::*;
+use crate::law::proportional_fair::ProportionalFairParams;
 
 /// Departures and margins of ten busy seconds, with three stations.
 fn outcome(config: &ApConfig) -> (Log, Vec<Option<f64>>) {
@@ -10,7 +11,7 @@ fn outcome(config: &ApConfig) -> (Log, Vec<Option<f64>>) {
 }
 
 fn differs(what: &str, usual: FadingRadio, other: FadingRadio) {
-    let scheduler = SchedulerConfig::default();
+    let scheduler = SchedulerParams::default();
     let run = |radio| outcome(&config(scheduler, 3, &RadioConfig::Fading(radio)));
     assert_ne!(run(usual), run(other), "{what}");
 }
@@ -48,17 +49,19 @@ fn each_parameter_of_the_radio() {
 fn the_scheduler_and_its_memory() {
     let radio = RadioConfig::Fading(fast());
     let run = |scheduler| outcome(&config(scheduler, 3, &radio));
-    let usual = run(SchedulerConfig::default());
-    let fair = |memory, failed_slots_count| run(SchedulerConfig::ProportionalFair { memory, failed_slots_count });
+    let usual = run(SchedulerParams::default());
+    let fair = |memory, failed_slots_count| {
+        run(SchedulerParams::ProportionalFair(ProportionalFairParams { memory, failed_slots_count }))
+    };
     assert_ne!(usual, fair(0.9, true));
     assert_ne!(usual, fair(0.97, false));
-    assert_ne!(usual, run(SchedulerConfig::BestSnr));
-    assert_ne!(usual, run(SchedulerConfig::RoundRobin));
+    assert_ne!(usual, run(SchedulerParams::BestSnr));
+    assert_ne!(usual, run(SchedulerParams::RoundRobin));
 }
 
 #[test]
 fn the_name_the_seed_and_the_loss() {
-    let usual = config(SchedulerConfig::default(), 3, &RadioConfig::Fading(fast()));
+    let usual = config(SchedulerParams::default(), 3, &RadioConfig::Fading(fast()));
     let run = |name, config: &ApConfig, seed| {
         let mut ap = AccessPoint::new(name, config, &Streams::new(seed), Span::ALWAYS, &mut Kinds::default()).unwrap();
         saturate(&mut ap, 10, 1500, Instant::ZERO, ms(1000))
@@ -74,10 +77,10 @@ fn the_name_the_seed_and_the_loss() {
 
 #[test]
 fn the_queue_and_its_marker() {
-    let mut usual = config(SchedulerConfig::default(), 1, &RadioConfig::Fading(fast()));
+    let mut usual = config(SchedulerParams::default(), 1, &RadioConfig::Fading(fast()));
     usual.stations[0].queue = QueueConfig {
         limit: Limit::Bytes(Bytes::new(4500)),
-        marker: MarkerConfig::Clamp(RouterParams::new(0.0)),
+        marker: MarkerParams::Clamp(RouterParams::new(0.0)),
         ..QueueConfig::default()
     };
     let mut ap = ap(&usual);

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn packets_share_and_span_slots_and_leave_at_their_end() {
     // 3750 B a slot. Three packets of 1500 B at 1 ms: the slot from 3 to 6 ms takes two and a half, the next the rest.
-    let mut ap = ap(&config(SchedulerConfig::default(), 1, &RadioConfig::Fading(perfect())));
+    let mut ap = ap(&config(SchedulerParams::default(), 1, &RadioConfig::Fading(perfect())));
     (0..3).for_each(|n| ap.receive(ms(1), packet(0, n, 1500)));
     assert_eq!(ap.next_wake(), Some(ms(3)));
     let mut log = Log::new();
@@ -19,7 +19,7 @@ fn packets_share_and_span_slots_and_leave_at_their_end() {
 
 #[test]
 fn what_comes_during_a_slot_waits_for_the_next() {
-    let mut ap = ap(&config(SchedulerConfig::default(), 1, &RadioConfig::Fading(perfect())));
+    let mut ap = ap(&config(SchedulerParams::default(), 1, &RadioConfig::Fading(perfect())));
     let mut log = Log::new();
     // At a boundary an idle access point starts at once; the second comes too late for that slot.
     ap.receive(ms(3), packet(0, 0, 1500));
@@ -35,7 +35,7 @@ fn after_its_attempts_a_slot_loses_the_packets_it_would_have_completed() {
     let errors = ErrorModel::Outage { margin: Margin::Fixed(-998.0), packet_error_rate: 1e-3, margin_gain: 0.1 };
     let fading = FadingParams { snr: 1e-1, doppler_hz: 1.0, ..FadingParams::default() };
     let hopeless = FadingRadio { fading, errors, attempts: 3, ..FadingRadio::default() };
-    let mut ap = ap(&config(SchedulerConfig::default(), 1, &RadioConfig::Fading(hopeless)));
+    let mut ap = ap(&config(SchedulerParams::default(), 1, &RadioConfig::Fading(hopeless)));
     (0..3).for_each(|n| ap.receive(ms(1), packet(0, n, 1500)));
     let mut log = Log::new();
     run_until(&mut ap, ms(11), &mut log);
@@ -53,7 +53,7 @@ fn after_its_attempts_a_slot_loses_the_packets_it_would_have_completed() {
 fn packet_by_packet_takes_whole_slots() {
     // 1.44 Mbit/s: 4320 bit a slot. A packet of 500 B takes one, one of 1500 B (12,000 bit) takes three.
     let radio = FadingRadio { frames: Frames::PerPacket, max_rate: Rate::from_bps(1_440_000), ..perfect() };
-    let mut ap = ap(&config(SchedulerConfig::RoundRobin, 2, &RadioConfig::Fading(radio)));
+    let mut ap = ap(&config(SchedulerParams::RoundRobin, 2, &RadioConfig::Fading(radio)));
     let mut log = Log::new();
     ap.receive(ms(1), packet(0, 0, 1500));
     ap.receive(ms(1), packet(1, 1, 500));
@@ -65,7 +65,7 @@ fn packet_by_packet_takes_whole_slots() {
 #[test]
 fn packet_by_packet_in_one_piece_ends_with_its_last_bit() {
     let radio = FadingRadio { frames: Frames::Whole, ..perfect() };
-    let mut ap = ap(&config(SchedulerConfig::BestSnr, 1, &RadioConfig::Fading(radio)));
+    let mut ap = ap(&config(SchedulerParams::BestSnr, 1, &RadioConfig::Fading(radio)));
     let mut log = Log::new();
     // 12,000 bit at 10 Mbit/s: 1.2 ms each, from the start.
     ap.receive(ms(1), packet(0, 0, 1500));
@@ -86,7 +86,7 @@ fn what_is_given_up_packet_by_packet_is_lost_when_it_is_through() {
         errors,
         ..perfect()
     };
-    let mut ap = ap(&config(SchedulerConfig::BestSnr, 1, &RadioConfig::Fading(radio)));
+    let mut ap = ap(&config(SchedulerParams::BestSnr, 1, &RadioConfig::Fading(radio)));
     let mut log = Log::new();
     ap.receive(ms(0), packet(0, 0, 1500));
     run_until(&mut ap, ms(26), &mut log);
@@ -100,7 +100,7 @@ fn what_is_given_up_packet_by_packet_is_lost_when_it_is_through() {
 fn a_constant_rate_serves_packet_by_packet() {
     // 1 Mbit/s: 12 ms for 1500 B; the second station's turn comes between the first's two packets.
     let radio = RadioConfig::Constant { rate: Rate::from_bps(1_000_000) };
-    let mut ap = ap(&config(SchedulerConfig::RoundRobin, 2, &radio));
+    let mut ap = ap(&config(SchedulerParams::RoundRobin, 2, &radio));
     let mut log = Log::new();
     ap.receive(ms(5), packet(0, 0, 1500));
     ap.receive(ms(6), packet(0, 1, 1500));
@@ -113,7 +113,7 @@ fn a_constant_rate_serves_packet_by_packet() {
 #[test]
 fn opportunities_are_shared_spanned_and_lost() {
     let trace = Arc::new(Trace::parse("10\n20\n20\n30\n100\n").unwrap());
-    let mut ap = ap(&config(SchedulerConfig::RoundRobin, 1, &RadioConfig::Trace(trace)));
+    let mut ap = ap(&config(SchedulerParams::RoundRobin, 1, &RadioConfig::Trace(trace)));
     let mut log = Log::new();
     // 10 ms: nobody there. 20 ms, twice: 700 + 700 + 104 of 1700 B; 1504 of the other 1596. 30 ms: 92, the rest is lost.
     for (n, size) in [(0, 700), (1, 700), (2, 1700)] {
@@ -133,7 +133,7 @@ fn opportunities_are_shared_spanned_and_lost() {
 fn channels_that_do_not_go_together_are_refused() {
     let error = |radios: &[RadioConfig]| {
         let stations = radios.iter().enumerate().map(|(n, radio)| station(&format!("m{n}"), radio.clone())).collect();
-        let config = ApConfig { scheduler: SchedulerConfig::default(), stations };
+        let config = ApConfig { scheduler: SchedulerParams::default(), stations };
         AccessPoint::<Packet>::new("ap", &config, &Streams::new(1), Span::ALWAYS, &mut Kinds::default()).unwrap_err()
     };
     let fading = RadioConfig::Fading(FadingRadio::default());

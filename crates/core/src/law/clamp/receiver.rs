@@ -4,6 +4,8 @@
 use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{RateEstimator, RoundBytes, SlidingRate, Smoothed};
+use crate::role::{DataSample, ReceiverLaw};
+use crate::units::{Bytes, Duration};
 
 /// Weight of a new sample in the average round-trip time (RFC 6298's α).
 const RTT_WEIGHT: f64 = 0.125;
@@ -87,11 +89,11 @@ pub struct Arrival {
 /// // τ = 500 B. Packets of 1000 B once a second, on a path of 1 s.
 /// let params = ReceiverParams { slow_start: false, hold: None, ..ReceiverParams::new(500.0, 1000.0) };
 /// let mut receiver = Receiver::new(params)?;
-/// receiver.start(1.0);
+/// receiver.started(1.0);
 /// let packet = |t_s, price_s| Arrival { t_s, size_bytes: 1000.0, payload_bytes: 1000.0, price_s, rtt_s: None };
-/// receiver.on_packet(&packet(0.0, 0.0), 64e3);
+/// receiver.received(&packet(0.0, 0.0), 64e3);
 /// // (500 − 0.25 · 1000)/1 · 1 = 250 B more than the first segment.
-/// assert_eq!(receiver.on_packet(&packet(1.0, 0.25), 64e3), 1250.0);
+/// assert_eq!(receiver.received(&packet(1.0, 0.25), 64e3), 1250.0);
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -152,13 +154,13 @@ impl<R: RateEstimator> Receiver<R> {
 
     /// The first data packet came `d0_s` after the SYN-ACK left: d̂ starts there. Without it (or with 0) d̂ starts
     /// as the first AWND/μ̂.
-    pub fn start(&mut self, d0_s: f64) {
+    pub fn started(&mut self, d0_s: f64) {
         self.delay_s = d0_s.max(0.0);
     }
 
     /// Takes in a data packet while the operating system would advertise `os_window_bytes`; returns w \[B\]. To be
     /// advertised is min(w, `os_window_bytes`) (clamp eq. 17), and never less than moves the right edge left.
-    pub fn on_packet(&mut self, arrival: &Arrival, os_window_bytes: f64) -> f64 {
+    pub fn received(&mut self, arrival: &Arrival, os_window_bytes: f64) -> f64 {
         let gap_s = self.last_s.map_or(0.0, |last_s| arrival.t_s - last_s);
         self.last_s = Some(arrival.t_s);
         self.arrivals.push(arrival.t_s, arrival.size_bytes);
@@ -196,7 +198,7 @@ impl<R: RateEstimator> Receiver<R> {
     }
 
     /// The receiver has sent three duplicate ACKs: a packet is lost, and slow start is over.
-    pub fn on_three_duplicate_acks(&mut self) {
+    pub fn lost(&mut self) {
         if self.slow_start {
             self.end_slow_start();
         }
@@ -244,4 +246,48 @@ impl<R: RateEstimator> Receiver<R> {
         let room = if self.slow_start { SLOW_START_ROOM } else { 1.0 };
         self.window_bytes <= hold * room * per_round_bytes
     }
+}
+
+impl ReceiverLaw for Receiver {
+    type Params = ReceiverParams;
+
+    fn set_up(params: ReceiverParams) -> Result<Self, ParameterError> {
+        Self::new(params)
+    }
+
+    fn first_window(&self, os_window: Bytes) -> Bytes {
+        whole_bytes(self.window_bytes()).min(os_window)
+    }
+
+    fn on_start(&mut self, d0: Duration) {
+        self.started(d0.as_secs_f64());
+    }
+
+    #[inline]
+    fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
+        let arrival = Arrival {
+            t_s: seconds(sample.now.as_nanos()),
+            size_bytes: sample.size.as_f64(),
+            payload_bytes: f64::from(sample.payload),
+            price_s: sample.price_s.unwrap_or(0.0),
+            rtt_s: sample.rtt.map(|rtt| seconds(rtt.as_nanos())),
+        };
+        whole_bytes(self.received(&arrival, os_window.as_f64())).min(os_window)
+    }
+
+    fn on_three_duplicate_acks(&mut self) {
+        self.lost();
+    }
+}
+
+/// Rounds down to whole bytes.
+#[inline]
+fn whole_bytes(bytes: f64) -> Bytes {
+    Bytes::new(bytes as u64)
+}
+
+/// Nanoseconds in seconds, by a multiplication: a packet's path has no room for a division.
+#[inline]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
 }

@@ -4,6 +4,9 @@
 use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{QueueAverage, QueueEstimator, RateEstimator, SlidingRate};
+use crate::packet::Signal;
+use crate::role::{Held, MarkerLaw};
+use crate::units::{Bytes, Instant};
 
 /// How the price depends on the queue q, with service rate μ_c.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -70,11 +73,11 @@ impl RouterParams {
 ///
 /// // a = 2000 B. Packets of 1000 B leave at 0 and at 1 s: μ_c = 1000 B/s.
 /// let mut router = Router::new(RouterParams::new(2000.0))?;
-/// router.on_departure(0.0, 1000.0, 0.0);
-/// router.on_departure(1.0, 1000.0, 0.0);
+/// router.departed(0.0, 1000.0, 0.0);
+/// router.departed(1.0, 1000.0, 0.0);
 /// assert_eq!(router.price_s(), 0.0);
 /// // After a long silence the average is the queue that the next packet finds: (3000 − 2000)/1000 = 1 s.
-/// router.on_arrival(1000.0, 3000.0);
+/// router.arrived(1000.0, 3000.0);
 /// assert_eq!(router.price_s(), 1.0);
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```
@@ -120,18 +123,20 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
 
     /// A packet has joined the queue at `t_s`, which holds `queue_bytes` with it.
     #[inline]
-    pub fn on_arrival(&mut self, t_s: f64, queue_bytes: f64) {
+    pub fn arrived(&mut self, t_s: f64, queue_bytes: f64) {
         self.queue.on_arrival(t_s, queue_bytes);
     }
 
     /// Packets have been dropped from the queue at `t_s`, and `queue_bytes` are left. They count for no service.
-    pub fn on_drop(&mut self, t_s: f64, queue_bytes: f64) {
+    pub fn dropped(&mut self, t_s: f64, queue_bytes: f64) {
         self.queue.on_change(t_s, queue_bytes);
     }
 
     /// A packet of `size_bytes` has left at `t_s`, and `queue_bytes` are behind it.
     #[inline]
-    pub fn on_departure(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64) {
+    pub fn departed(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64) {
+        //= clamp-report#V  μ_c is the rate of the last 100 packets
+        //= clamp-mice#4.1  μ_c is the mean over the preceding 100 packets
         self.service.push(t_s, size_bytes);
         if queue_bytes <= 0.0 {
             self.service.rest(t_s);
@@ -162,5 +167,36 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
         };
         let (bytes, elapsed_s) = self.service.quotient();
         equations::price(excess_bytes, bytes, elapsed_s)
+    }
+}
+
+impl MarkerLaw for Router {
+    type Params = RouterParams;
+
+    fn set_up(params: RouterParams) -> Result<Self, ParameterError> {
+        Self::new(params).map_err(|error| error.within("price"))
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, _size: Bytes, held: Held, _signal: &Signal) {
+        self.arrived(now.as_secs_f64(), held.bytes.as_f64());
+    }
+
+    fn on_drop(&mut self, now: Instant, queued: Bytes) {
+        self.dropped(now.as_secs_f64(), queued.as_f64());
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
+        self.departed(now.as_secs_f64(), size.as_f64(), held.bytes.as_f64());
+        signal.raise_price(self.price_s());
+    }
+
+    fn average_bytes(&self) -> Option<f64> {
+        Some(self.average_bytes())
+    }
+
+    fn price(&self) -> Option<f64> {
+        Some(self.price_s())
     }
 }

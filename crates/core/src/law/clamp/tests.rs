@@ -10,12 +10,13 @@ fn close(value: f64, wanted: f64) {
 fn priced(params: RouterParams, queue_bytes: f64) -> f64 {
     let mut router = Router::new(params).unwrap();
     for n in 0..3 {
-        router.on_departure(f64::from(n), 1000.0, queue_bytes);
+        router.departed(f64::from(n), 1000.0, queue_bytes);
     }
-    router.on_arrival(1e6, queue_bytes);
+    router.arrived(1e6, queue_bytes);
     router.price_s()
 }
 
+//= clamp#7
 //= clamp#13
 #[test]
 fn the_linear_price_is_the_excess_over_a_in_seconds() {
@@ -56,7 +57,7 @@ fn without_a_the_smooth_price_is_linear_and_finite() {
 fn the_gain_of_the_average_is_live() {
     let average = Average::AtArrivals { gain_per_s: 4.0 };
     let mut router = Router::new(RouterParams { average, ..RouterParams::new(0.0) }).unwrap();
-    router.on_arrival(libm::log(2.0) / 2.0, 1000.0);
+    router.arrived(libm::log(2.0) / 2.0, 1000.0);
     close(router.average_bytes(), 750.0);
 }
 
@@ -64,8 +65,8 @@ fn the_gain_of_the_average_is_live() {
 fn the_average_is_the_one_that_was_asked_for() {
     let last = |average| {
         let mut router = Router::new(RouterParams { average, ..RouterParams::new(0.0) }).unwrap();
-        router.on_arrival(1.0, 1500.0);
-        router.on_departure(2.0, 1000.0, 500.0);
+        router.arrived(1.0, 1500.0);
+        router.departed(2.0, 1000.0, 500.0);
         router.average_bytes()
     };
     close(last(Average::Raw), 500.0);
@@ -79,15 +80,15 @@ fn the_average_is_the_one_that_was_asked_for() {
 #[test]
 fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
     let mut router = Router::new(RouterParams::new(0.0)).unwrap();
-    router.on_departure(0.0, 999.0, 0.0);
+    router.departed(0.0, 999.0, 0.0);
     assert_eq!(router.service_rate(), None);
     // 100 packets of 10 B, one a second; the first gap is 1 s too: 1000 B in 100 s.
     for n in 1..=100 {
-        router.on_departure(f64::from(n), 10.0, 0.0);
+        router.departed(f64::from(n), 10.0, 0.0);
     }
     close(router.service_rate().unwrap(), 10.0);
     // After 400 s of silence: 100 packets in t = 1 … 500 s, with 10·99 + 509 = 1499 B in 499 s.
-    router.on_departure(500.0, 509.0, 0.0);
+    router.departed(500.0, 509.0, 0.0);
     close(router.service_rate().unwrap(), 1499.0 / 499.0);
 }
 
@@ -95,7 +96,7 @@ fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
 fn the_span_of_the_service_rate_is_live() {
     let mut router = Router::new(RouterParams { rate_packets: 1, ..RouterParams::new(0.0) }).unwrap();
     for (t_s, size_bytes) in [(0.0, 10.0), (1.0, 20.0), (3.0, 30.0)] {
-        router.on_departure(t_s, size_bytes, 0.0);
+        router.departed(t_s, size_bytes, 0.0);
     }
     close(router.service_rate().unwrap(), 15.0);
 }
@@ -126,40 +127,41 @@ fn packet(t_s: f64, price_s: f64) -> Arrival {
 /// A receiver with d̂ = `d0_s` whose packets come once a second: μ̂ = 1000 B/s at t = 1 s.
 fn steady(params: ReceiverParams, d0_s: f64) -> Receiver {
     let mut receiver = Receiver::new(params).unwrap();
-    receiver.start(d0_s);
-    receiver.on_packet(&packet(0.0, 0.0), OPEN);
+    receiver.started(d0_s);
+    receiver.received(&packet(0.0, 0.0), OPEN);
     receiver
 }
 
 //= clamp#14
+//= clamp-report#2
 #[test]
 fn the_window_changes_by_the_force_over_the_round_trip() {
     // d̂ starts at 1 s and AWND/μ̂ is 1 s: it stays. (500 − 0.25 · 1000)/1 · 1 s = +250 B.
     let mut receiver = steady(params(), 1.0);
-    close(receiver.on_packet(&packet(1.0, 0.25), OPEN), MSS + 250.0);
+    close(receiver.received(&packet(1.0, 0.25), OPEN), MSS + 250.0);
     // (500 − 0.6 · 1000) · 1/d̂, where d̂ = 1 + 0.001 · (1.25 − 1).
-    close(receiver.on_packet(&packet(2.0, 0.6), OPEN), 1250.0 - 100.0 / 1.00025);
+    close(receiver.received(&packet(2.0, 0.6), OPEN), 1250.0 - 100.0 / 1.00025);
 }
 
 #[test]
 fn phi_weighs_the_target() {
     let mut receiver = steady(ReceiverParams { phi: 3.0, ..params() }, 1.0);
-    close(receiver.on_packet(&packet(1.0, 0.25), OPEN), MSS + 1250.0);
+    close(receiver.received(&packet(1.0, 0.25), OPEN), MSS + 1250.0);
     // At the price where the force is zero, weights 3 and 1 carry 3 to 1: φτ = pμ.
     let mut receiver = steady(ReceiverParams { phi: 3.0, ..params() }, 1.0);
-    close(receiver.on_packet(&packet(1.0, 1.5), OPEN), MSS);
+    close(receiver.received(&packet(1.0, 1.5), OPEN), MSS);
 }
 
 //= clamp#15
 #[test]
 fn the_rate_is_of_the_last_alpha_packets() {
     let mut receiver = Receiver::new(ReceiverParams { alpha_packets: 2, ..params() }).unwrap();
-    receiver.on_packet(&packet(0.0, 0.0), OPEN);
+    receiver.received(&packet(0.0, 0.0), OPEN);
     assert_eq!(receiver.rate(), 0.0);
-    receiver.on_packet(&packet(2.0, 0.0), OPEN);
+    receiver.received(&packet(2.0, 0.0), OPEN);
     close(receiver.rate(), 500.0);
-    receiver.on_packet(&packet(4.0, 0.0), OPEN);
-    receiver.on_packet(&packet(5.0, 0.0), OPEN);
+    receiver.received(&packet(4.0, 0.0), OPEN);
+    receiver.received(&packet(5.0, 0.0), OPEN);
     // The packets at 4 and 5 s, since 2 s.
     close(receiver.rate(), 2000.0 / 3.0);
 }
@@ -167,9 +169,9 @@ fn the_rate_is_of_the_last_alpha_packets() {
 #[test]
 fn packets_of_one_instant_keep_the_old_rate() {
     let mut receiver = steady(params(), 1.0);
-    receiver.on_packet(&packet(1.0, 0.0), OPEN);
+    receiver.received(&packet(1.0, 0.0), OPEN);
     let before = receiver.window_bytes();
-    receiver.on_packet(&packet(1.0, 0.0), OPEN);
+    receiver.received(&packet(1.0, 0.0), OPEN);
     close(receiver.rate(), 1000.0);
     assert_eq!(receiver.window_bytes(), before);
 }
@@ -180,17 +182,17 @@ fn packets_of_one_instant_keep_the_old_rate() {
 fn the_delay_follows_the_window_that_is_advertised() {
     // The operating system offers 600 B < w: AWND/μ̂ = 0.6 s.
     let mut receiver = steady(params(), 2.0);
-    receiver.on_packet(&packet(1.0, 0.5), 600.0);
+    receiver.received(&packet(1.0, 0.5), 600.0);
     close(receiver.delay_s(), 0.999 * 2.0 + 0.001 * 0.6);
     let mut receiver = steady(ReceiverParams { beta: 0.5, ..params() }, 2.0);
-    receiver.on_packet(&packet(1.0, 0.5), OPEN);
+    receiver.received(&packet(1.0, 0.5), OPEN);
     close(receiver.delay_s(), 0.5 * 2.0 + 0.5 * 1.0);
 }
 
 #[test]
 fn without_a_handshake_the_delay_starts_as_the_first_sample() {
     let mut receiver = steady(params(), 0.0);
-    receiver.on_packet(&packet(1.0, 0.5), OPEN);
+    receiver.received(&packet(1.0, 0.5), OPEN);
     close(receiver.delay_s(), 1.0);
 }
 
@@ -200,15 +202,15 @@ fn the_change_is_clipped() {
     // A price of 100 s would take 99,500 B: only the packet's bytes go, and the least window stands.
     let wide = ReceiverParams { mss_bytes: 5000.0, ..params() };
     let mut receiver = steady(wide, 5.0);
-    assert_eq!(receiver.on_packet(&packet(1.0, 100.0), OPEN), 4000.0);
+    assert_eq!(receiver.received(&packet(1.0, 100.0), OPEN), 4000.0);
     let mut receiver = steady(ReceiverParams { min_window_bytes: 4500.0, ..wide }, 5.0);
-    assert_eq!(receiver.on_packet(&packet(1.0, 100.0), OPEN), 4500.0);
+    assert_eq!(receiver.received(&packet(1.0, 100.0), OPEN), 4500.0);
     // 100 s of silence would add 50 kB: 10 kB it is.
     let mut receiver = steady(params(), 1.0);
-    receiver.on_packet(&packet(1.0, 0.5), OPEN);
-    assert_eq!(receiver.on_packet(&packet(101.0, 0.0), OPEN), MSS + 10_000.0);
+    receiver.received(&packet(1.0, 0.5), OPEN);
+    assert_eq!(receiver.received(&packet(101.0, 0.0), OPEN), MSS + 10_000.0);
     let mut receiver = steady(ReceiverParams { max_increase_bytes: 7.0, ..params() }, 1.0);
-    assert_eq!(receiver.on_packet(&packet(1.0, 0.0), OPEN), MSS + 7.0);
+    assert_eq!(receiver.received(&packet(1.0, 0.0), OPEN), MSS + 7.0);
 }
 
 //= clamp-report#10b
@@ -217,7 +219,7 @@ fn the_old_law_has_no_round_trip_in_it() {
     let old = ReceiverParams { variant: Variant::Unscaled, ..params() };
     for d0_s in [0.1, 1.0, 10.0] {
         let mut receiver = steady(old, d0_s);
-        close(receiver.on_packet(&packet(1.0, 0.25), OPEN), MSS + 250.0);
+        close(receiver.received(&packet(1.0, 0.25), OPEN), MSS + 250.0);
     }
 }
 
@@ -228,16 +230,16 @@ fn slow_start_adds_a_segment_a_packet_and_ends_by_halving() {
     let mut receiver = steady(params, 1.0);
     assert_eq!(receiver.window_bytes(), 2.0 * MSS);
     for n in 1..10 {
-        receiver.on_packet(&packet(f64::from(n), 0.0), OPEN);
+        receiver.received(&packet(f64::from(n), 0.0), OPEN);
     }
     assert_eq!(receiver.window_bytes(), 11.0 * MSS);
     let mut lost = receiver.clone();
     // A price that makes Δw negative.
-    assert_eq!(receiver.on_packet(&packet(10.0, 1.0), OPEN), 5.5 * MSS);
+    assert_eq!(receiver.received(&packet(10.0, 1.0), OPEN), 5.5 * MSS);
     assert!(!receiver.in_slow_start());
     // Or a loss, once.
-    lost.on_three_duplicate_acks();
-    lost.on_three_duplicate_acks();
+    lost.lost();
+    lost.lost();
     assert_eq!(lost.window_bytes(), 5.5 * MSS);
     assert!(!lost.in_slow_start());
 }
@@ -246,7 +248,7 @@ fn slow_start_adds_a_segment_a_packet_and_ends_by_halving() {
 fn limited_sender(receiver: &mut Receiver, rounds: usize, per_round: usize) {
     for n in 0..rounds * per_round {
         let t_s = n as f64 * 0.1 / per_round as f64;
-        receiver.on_packet(&Arrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
+        receiver.received(&Arrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
     }
 }
 
@@ -255,16 +257,16 @@ fn growth_is_held_while_the_sender_does_not_follow() {
     // Ten packets a round trip, eleven where rounding lets the next in. Without a price w gains τ a round trip until
     // it passes twice that.
     let mut held = Receiver::new(ReceiverParams { hold: Some(2.0), ..params() }).unwrap();
-    held.start(0.1);
+    held.started(0.1);
     limited_sender(&mut held, 1000, 10);
     assert!((20.0 * MSS..22.2 * MSS).contains(&held.window_bytes()), "{}", held.window_bytes());
     let mut free = Receiver::new(params()).unwrap();
-    free.start(0.1);
+    free.started(0.1);
     limited_sender(&mut free, 1000, 10);
     assert!(free.window_bytes() > 40.0 * MSS, "{}", free.window_bytes());
     // Slow start, too: at four times.
     let mut starting = Receiver::new(ReceiverParams { slow_start: true, hold: Some(2.0), ..params() }).unwrap();
-    starting.start(0.1);
+    starting.started(0.1);
     limited_sender(&mut starting, 1000, 10);
     assert!((40.0 * MSS..46.0 * MSS).contains(&starting.window_bytes()), "{}", starting.window_bytes());
 }
@@ -274,13 +276,13 @@ fn the_hold_lets_slow_start_double() {
     // Round n brings a burst of 2^n packets, 1 ms apart: what a sender that follows the window sends.
     let params = ReceiverParams { slow_start: true, hold: Some(2.0), ..params() };
     let mut receiver = Receiver::new(params).unwrap();
-    receiver.start(0.1);
+    receiver.started(0.1);
     let mut received = 0.0;
     for round in 0..7 {
         for n in 0..1 << round {
             let t_s = 0.1 * f64::from(round) + 0.001 * f64::from(n);
             received += 1.0;
-            let window_bytes = receiver.on_packet(&Arrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
+            let window_bytes = receiver.received(&Arrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
             assert_eq!(window_bytes, (1.0 + received) * MSS, "round {round}");
         }
     }
@@ -313,7 +315,7 @@ fn equilibrium<Q: QueueEstimator, S: RateEstimator, R: RateEstimator>(
     let mut carried = vec![0.0; flows];
     let mut queue: VecDeque<(usize, f64)> = VecDeque::new();
     let mut wire: VecDeque<(f64, usize)> = VecDeque::new();
-    receivers.iter_mut().for_each(|r| r.start(0.05));
+    receivers.iter_mut().for_each(|r| r.started(0.05));
     let (mut mean, mut counted) = (0.0, 0.0);
     for step in 0..300_000 {
         let t_s = f64::from(step) * SERVICE_S;
@@ -326,11 +328,11 @@ fn equilibrium<Q: QueueEstimator, S: RateEstimator, R: RateEstimator>(
         while wire.front().is_some_and(|&(due_s, _)| due_s <= t_s) {
             let (_, flow) = wire.pop_front().unwrap();
             queue.push_back((flow, t_s));
-            router.on_arrival(t_s, queue.len() as f64 * MSS);
+            router.arrived(t_s, queue.len() as f64 * MSS);
         }
         if let Some((flow, _)) = queue.pop_front() {
-            router.on_departure(t_s, MSS, queue.len() as f64 * MSS);
-            receivers[flow].on_packet(&packet(t_s, router.price_s()), OPEN);
+            router.departed(t_s, MSS, queue.len() as f64 * MSS);
+            receivers[flow].received(&packet(t_s, router.price_s()), OPEN);
             outstanding[flow] -= MSS;
             if step > 150_000 {
                 carried[flow] += 1.0;

@@ -4,9 +4,11 @@
 //! While every packet waits longer than the target for a whole interval, packets are dropped one by one, faster and
 //! faster: the n-th comes `interval/√n` after the one before it.
 
+mod backlog;
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+pub use backlog::Backlog;
 
 /// CoDel's parameters. [`Default`] is RFC 8289's for the Internet.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,9 @@ use core::cmp::Ordering;
 use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{ControlInterval, Least};
+use crate::packet::Signal;
+use crate::role::{Held, MarkerLaw};
+use crate::units::{Bytes, Instant};
 
 /// After so many intervals without a packet, more change nothing: the averages have forgotten what was before.
 const MOST_SILENT: f64 = 64.0;
@@ -153,7 +156,7 @@ impl Router {
 
     /// A packet of `size_bytes` comes at `t_s`, and waits behind `packets` of `bytes` in all; `rtt_s` is what its header
     /// tells, if it has one.
-    pub fn on_arrival(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64), rtt_s: Option<f64>) {
+    pub fn arrived(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64), rtt_s: Option<f64>) {
         self.turn(t_s, Queue { packets: packets as f64, bytes });
         self.input_bytes += size_bytes;
         if let Some(rtt_s) = rtt_s.filter(|rtt_s| *rtt_s > 0.0) {
@@ -162,13 +165,13 @@ impl Router {
     }
 
     /// A packet of `size_bytes` found no room at `t_s`.
-    pub fn on_overflow(&mut self, size_bytes: f64) {
+    pub fn overflowed(&mut self, size_bytes: f64) {
         self.input_bytes += size_bytes;
         self.dropped += if self.params.in_packets { self.params.packet_bytes } else { size_bytes };
     }
 
     /// A packet of `size_bytes` leaves at `t_s`, with `packets` of `bytes` behind it.
-    pub fn on_departure(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64)) {
+    pub fn departed(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64)) {
         let queue = Queue { packets: packets as f64, bytes };
         self.turn(t_s, queue);
         self.output_bytes += size_bytes;
@@ -176,14 +179,9 @@ impl Router {
     }
 
     /// A packet of `size_bytes` crosses the medium the other way at `t_s`, while `packets` of `bytes` wait here.
-    pub fn on_crossing(&mut self, t_s: f64, size_bytes: f64, queue: (usize, f64), rtt_s: Option<f64>) {
-        self.on_arrival(t_s, size_bytes, queue, rtt_s);
+    pub fn crossed(&mut self, t_s: f64, size_bytes: f64, queue: (usize, f64), rtt_s: Option<f64>) {
+        self.arrived(t_s, size_bytes, queue, rtt_s);
         self.output_bytes += size_bytes;
-    }
-
-    /// Whether both directions count.
-    pub fn is_simplex(&self) -> bool {
-        self.params.simplex
     }
 
     /// R \[B/s\].
@@ -276,6 +274,52 @@ impl Router {
         let aim_bytes = if self.params.resident { packet_bytes } else { 0.0 };
         let rate = equations::fair_rate(self.capacity, bytes, aim_bytes, beta, interval_s, self.flows);
         self.rate = rate.max(least_rate).min(self.capacity + beta * packet_bytes / interval_s);
+    }
+}
+
+impl MarkerLaw for Router {
+    type Params = RouterParams;
+
+    fn set_up(params: RouterParams) -> Result<Self, ParameterError> {
+        Self::new(params).map_err(|error| error.within("feedback"))
+    }
+
+    fn on_arrival(&mut self, now: Instant, size: Bytes, held: Held, signal: &Signal) {
+        let before = (held.packets.saturating_sub(1), held.bytes.as_f64() - size.as_f64());
+        self.arrived(now.as_secs_f64(), size.as_f64(), before, rtt_s(signal));
+    }
+
+    fn on_overflow(&mut self, size: Bytes) {
+        self.overflowed(size.as_f64());
+    }
+
+    fn on_departure(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
+        self.departed(now.as_secs_f64(), size.as_f64(), (held.packets, held.bytes.as_f64()));
+        signal.lower_rate(self.rate());
+        signal.break_silence();
+    }
+
+    // Stamped where the router speaks for both directions.
+    fn on_crossing(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
+        if self.params.simplex {
+            self.crossed(now.as_secs_f64(), size.as_f64(), (held.packets, held.bytes.as_f64()), rtt_s(signal));
+            signal.lower_rate(self.rate());
+        }
+    }
+
+    fn average_bytes(&self) -> Option<f64> {
+        Some(self.average_bytes())
+    }
+
+    fn fair_rate(&self) -> Option<(f64, f64)> {
+        Some((self.rate(), self.capacity()))
+    }
+}
+
+fn rtt_s(signal: &Signal) -> Option<f64> {
+    match *signal {
+        Signal::Qfcp(header) => Some(f64::from(header.rtt_s)),
+        _ => None,
     }
 }
 
@@ -373,10 +417,10 @@ mod tests {
         //= qfcp#11
         let queue = |virtual_queue, in_packets| {
             let mut router = Router::new(RouterParams { virtual_queue, in_packets, ..params() }).unwrap();
-            router.on_arrival(1.0, 1000.0, (2, 600.0), None);
-            router.on_departure(1.01, 1000.0, (2, 600.0));
-            router.on_overflow(500.0);
-            router.on_departure(1.02, 500.0, (3, 700.0));
+            router.arrived(1.0, 1000.0, (2, 600.0), None);
+            router.departed(1.01, 1000.0, (2, 600.0));
+            router.overflowed(500.0);
+            router.departed(1.02, 500.0, (3, 700.0));
             router.turn(1.06, Queue { packets: 3.0, bytes: 700.0 });
             router.average_bytes()
         };
@@ -388,13 +432,13 @@ mod tests {
     #[test]
     fn the_interval_is_the_mean_round_trip_time() {
         let mut router = router(params());
-        router.on_arrival(0.01, 1000.0, (0, 0.0), Some(0.1));
-        router.on_arrival(0.02, 1000.0, (1, 1000.0), Some(0.3));
-        router.on_arrival(0.03, 1000.0, (2, 2000.0), None);
+        router.arrived(0.01, 1000.0, (0, 0.0), Some(0.1));
+        router.arrived(0.02, 1000.0, (1, 1000.0), Some(0.3));
+        router.arrived(0.03, 1000.0, (2, 2000.0), None);
         // The first interval, of 50 ms, has begun with the first packet.
-        router.on_departure(0.059, 1000.0, (2, 2000.0));
+        router.departed(0.059, 1000.0, (2, 2000.0));
         assert_eq!(router.interval.length_s(), 0.05);
-        router.on_departure(0.061, 1000.0, (2, 2000.0));
+        router.departed(0.061, 1000.0, (2, 2000.0));
         assert_eq!(router.interval.length_s(), 0.2);
     }
 
@@ -407,7 +451,7 @@ mod tests {
         router.interval.turn();
         for burst in 0..4 {
             for packet in 0..2 {
-                router.on_arrival(0.044 * f64::from(burst) + 0.001 * f64::from(packet), 1000.0, (0, 0.0), Some(0.042));
+                router.arrived(0.044 * f64::from(burst) + 0.001 * f64::from(packet), 1000.0, (0, 0.0), Some(0.042));
             }
         }
         assert!((router.began_s.unwrap() - 3.0 * 0.042).abs() < 1e-12, "{:?}", router.began_s);
@@ -418,10 +462,10 @@ mod tests {
     fn silence_tells_nothing_of_the_capacity() {
         // The flow's packet, then a second without any: 20 intervals. The flow is forgotten, the capacity is not.
         let mut router = router(params());
-        router.on_arrival(1.0, 20_000.0, (0, 0.0), None);
-        router.on_arrival(1.06, 1000.0, (0, 0.0), None);
+        router.arrived(1.0, 20_000.0, (0, 0.0), None);
+        router.arrived(1.06, 1000.0, (0, 0.0), None);
         assert_eq!((router.flows(), router.capacity()), (4.0, 1.5e5));
-        router.on_arrival(2.06, 1000.0, (0, 0.0), None);
+        router.arrived(2.06, 1000.0, (0, 0.0), None);
         assert_eq!((router.flows(), router.capacity()), (1.0, 2.25e5));
     }
 
@@ -434,11 +478,11 @@ mod tests {
         router.interval.turn();
         (router.began_s, router.least) = (Some(1.0), Least::new(Queue { packets: 2.0, bytes: 2000.0 }));
         for i in 0..3 {
-            router.on_crossing(1.0 + f64::from(i) / 64.0, 1000.0, (2, 2000.0), Some(0.125));
+            router.crossed(1.0 + f64::from(i) / 64.0, 1000.0, (2, 2000.0), Some(0.125));
         }
-        router.on_arrival(1.0625, 1000.0, (2, 2000.0), Some(0.125));
-        router.on_departure(1.09375, 1000.0, (2, 2000.0));
-        router.on_departure(1.125, 1000.0, (2, 2000.0));
+        router.arrived(1.0625, 1000.0, (2, 2000.0), Some(0.125));
+        router.departed(1.09375, 1000.0, (2, 2000.0));
+        router.departed(1.125, 1000.0, (2, 2000.0));
         // 4 kB in and out in an eighth of a second: 32 kB/s. That is less than R, so one flow.
         assert_eq!((router.capacity(), router.flows()), (32_000.0, 1.0));
     }

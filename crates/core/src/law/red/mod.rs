@@ -8,6 +8,10 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+use crate::packet::Parcel;
+use crate::rng::Stream;
+use crate::role::{AqmLaw, Held};
+use crate::units::{Bytes, Instant, Rate};
 
 /// What a queue is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -202,6 +206,40 @@ impl Red {
             Unit::Packets => packets as f64,
             Unit::Bytes => bytes,
         }
+    }
+}
+
+/// A queue that RED manages: the law with its draws, one for every packet that comes, whether or not it needs one.
+#[derive(Debug)]
+pub struct RedQueue {
+    law: Red,
+    stream: Stream,
+    /// Since when the line has had nothing to send.
+    idle_since: Option<Instant>,
+}
+
+impl<P: Parcel> AqmLaw<P> for RedQueue {
+    type Params = RedParams;
+
+    fn set_up(params: RedParams, rate: Rate, stream: &dyn Fn(&str) -> Stream) -> Result<Self, ParameterError> {
+        let law = Red::new(params, rate.as_bytes_per_sec())?;
+        Ok(Self { law, stream: stream("red"), idle_since: Some(Instant::ZERO) })
+    }
+
+    fn admits(&mut self, now: Instant, held: Held, size: Bytes, is_room: bool) -> bool {
+        let Held { packets, bytes } = held;
+        let idle_s = self.idle_since.take().map_or(0.0, |since| (now - since).as_secs_f64());
+        let draw = self.stream.uniform();
+        self.law.observe(packets, bytes.as_f64(), idle_s);
+        let admits = self.law.judge(packets, bytes.as_f64(), size.as_f64(), draw) == Verdict::Admit && is_room;
+        if !admits {
+            self.law.dropped();
+        }
+        admits
+    }
+
+    fn on_rest(&mut self, now: Instant) {
+        self.idle_since = Some(now);
     }
 }
 

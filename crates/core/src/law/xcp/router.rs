@@ -5,6 +5,9 @@
 use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{ControlInterval, Least};
+use crate::packet::{Signal, XcpHeader};
+use crate::role::{Held, MarkerLaw};
+use crate::units::{Bytes, Instant};
 
 /// How a router finds by how much the traffic is to change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,7 +122,7 @@ impl Router {
 
     /// A packet of `size_bytes` comes at `t_s` to a queue of `queue_bytes` without it. Other protocols' packets have no
     /// header, and count as traffic.
-    pub fn on_arrival(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64, header: Option<&Header>) {
+    pub fn arrived(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64, header: Option<&Header>) {
         self.turn(t_s, queue_bytes);
         self.input_bytes += size_bytes;
         if let Some(header) = header.filter(|header| header.rtt_s > 0.0) {
@@ -130,13 +133,7 @@ impl Router {
 
     /// A packet of `size_bytes` leaves at `t_s`, and `queue_bytes` are behind it. Gives the change that its header may
     /// tell at most \[B\]; a sender that knows no round-trip time yet is told to stay.
-    pub fn on_departure(
-        &mut self,
-        t_s: f64,
-        size_bytes: f64,
-        queue_bytes: f64,
-        header: Option<&Header>,
-    ) -> Option<f64> {
+    pub fn departed(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64, header: Option<&Header>) -> Option<f64> {
         // By ns-2's rule a packet that leaves still counts, and the queue is empty when the line has nothing to send.
         let with_it_bytes = queue_bytes + size_bytes;
         self.turn(t_s, with_it_bytes);
@@ -145,7 +142,7 @@ impl Router {
     }
 
     /// The line has nothing to send.
-    pub fn on_rest(&mut self) {
+    pub fn rested(&mut self) {
         self.queue.see(0.0);
         self.has_rested = true;
     }
@@ -235,6 +232,36 @@ fn over(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
 
+impl MarkerLaw for Router {
+    type Params = RouterParams;
+
+    fn set_up(params: RouterParams) -> Result<Self, ParameterError> {
+        Self::new(params).map_err(|error| error.within("feedback"))
+    }
+
+    fn on_arrival(&mut self, now: Instant, size: Bytes, held: Held, signal: &Signal) {
+        let before = held.bytes.as_f64() - size.as_f64();
+        self.arrived(now.as_secs_f64(), size.as_f64(), before, header(signal).as_ref());
+    }
+
+    fn on_departure(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
+        let header = header(signal);
+        let granted = self.departed(now.as_secs_f64(), size.as_f64(), held.bytes.as_f64(), header.as_ref());
+        if let Some(change_bytes) = granted {
+            signal.lower_change(change_bytes);
+        }
+    }
+
+    fn on_rest(&mut self) {
+        self.rested();
+    }
+}
+
+fn header(signal: &Signal) -> Option<Header> {
+    let Signal::Xcp(XcpHeader { cwnd_bytes, rtt_s, change_bytes }) = *signal else { return None };
+    Some(Header { cwnd_bytes: f64::from(cwnd_bytes), rtt_s: f64::from(rtt_s), change_bytes: f64::from(change_bytes) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,8 +288,8 @@ mod tests {
     fn pass(router: &mut Router, from_s: f64, (i, n): (u32, u32), cwnd: f64, queue_bytes: f64) -> f64 {
         let header = Header { cwnd_bytes: cwnd * PACKET, rtt_s: D, change_bytes: f64::INFINITY };
         let t_s = from_s + D * f64::from(i) / f64::from(n);
-        router.on_arrival(t_s, PACKET, queue_bytes, Some(&header));
-        router.on_departure(t_s, PACKET, (queue_bytes - PACKET).max(0.0), Some(&header)).unwrap()
+        router.arrived(t_s, PACKET, queue_bytes, Some(&header));
+        router.departed(t_s, PACKET, (queue_bytes - PACKET).max(0.0), Some(&header)).unwrap()
     }
 
     /// One flow of `n` packets in an interval: the sum of what they are told.
@@ -313,12 +340,12 @@ mod tests {
         router.turn(1.125, 0.0);
         assert!((router.left_to_raise - 26_214.4 / D).abs() < 1e-6);
         let bound = Header { cwnd_bytes: 64.0 * PACKET, rtt_s: D, change_bytes: 100.0 };
-        assert_eq!(router.on_departure(1.13, PACKET, 0.0, Some(&bound)), Some(100.0));
+        assert_eq!(router.departed(1.13, PACKET, 0.0, Some(&bound)), Some(100.0));
         assert!((router.left_to_raise - 26_114.4 / D).abs() < 1e-6);
         // Without a round-trip time nothing can be dealt.
         let new = Header { rtt_s: 0.0, ..bound };
-        assert_eq!(router.on_departure(1.13, PACKET, 0.0, Some(&new)), Some(0.0));
-        assert_eq!(router.on_departure(1.13, PACKET, 0.0, None), None);
+        assert_eq!(router.departed(1.13, PACKET, 0.0, Some(&new)), Some(0.0));
+        assert_eq!(router.departed(1.13, PACKET, 0.0, None), None);
     }
 
     #[test]
@@ -349,7 +376,7 @@ mod tests {
         for i in 0..100 {
             let rtt_s = if i % 2 == 0 { 0.1 } else { 0.3 };
             let header = Header { cwnd_bytes: rtt_s * 5e5, rtt_s, change_bytes: 0.0 };
-            router.on_arrival(1.0 + 0.0001 * f64::from(i), 1000.0, 0.0, Some(&header));
+            router.arrived(1.0 + 0.0001 * f64::from(i), 1000.0, 0.0, Some(&header));
         }
         router.turn(2.0, 0.0);
         assert!((router.interval_s() - 0.2).abs() < 1e-9, "{}", router.interval_s());

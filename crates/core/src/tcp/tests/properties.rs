@@ -7,7 +7,6 @@ use proptest::prelude::*;
 
 use super::network::Network;
 use crate::element::Element;
-use crate::law::ReceiverLaw;
 use crate::law::aimd::AimdParams;
 use crate::law::binomial::BinomialParams;
 use crate::law::clamp::ReceiverParams;
@@ -16,6 +15,7 @@ use crate::law::gamma::{Boost, Cut, GammaParams};
 use crate::law::linux;
 use crate::packet::{Kind, Packet, Parcel};
 use crate::rng::{Stream, Streams};
+use crate::role;
 use crate::role::SenderParams;
 use crate::stats::Span;
 use crate::tcp::{DelayedAck, Receiver, ReceiverConfig, Recovery, RttEstimator, Sender, SenderConfig, Validation};
@@ -70,7 +70,10 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
 }
 
 fn receivers(sack: bool) -> impl Strategy<Value = ReceiverConfig> {
-    let law = prop_oneof![Just(ReceiverLaw::Plain), Just(ReceiverLaw::Clamp(ReceiverParams::new(500.0, 1000.0)))];
+    let law = prop_oneof![
+        Just(role::ReceiverParams::Plain),
+        Just(role::ReceiverParams::Clamp(ReceiverParams::new(500.0, 1000.0)))
+    ];
     (law, any::<bool>(), 500u64..50_000).prop_map(move |(law, delayed, buffer)| ReceiverConfig {
         law,
         delayed_ack: delayed.then(DelayedAck::default),
@@ -279,8 +282,10 @@ fn every_parameter_of_a_sender_matters() {
 #[test]
 fn the_remaining_parameters_of_a_sender_matter() {
     // The strict rule for duplicates: only where windows change. SACK: only where the receiver sends it.
-    let clamp =
-        ReceiverConfig { law: ReceiverLaw::Clamp(ReceiverParams::new(500.0, 1460.0)), ..ReceiverConfig::default() };
+    let clamp = ReceiverConfig {
+        law: role::ReceiverParams::Clamp(ReceiverParams::new(500.0, 1460.0)),
+        ..ReceiverConfig::default()
+    };
     let base = SenderConfig::default();
     let strict = SenderConfig { strict_duplicate_acks: true, ..base.clone() };
     assert_ne!(outcome(base.clone(), clamp.clone()), outcome(strict, clamp));
@@ -325,7 +330,7 @@ fn the_remaining_parameters_of_a_sender_matter() {
 #[test]
 fn every_parameter_of_a_receiver_matters() {
     let base = ReceiverConfig::default();
-    let clamp = |params| ReceiverConfig { law: ReceiverLaw::Clamp(params), ..base.clone() };
+    let clamp = |params| ReceiverConfig { law: role::ReceiverParams::Clamp(params), ..base.clone() };
     let delayed = DelayedAck::default();
     let variants = [
         ("buffer", ReceiverConfig { buffer: Bytes::new(8000), ..base.clone() }),
@@ -388,7 +393,10 @@ fn parameters_outside_their_domain_are_refused_by_name() {
             "delayed_ack.every",
             ReceiverConfig { delayed_ack: Some(DelayedAck { every: 1, ..DelayedAck::default() }), ..base.clone() },
         ),
-        ("law.tau", ReceiverConfig { law: ReceiverLaw::Clamp(ReceiverParams::new(0.0, 1460.0)), ..base.clone() }),
+        (
+            "law.tau",
+            ReceiverConfig { law: role::ReceiverParams::Clamp(ReceiverParams::new(0.0, 1460.0)), ..base.clone() },
+        ),
     ];
     for (key, config) in wrong {
         assert_eq!(Receiver::new(0, config, Span::ALWAYS).unwrap_err().key, key);

@@ -4,8 +4,8 @@
 use super::script::receiver;
 use crate::element::Element;
 use crate::law::clamp::ReceiverParams;
-use crate::law::{self, ReceiverLaw};
 use crate::packet::Packet;
+use crate::role::{self, AnyReceiver};
 use crate::stats::Span;
 use crate::tcp::{DelayedAck, Receiver, ReceiverConfig};
 use crate::units::{Bytes, Duration, Instant};
@@ -116,7 +116,7 @@ fn what_lies_beyond_the_window_is_refused() {
 fn clamp_advertises_its_window() {
     // Slow start (clamp §4.3): a segment more with each packet, from one. The buffer bounds it.
     let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
-    let config = ReceiverConfig { law: ReceiverLaw::Clamp(params), buffer: Bytes::new(3500), ..plain() };
+    let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), buffer: Bytes::new(3500), ..plain() };
     receiver(
         config,
         "0   syn    -> syn-ack
@@ -135,7 +135,7 @@ fn clamp_never_takes_back_what_it_offered() {
     // A high price with the third packet ends slow start: w falls from 3 to 1.5 segments, but the right edge was at 5
     // and stays there until the data has caught up: windows 2, 1.5, 1.5.
     let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
-    let config = ReceiverConfig { law: ReceiverLaw::Clamp(params), ..plain() };
+    let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), ..plain() };
     receiver(
         config,
         "0   syn              -> syn-ack
@@ -151,10 +151,10 @@ fn clamp_never_takes_back_what_it_offered() {
 fn clamp_is_told_of_three_duplicates() {
     // clamp §4.3: slow start ends, w is halved.
     let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
-    let config = ReceiverConfig { law: ReceiverLaw::Clamp(params), ..plain() };
+    let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), ..plain() };
     let in_slow_start = |script: &str| match receiver(config.clone(), script).law() {
-        law::Receiver::Clamp(clamp) => clamp.in_slow_start(),
-        law::Receiver::Plain => unreachable!(),
+        AnyReceiver::Clamp(clamp) => clamp.in_slow_start(),
+        AnyReceiver::Plain(_) => unreachable!(),
     };
     let two = "0 syn -> syn-ack\n 100 data 0 -> ack 1\n 101 data 2 -> ack 1\n 102 data 2 -> ack 1\n";
     assert!(in_slow_start(two));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What holds whatever comes.
 use super::*;
-use crate::aqm::{AqmConfig, FqCodelParams};
 use crate::law::codel::CodelParams;
+use crate::law::fq_codel::FqCodelParams;
 use crate::law::{qfcp, xcp};
 use crate::packet::{QfcpHeader, Signal, XcpHeader};
+use crate::role::AqmParams;
 
 fn kinds() -> Vec<WlanConfig> {
     let mut noisy = config(3);
@@ -27,8 +28,8 @@ fn kinds() -> Vec<WlanConfig> {
     stepped.mac.rts_threshold = Some(Bytes::new(500));
     let mut managed = config(3);
     let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 100.0 };
-    managed.queue.aqm = AqmConfig::Codel(codel);
-    managed.stations[0].queue.aqm = AqmConfig::FqCodel(FqCodelParams { codel, ..FqCodelParams::default() });
+    managed.queue.aqm = AqmParams::Codel(codel);
+    managed.stations[0].queue.aqm = AqmParams::FqCodel(FqCodelParams { codel, ..FqCodelParams::default() });
     managed.stations[0].queue.limit = Limit::Packets(3);
     vec![config(3), with_rts(3), noisy, crowded, stepped, managed]
 }
@@ -186,7 +187,7 @@ fn what_cannot_be_is_refused() {
 }
 
 /// What the routers on a WLAN stamp into the packets that arrive, and when these leave.
-fn stamped(marker: MarkerConfig, asked: Signal, arrivals: &[Arrival], is_late: bool) -> Vec<(Instant, Signal)> {
+fn stamped(marker: MarkerParams, asked: Signal, arrivals: &[Arrival], is_late: bool) -> Vec<(Instant, Signal)> {
     let mut config = config(3);
     config.queue = QueueConfig { limit: Limit::Packets(20), marker, ..QueueConfig::default() };
     config.stations.iter_mut().for_each(|station| station.queue.marker = marker);
@@ -219,8 +220,8 @@ proptest! {
         let xcp = XcpHeader { cwnd_bytes: 6000.0, rtt_s: 0.02, change_bytes: f32::INFINITY };
         let told = xcp::RouterParams::new(xcp::Efficiency::Told { capacity: 5e5 });
         for (marker, asked) in [
-            (MarkerConfig::Qfcp(qfcp::RouterParams::new(125_000.0, 1_375_000.0)), Signal::Qfcp(qfcp)),
-            (MarkerConfig::Xcp(told), Signal::Xcp(xcp)),
+            (MarkerParams::Qfcp(qfcp::RouterParams::new(125_000.0, 1_375_000.0)), Signal::Qfcp(qfcp)),
+            (MarkerParams::Xcp(told), Signal::Xcp(xcp)),
         ] {
             let punctual = stamped(marker, asked, &arrivals, false);
             prop_assert_eq!(&punctual, &stamped(marker, asked, &arrivals, true));

@@ -4,12 +4,12 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Dropped};
 use crate::error::{ParameterError, ensure};
-use crate::law::codel::CodelParams;
+use crate::law::codel::{Backlog, CodelParams};
 use crate::packet::Parcel;
 use crate::rng::Stream;
-use crate::units::{Bytes, Instant};
+use crate::role::{AqmLaw, Dropped};
+use crate::units::{Bytes, Instant, Rate};
 
 /// FQ-CoDel's parameters. [`Default`] is RFC 8290's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ impl Default for FqCodelParams {
 
 /// FQ-CoDel's queues.
 #[derive(Debug)]
-pub(crate) struct FqCodel<P> {
+pub struct FqCodel<P> {
     flows: Vec<Flow<P>>,
     /// Queues that wait for their turn, by their place: those that have just become active, and the others.
     new: VecDeque<usize>,
@@ -43,6 +43,8 @@ pub(crate) struct FqCodel<P> {
     batch: usize,
     /// Makes the hash another in each run.
     perturbation: u64,
+    /// The queue that the last packet joined.
+    last: usize,
 }
 
 #[derive(Debug)]
@@ -70,21 +72,38 @@ impl<P: Parcel> FqCodel<P> {
             quantum: quantum as i64,
             batch: params.batch,
             perturbation: (stream.uniform() * 9_007_199_254_740_992.0) as u64,
+            last: 0,
         })
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.packets
+    /// The queue of a flow: the finish of splitmix64 over its number, modulo the number of queues.
+    fn place(&self, flow: u64) -> usize {
+        let mut hash = flow.wrapping_add(self.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((hash ^ (hash >> 31)) % self.flows.len() as u64) as usize
+    }
+}
+
+impl<P: Parcel> AqmLaw<P> for FqCodel<P> {
+    type Params = FqCodelParams;
+
+    fn set_up(params: FqCodelParams, _rate: Rate, stream: &dyn Fn(&str) -> Stream) -> Result<Self, ParameterError> {
+        Self::new(params, &mut stream("perturbation"))
     }
 
-    pub(crate) fn bytes(&self) -> Bytes {
-        self.bytes
+    fn keeps(&self) -> bool {
+        true
     }
 
-    /// A packet joins its flow's queue, whose place is given back.
+    fn kept(&self) -> (usize, Bytes) {
+        (self.packets, self.bytes)
+    }
+
+    /// The packet joins its flow's queue.
     ///
     /// //= RFC 8290 §4.1
-    pub(crate) fn enqueue(&mut self, now: Instant, packet: P) -> usize {
+    fn enqueue(&mut self, now: Instant, packet: P) {
         let place = self.place(packet.flow());
         self.packets += 1;
         self.bytes += packet.size();
@@ -95,39 +114,13 @@ impl<P: Parcel> FqCodel<P> {
             flow.credit = self.quantum;
             self.new.push_back(place);
         }
-        place
-    }
-
-    /// Packets are dropped from the head of the queue with the most bytes: the oldest, whose senders will know soonest. Linux
-    /// drops half of its packets at once, and at least one; a batch of 1 is the RFC's rule.
-    ///
-    /// //= RFC 8290 §4.1
-    pub(crate) fn drop_from_fattest(&mut self) -> Dropped {
-        let mut dropped = Dropped::default();
-        let bytes_of = |place: &usize| self.flows[*place].backlog.bytes();
-        // Of queues alike the first in turn.
-        let fattest = self.new.iter().chain(&self.old).copied().rev().max_by_key(bytes_of);
-        let Some(place) = fattest else { return dropped };
-        let backlog = &mut self.flows[place].backlog;
-        for _ in 0..(backlog.len() / 2).clamp(1, self.batch) {
-            if let Some((_, packet)) = backlog.take_head() {
-                dropped.count(packet.size());
-            }
-        }
-        self.packets -= dropped.packets;
-        self.bytes -= dropped.bytes;
-        dropped
-    }
-
-    /// Whether nothing is left in a queue.
-    pub(crate) fn is_bare(&self, place: usize) -> bool {
-        self.flows[place].backlog.len() == 0
+        self.last = place;
     }
 
     /// The packet whose turn it is.
     ///
     /// //= RFC 8290 §4.2
-    pub(crate) fn dequeue(&mut self, now: Instant, dropped: &mut Dropped) -> Option<(Instant, P)> {
+    fn dequeue(&mut self, now: Instant, dropped: &mut Dropped) -> Option<(Instant, P)> {
         loop {
             let is_new = !self.new.is_empty();
             let place = if is_new { self.new.pop_front() } else { self.old.pop_front() }?;
@@ -158,12 +151,34 @@ impl<P: Parcel> FqCodel<P> {
         }
     }
 
-    /// The queue of a flow: the finish of splitmix64 over its number, modulo the number of queues.
-    fn place(&self, flow: u64) -> usize {
-        let mut hash = flow.wrapping_add(self.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((hash ^ (hash >> 31)) % self.flows.len() as u64) as usize
+    fn makes_room(&self) -> bool {
+        true
+    }
+
+    /// Packets are dropped from the head of the queue with the most bytes: the oldest, whose senders will know soonest. Linux
+    /// drops half of its packets at once, and at least one; a batch of 1 is the RFC's rule.
+    ///
+    /// //= RFC 8290 §4.1
+    fn make_room(&mut self) -> Dropped {
+        let mut dropped = Dropped::default();
+        let bytes_of = |place: &usize| self.flows[*place].backlog.bytes();
+        // Of queues alike the first in turn.
+        let fattest = self.new.iter().chain(&self.old).copied().rev().max_by_key(bytes_of);
+        let Some(place) = fattest else { return dropped };
+        let backlog = &mut self.flows[place].backlog;
+        for _ in 0..(backlog.len() / 2).clamp(1, self.batch) {
+            if let Some((_, packet)) = backlog.take_head() {
+                dropped.count(packet.size());
+            }
+        }
+        self.packets -= dropped.packets;
+        self.bytes -= dropped.bytes;
+        dropped
+    }
+
+    // Drops come from the head, and the last packet is at the tail.
+    fn keeps_last(&self) -> bool {
+        !self.flows[self.last].backlog.is_empty()
     }
 }
 
@@ -189,7 +204,7 @@ mod tests {
     fn order(fq: &mut FqCodel<Packet>) -> Vec<(u32, u64)> {
         let mut dropped = Dropped::default();
         let order = std::iter::from_fn(|| fq.dequeue(at(1), &mut dropped)).map(|(_, p)| (p.flow, p.seq())).collect();
-        assert_eq!((dropped, fq.len(), fq.bytes()), (Dropped::default(), 0, Bytes::ZERO));
+        assert_eq!((dropped, fq.kept()), (Dropped::default(), (0, Bytes::ZERO)));
         order
     }
 
@@ -197,8 +212,8 @@ mod tests {
     #[test]
     fn queues_take_turns_by_bytes() {
         let mut fq = fq(FqCodelParams { quantum: Bytes::new(1500), ..FqCodelParams::default() });
-        (0..3).for_each(|seq| _ = fq.enqueue(at(0), packet(1, seq, 1500)));
-        (0..6).for_each(|seq| _ = fq.enqueue(at(0), packet(2, seq, 750)));
+        (0..3).for_each(|seq| fq.enqueue(at(0), packet(1, seq, 1500)));
+        (0..6).for_each(|seq| fq.enqueue(at(0), packet(2, seq, 750)));
         // 1500 B a turn: a packet of the first, two of the second.
         let wanted = [(1, 0), (2, 0), (2, 1), (1, 1), (2, 2), (2, 3), (1, 2), (2, 4), (2, 5)];
         assert_eq!(order(&mut fq), wanted);
@@ -209,7 +224,7 @@ mod tests {
     fn who_has_just_come_goes_first_and_only_once() {
         let mut fq = fq(FqCodelParams::default());
         let mut dropped = Dropped::default();
-        (0..4).for_each(|seq| _ = fq.enqueue(at(0), packet(1, seq, 1500)));
+        (0..4).for_each(|seq| fq.enqueue(at(0), packet(1, seq, 1500)));
         // Two packets use up the first quantum of 1514 B, and the queue is an old one.
         for wanted in [0, 1] {
             assert_eq!(fq.dequeue(at(0), &mut dropped).unwrap().1.seq(), wanted);
@@ -218,7 +233,7 @@ mod tests {
         assert_eq!(fq.dequeue(at(0), &mut dropped).unwrap().1.flow, 2);
         // Empty now, but on its way through the old ones: a further packet waits until the first has used its quantum.
         assert_eq!(fq.dequeue(at(0), &mut dropped).unwrap().1.seq(), 2);
-        (1..4).for_each(|seq| _ = fq.enqueue(at(0), packet(2, seq, 1000)));
+        (1..4).for_each(|seq| fq.enqueue(at(0), packet(2, seq, 1000)));
         assert_eq!(order(&mut fq), [(2, 1), (2, 2), (1, 3), (2, 3)]);
     }
 
@@ -226,12 +241,12 @@ mod tests {
     #[test]
     fn the_queue_with_the_most_bytes_pays_for_the_lack_of_room() {
         let mut fq = fq(FqCodelParams { batch: 3, ..FqCodelParams::default() });
-        (0..4).for_each(|seq| _ = fq.enqueue(at(0), packet(1, seq, 1500)));
-        (0..10).for_each(|seq| _ = fq.enqueue(at(0), packet(2, seq, 100)));
-        assert_eq!(fq.drop_from_fattest(), Dropped { packets: 2, bytes: Bytes::new(3000) }, "half of four");
-        assert_eq!(fq.drop_from_fattest(), Dropped { packets: 1, bytes: Bytes::new(1500) }, "half of two");
-        assert_eq!(fq.drop_from_fattest(), Dropped { packets: 1, bytes: Bytes::new(1500) }, "half of one is one");
-        assert_eq!(fq.drop_from_fattest(), Dropped { packets: 3, bytes: Bytes::new(300) }, "three at most");
+        (0..4).for_each(|seq| fq.enqueue(at(0), packet(1, seq, 1500)));
+        (0..10).for_each(|seq| fq.enqueue(at(0), packet(2, seq, 100)));
+        assert_eq!(fq.make_room(), Dropped { packets: 2, bytes: Bytes::new(3000) }, "half of four");
+        assert_eq!(fq.make_room(), Dropped { packets: 1, bytes: Bytes::new(1500) }, "half of two");
+        assert_eq!(fq.make_room(), Dropped { packets: 1, bytes: Bytes::new(1500) }, "half of one is one");
+        assert_eq!(fq.make_room(), Dropped { packets: 3, bytes: Bytes::new(300) }, "three at most");
         assert_eq!(order(&mut fq), [3, 4, 5, 6, 7, 8, 9].map(|seq| (2, seq)), "from the head");
     }
 

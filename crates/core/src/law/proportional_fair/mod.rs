@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Proportional fairness (clamp §5.3): who can be served best, as measured by what he had before, is served next.
+
+pub mod equations;
+
+use crate::error::{ParameterError, ensure};
+use crate::role::{Candidates, SchedulerLaw};
+
+/// The scheduler's parameters. [`Default`] is the paper's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProportionalFairParams {
+    /// Weight of the old average, in [0, 1): r ← memory·r + (1 − memory)·(rate obtained) per slot, where who is not
+    /// served obtains nothing (clamp: 0.97).
+    pub memory: f64,
+    /// Whether a slot whose transmission fails counts as obtained at its rate, as the paper's formula has it, or as
+    /// nothing. If nothing, the scheduler insists on a station that fails, and margins must be larger.
+    pub failed_slots_count: bool,
+}
+
+impl Default for ProportionalFairParams {
+    fn default() -> Self {
+        Self { memory: 0.97, failed_slots_count: true }
+    }
+}
+
+/// Proportional fairness at work.
+#[derive(Clone, Debug)]
+pub struct ProportionalFair {
+    params: ProportionalFairParams,
+    /// Average rates obtained \[bit/s\].
+    averages: Vec<f64>,
+}
+
+impl SchedulerLaw for ProportionalFair {
+    type Params = ProportionalFairParams;
+
+    fn set_up(params: ProportionalFairParams, stations: usize) -> Result<Self, ParameterError> {
+        ensure((0.0..1.0).contains(&params.memory), "memory", params.memory, "from 0 up to, but not, 1")?;
+        Ok(Self { params, averages: vec![0.0; stations] })
+    }
+
+    #[inline]
+    fn pick(&mut self, stations: &mut impl Candidates) -> Option<usize> {
+        let mut best: Option<(usize, f64)> = None;
+        for (station, average) in self.averages.iter().enumerate() {
+            if stations.waits(station) {
+                let rate = stations.rate(station);
+                match best {
+                    Some((other, other_rate))
+                        if !equations::is_more_useful((rate, *average), (other_rate, self.averages[other])) => {}
+                    _ => best = Some((station, rate)),
+                }
+            }
+        }
+        best.map(|(station, _)| station)
+    }
+
+    #[inline]
+    fn on_served(&mut self, station: usize, rate: f64, got_through: bool) {
+        let ProportionalFairParams { memory, failed_slots_count } = self.params;
+        for average in &mut self.averages {
+            *average = equations::unserved(*average, memory);
+        }
+        if got_through || failed_slots_count {
+            self.averages[station] += equations::served(rate, memory);
+        }
+    }
+
+    fn on_idle(&mut self, slots: u64) {
+        let kept = libm::pow(self.params.memory, slots as f64);
+        for average in &mut self.averages {
+            *average *= kept;
+        }
+    }
+
+    fn average(&self, station: usize) -> Option<f64> {
+        self.averages.get(station).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::role::scheduler::tests::all;
+
+    fn fair(memory: f64, stations: usize) -> ProportionalFair {
+        ProportionalFair::set_up(ProportionalFairParams { memory, failed_slots_count: true }, stations).unwrap()
+    }
+
+    //= clamp#19
+    #[test]
+    fn proportional_fair_takes_the_largest_ratio() {
+        let mut scheduler = fair(0.5, 2);
+        scheduler.on_served(0, 8.0, true);
+        scheduler.on_served(1, 4.0, true);
+        // r = (8/4, 4/2) = (2, 2): the better rate wins; then 3/1 against 5/(1 + 2.5).
+        assert_eq!(scheduler.pick(&mut all(&[3.0, 5.0])), Some(1));
+        scheduler.on_served(1, 5.0, true);
+        assert_eq!((scheduler.average(0), scheduler.average(1)), (Some(1.0), Some(3.5)));
+        assert_eq!(scheduler.pick(&mut all(&[3.0, 5.0])), Some(0));
+    }
+
+    #[test]
+    fn proportional_fair_breaks_ties_by_index_and_prefers_who_never_had_anything() {
+        let mut scheduler = fair(0.97, 3);
+        assert_eq!(scheduler.pick(&mut all(&[1.0, 1.0, 1.0])), Some(0));
+        scheduler.on_served(0, 1.0, true);
+        assert_eq!(scheduler.pick(&mut all(&[9.0, 1.0, 1.0])), Some(1));
+    }
+
+    #[test]
+    fn failed_slots_count_or_not() {
+        for (failed_slots_count, wanted) in [(true, 0.5), (false, 0.0)] {
+            let params = ProportionalFairParams { memory: 0.5, failed_slots_count };
+            let mut scheduler = ProportionalFair::set_up(params, 1).unwrap();
+            scheduler.on_served(0, 1.0, false);
+            assert_eq!(scheduler.average(0), Some(wanted));
+        }
+    }
+
+    #[test]
+    fn idle_slots_decay_like_counted_ones() {
+        let (mut idle, mut counted) = (fair(0.97, 2), fair(0.97, 2));
+        idle.on_served(0, 1.0, true);
+        counted.on_served(0, 1.0, true);
+        idle.on_idle(50);
+        (0..50).for_each(|_| counted.on_served(1, 0.0, true));
+        let (a, b) = (idle.average(0).unwrap(), counted.average(0).unwrap());
+        assert!((a / b - 1.0).abs() < 1e-12, "{a}, {b}");
+    }
+
+    #[test]
+    fn a_memory_of_one_is_refused() {
+        let error =
+            ProportionalFair::set_up(ProportionalFairParams { memory: 1.0, failed_slots_count: true }, 1).unwrap_err();
+        assert_eq!(error.key, "memory");
+    }
+}

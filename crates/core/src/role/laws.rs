@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The macro that makes a role's list.
+
+/// Makes the two enums of a role, the parameters of its laws and its laws at work, from one list; and `with!`, which
+/// evaluates an expression with whichever law it is. What is `bare` has no parameters. What is `in boxes` is large, and
+/// who has another law need not carry its size.
+macro_rules! laws {
+    (
+        $(#[$about_params:meta])* params $Params:ident;
+        $(#[$about_any:meta])* any $Any:ident $([$P:ident: $Bound:path])?: $Law:path, set_up($($arg:ident: $Arg:ty),*) by $args:tt;
+        $(bare: $($(#[$bare_about:meta])* $bare:ident => $Bare:ty),+;)?
+        $(in place: $($(#[$small_about:meta])* $small:ident($SmallParams:ty) => $Small:ty),+;)?
+        $(in boxes: $($(#[$large_about:meta])* $large:ident($LargeParams:ty) => $Large:ty),+;)?
+    ) => {
+        $(#[$about_params])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum $Params {
+            $($($(#[$bare_about])* $bare,)+)?
+            $($($(#[$small_about])* $small($SmallParams),)+)?
+            $($($(#[$large_about])* $large($LargeParams),)+)?
+        }
+
+        $(#[$about_any])*
+        pub enum $Any $(<$P>)? {
+            $($($(#[$bare_about])* $bare($Bare),)+)?
+            $($($(#[$small_about])* $small($Small),)+)?
+            $($($(#[$large_about])* $large(Box<$Large>),)+)?
+        }
+
+        impl $(<$P: $Bound>)? $Any $(<$P>)? {
+            /// Sets the law up.
+            ///
+            /// # Errors
+            /// A parameter outside its domain.
+            pub fn new(params: &$Params $(, $arg: $Arg)*) -> Result<Self, ParameterError> {
+                Ok(match *params {
+                    $($($Params::$bare => Self::$bare(set_up!($Bare, $Law, (), $args)?),)+)?
+                    $($($Params::$small(params) => Self::$small(set_up!($Small, $Law, params, $args)?),)+)?
+                    $($($Params::$large(params) => {
+                        Self::$large(Box::new(set_up!($Large, $Law, params, $args)?))
+                    })+)?
+                })
+            }
+        }
+
+        macro_rules! with {
+            (mut $any:ident, $law:ident => $heard:expr) => {
+                match $any {
+                    $($(Self::$bare($law) => $heard,)+)?
+                    $($(Self::$small($law) => $heard,)+)?
+                    $($(Self::$large(boxed) => {
+                        let $law = &mut **boxed;
+                        $heard
+                    })+)?
+                }
+            };
+            (ref $any:ident, $law:ident => $heard:expr) => {
+                match $any {
+                    $($(Self::$bare($law) => $heard,)+)?
+                    $($(Self::$small($law) => $heard,)+)?
+                    $($(Self::$large(boxed) => {
+                        let $law = &**boxed;
+                        $heard
+                    })+)?
+                }
+            };
+        }
+    };
+}
+
+/// Calls a law's constructor.
+macro_rules! set_up {
+    ($Type:ty, $Law:path, $params:expr, ($($arg:ident),*)) => {
+        <$Type as $Law>::set_up($params $(, $arg)*)
+    };
+}

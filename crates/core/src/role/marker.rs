@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A router's law: what it writes into passing packets, of one queue.
+
+use core::fmt::Debug;
+
+use crate::error::ParameterError;
+use crate::law;
+use crate::packet::Signal;
+use crate::units::{Bytes, Instant};
+
+/// What a queue holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Packets.
+    pub packets: usize,
+    /// Bytes, without what has been sent of the head.
+    pub bytes: Bytes,
+}
+
+/// What a router's law may hear of its queue, and what it may be asked.
+pub trait MarkerLaw: Sized {
+    /// Its parameters.
+    type Params: Copy + Debug + PartialEq;
+
+    /// Sets the law up for an empty queue.
+    ///
+    /// # Errors
+    /// A parameter outside its domain; the key begins with the table of the scenario in which the law stands.
+    fn set_up(params: Self::Params) -> Result<Self, ParameterError>;
+
+    /// A packet of `size` joins the queue, which holds `held` with it.
+    fn on_arrival(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &Signal) {}
+
+    /// A packet of `size` came and found no room.
+    fn on_overflow(&mut self, _size: Bytes) {}
+
+    /// Packets have been dropped from the queue, which holds `queued` without them.
+    fn on_drop(&mut self, _now: Instant, _queued: Bytes) {}
+
+    /// A packet of `size` leaves, `held` are behind it; what the law has to say is written into `signal`.
+    fn on_departure(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &mut Signal) {}
+
+    /// The line has nothing to send.
+    fn on_rest(&mut self) {}
+
+    /// A packet of `size` has crossed a medium that both directions share, against the queue's own, which holds `held`.
+    fn on_crossing(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &mut Signal) {}
+
+    /// The queue as the law averages it \[B\].
+    fn average_bytes(&self) -> Option<f64> {
+        None
+    }
+
+    /// The price \[s\].
+    fn price(&self) -> Option<f64> {
+        None
+    }
+
+    /// The rate that a flow may have, and the capacity that the law reckons with \[B/s\].
+    fn fair_rate(&self) -> Option<(f64, f64)> {
+        None
+    }
+}
+
+/// Lets packets pass unmarked.
+#[derive(Clone, Copy, Debug)]
+pub struct Unmarked;
+
+impl MarkerLaw for Unmarked {
+    type Params = ();
+
+    fn set_up((): ()) -> Result<Self, ParameterError> {
+        Ok(Self)
+    }
+}
+
+laws! {
+    /// Which law a router follows at a queue. [`Default`] is none.
+    params MarkerParams;
+    /// A router's law at work, whichever it is; each method is [`MarkerLaw`]'s of that name.
+    #[derive(Clone, Debug)]
+    any AnyMarker: MarkerLaw, set_up() by ();
+    bare:
+        /// Packets pass unmarked.
+        None => Unmarked;
+    in boxes:
+        /// CLAMP's price.
+        Clamp(law::clamp::RouterParams) => law::clamp::Router,
+        /// XCP's, or XCP-b's, change of the window.
+        Xcp(law::xcp::RouterParams) => law::xcp::Router,
+        /// QFCP's rate.
+        Qfcp(law::qfcp::RouterParams) => law::qfcp::Router;
+}
+
+impl Default for MarkerParams {
+    fn default() -> Self {
+        Self::None
+    }
+}
+
+impl AnyMarker {
+    /// Whether packets pass unmarked, so that nothing need be told.
+    #[inline]
+    pub fn is_none(&self) -> bool {
+        matches!(self, Self::None(_))
+    }
+
+    /// A packet joins the queue.
+    #[inline]
+    pub fn on_arrival(&mut self, now: Instant, size: Bytes, held: Held, signal: &Signal) {
+        with!(mut self, law => MarkerLaw::on_arrival(law, now, size, held, signal));
+    }
+
+    /// A packet found no room.
+    #[cold]
+    pub fn on_overflow(&mut self, size: Bytes) {
+        with!(mut self, law => MarkerLaw::on_overflow(law, size));
+    }
+
+    /// Packets have been dropped from the queue.
+    pub fn on_drop(&mut self, now: Instant, queued: Bytes) {
+        with!(mut self, law => MarkerLaw::on_drop(law, now, queued));
+    }
+
+    /// A packet leaves.
+    #[inline]
+    pub fn on_departure(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
+        with!(mut self, law => MarkerLaw::on_departure(law, now, size, held, signal));
+    }
+
+    /// The line has nothing to send.
+    #[inline]
+    pub fn on_rest(&mut self) {
+        with!(mut self, law => MarkerLaw::on_rest(law));
+    }
+
+    /// A packet has crossed the medium the other way.
+    pub fn on_crossing(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
+        with!(mut self, law => MarkerLaw::on_crossing(law, now, size, held, signal));
+    }
+
+    /// The queue as the law averages it \[B\].
+    pub fn average_bytes(&self) -> Option<f64> {
+        with!(ref self, law => MarkerLaw::average_bytes(law))
+    }
+
+    /// The price \[s\].
+    pub fn price(&self) -> Option<f64> {
+        with!(ref self, law => MarkerLaw::price(law))
+    }
+
+    /// The rate that a flow may have, and the capacity that the law reckons with \[B/s\].
+    pub fn fair_rate(&self) -> Option<(f64, f64)> {
+        with!(ref self, law => MarkerLaw::fair_rate(law))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::clamp::RouterParams;
+    use crate::law::{qfcp, xcp};
+    use crate::packet::QfcpHeader;
+
+    fn held(packets: usize, bytes: u64) -> Held {
+        Held { packets, bytes: Bytes::new(bytes) }
+    }
+
+    #[test]
+    fn a_packet_leaves_with_the_price_of_its_moment() {
+        let config = MarkerParams::Clamp(RouterParams::new(1000.0));
+        let mut marker = AnyMarker::new(&config).unwrap();
+        // The first arrival after a long silence sets the average to the queue: e^(−2·100) is nothing.
+        marker.on_arrival(Instant::from_nanos(100_000_000_000), Bytes::new(1500), held(2, 3000), &Signal::None);
+        let mut first = Signal::None;
+        marker.on_departure(Instant::from_nanos(101_000_000_000), Bytes::new(1500), held(1, 1500), &mut first);
+        assert_eq!(first, Signal::Price(0.0), "one departure gives no rate");
+        let mut second = Signal::None;
+        marker.on_departure(Instant::from_nanos(102_000_000_000), Bytes::new(1500), held(0, 0), &mut second);
+        // (3000 − 1000) B / 1500 B/s.
+        assert!((second.price().unwrap() - 4.0 / 3.0).abs() < 1e-12, "{second:?}");
+        assert_eq!(marker.average_bytes(), Some(3000.0));
+    }
+
+    #[test]
+    fn no_marker_writes_nothing() {
+        let mut marker = AnyMarker::new(&MarkerParams::None).unwrap();
+        let mut signal = Signal::None;
+        marker.on_departure(Instant::ZERO, Bytes::new(1500), held(0, 0), &mut signal);
+        assert_eq!((signal, marker.price(), marker.average_bytes()), (Signal::None, None, None));
+    }
+
+    #[test]
+    fn a_router_that_speaks_for_both_directions_stamps_both() {
+        let stamped = |simplex| {
+            let params = qfcp::RouterParams { simplex, ..qfcp::RouterParams::new(1e5, 1e6) };
+            let mut marker = AnyMarker::new(&MarkerParams::Qfcp(params)).unwrap();
+            let asked = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: f32::INFINITY, silent: 2 });
+            let (mut own, mut other) = (asked, asked);
+            marker.on_departure(Instant::ZERO, Bytes::new(1500), held(0, 0), &mut own);
+            marker.on_crossing(Instant::ZERO, Bytes::new(1500), held(0, 0), &mut other);
+            [own, other]
+        };
+        let header = |rate, silent| Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate, silent });
+        // The queue that the other left has spoken for itself.
+        assert_eq!(stamped(true), [header(1e5, 1), header(1e5, 2)]);
+        assert_eq!(stamped(false), [header(1e5, 1), header(f32::INFINITY, 2)]);
+    }
+
+    #[test]
+    fn errors_name_the_key() {
+        let lost = MarkerParams::Qfcp(qfcp::RouterParams::new(0.0, 1.0));
+        assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
+        let told = xcp::Efficiency::Told { capacity: -1.0 };
+        let lost = MarkerParams::Xcp(xcp::RouterParams::new(told));
+        assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
+        let bad = MarkerParams::Clamp(RouterParams { b: 0.0, ..RouterParams::new(0.0) });
+        assert_eq!(AnyMarker::new(&bad).unwrap_err().key, "price.b");
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A receiver's law: the window that it advertises.
+
+use core::fmt::Debug;
+
+use crate::error::ParameterError;
+use crate::law;
+use crate::units::{Bytes, Duration, Instant};
+
+/// What a receiver's law is told of an arrival.
+#[derive(Clone, Copy, Debug)]
+pub struct DataSample {
+    /// When the packet came.
+    pub now: Instant,
+    /// Size on the wire.
+    pub size: Bytes,
+    /// Payload \[B\].
+    pub payload: u32,
+    /// Price that the routers on the path stamped, if any \[s\].
+    pub price_s: Option<f64>,
+    /// Round-trip time that the packet's echo gives, if any.
+    pub rtt: Option<Duration>,
+}
+
+/// What a receiver's law may hear. Windows are what it would have advertised; never is more than the operating system's.
+pub trait ReceiverLaw: Sized {
+    /// Its parameters.
+    type Params: Copy + Debug + PartialEq;
+
+    /// Sets the law up.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    fn set_up(params: Self::Params) -> Result<Self, ParameterError>;
+
+    /// The window of the SYN-ACK, before any data, where the operating system offers `os_window`.
+    fn first_window(&self, os_window: Bytes) -> Bytes {
+        os_window
+    }
+
+    /// The first data came `d0` after the SYN-ACK left.
+    fn on_start(&mut self, _d0: Duration) {}
+
+    /// A data packet came, in order or not. Gives the window to advertise, `os_window` at most.
+    fn on_packet(&mut self, _sample: &DataSample, os_window: Bytes) -> Bytes {
+        os_window
+    }
+
+    /// The receiver sent its third duplicate acknowledgement in a row.
+    fn on_three_duplicate_acks(&mut self) {}
+}
+
+/// Advertises what the operating system would: all the buffer that is free.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+impl ReceiverLaw for Plain {
+    type Params = ();
+
+    fn set_up((): ()) -> Result<Self, ParameterError> {
+        Ok(Self)
+    }
+}
+
+laws! {
+    /// Which law a receiver follows when it chooses the window to advertise. [`Default`] is the operating system's.
+    params ReceiverParams;
+    /// A receiver's law at work, whichever it is; each method is [`ReceiverLaw`]'s of that name.
+    #[derive(Clone, Debug)]
+    any AnyReceiver: ReceiverLaw, set_up() by ();
+    bare:
+        /// The operating system's: all the buffer that is free.
+        Plain => Plain;
+    in boxes:
+        /// CLAMP.
+        Clamp(law::clamp::ReceiverParams) => law::clamp::Receiver;
+}
+
+impl Default for ReceiverParams {
+    fn default() -> Self {
+        Self::Plain
+    }
+}
+
+impl AnyReceiver {
+    /// The window of the SYN-ACK.
+    pub fn first_window(&self, os_window: Bytes) -> Bytes {
+        with!(ref self, law => ReceiverLaw::first_window(law, os_window))
+    }
+
+    /// The first data came.
+    pub fn on_start(&mut self, d0: Duration) {
+        with!(mut self, law => ReceiverLaw::on_start(law, d0));
+    }
+
+    /// A data packet came.
+    #[inline]
+    pub fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
+        with!(mut self, law => ReceiverLaw::on_packet(law, sample, os_window))
+    }
+
+    /// The receiver sent its third duplicate acknowledgement in a row.
+    pub fn on_three_duplicate_acks(&mut self) {
+        with!(mut self, law => ReceiverLaw::on_three_duplicate_acks(law));
+    }
+}
