@@ -151,10 +151,19 @@ def test_quoted_code_is_the_code_in_the_tree(page: Path) -> None:
                 assert piece.rstrip("\n") in source, f"{block['source']}:\n{piece}"
 
 
-def test_the_walk_quotes_the_tree() -> None:
-    quoted = [b["source"] for b in blocks(ROOT / "docs" / "add-a-law.md", "rust", "toml")]
-    assert len(quoted) >= 10
+@pytest.mark.parametrize(("page", "least"), [
+    ("add-a-law.md", 10), ("add-a-queue-discipline.md", 8), ("add-a-router-law.md", 6),
+])  # fmt: skip
+def test_a_walk_quotes_the_tree(page: str, least: int) -> None:
+    quoted = [b["source"] for b in blocks(ROOT / "docs" / page, "rust", "toml")]
+    assert len(quoted) >= least
     assert all(quoted)
+
+
+def test_the_walks_can_be_found() -> None:
+    for page in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / page).read_text()
+        assert all(f"(docs/{walk.name})" in text for walk in ROOT.glob("docs/add-a-*.md"))
 
 
 def test_python_snippets_compile() -> None:

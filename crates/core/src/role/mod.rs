@@ -10,6 +10,14 @@
 //!   crate::tcp             Sender ─────────┘  calls it with a Window, an AckSample or a Feedback
 //! ```
 //!
+//! | role | where it acts | trait and list |
+//! |---|---|---|
+//! | sender | an end: its window | [`SenderLaw`], [`sender`] |
+//! | receiver | the other end: the window that it advertises | [`ReceiverLaw`], [`receiver`] |
+//! | marker | a queue: what passing packets are told | [`MarkerLaw`], [`marker`] |
+//! | management | a queue: what is dropped, and the order of the rest | [`AqmLaw`], [`aqm`] |
+//! | scheduler | an access point: who is served next | [`SchedulerLaw`], [`scheduler`] |
+//!
 //! A role is a trait whose methods are what happens at its place. All but the essential do nothing by default, so that a law
 //! implements in its own file what it hears and nothing else. One list a role makes the enum of the laws' parameters and the
 //! enum of the laws at work: calls are a `match`, and the compiler sees through them.
