@@ -107,14 +107,15 @@ impl<P: Parcel> Queue<P> {
         if self.aqm.makes_room() {
             return self.push_and_make_room(now, packet);
         }
-        let is_room = self.limit.admits(self.len(), self.bytes, size);
-        let accepted = self.aqm.admits(now, self.held(), size, is_room);
+        let held = self.held();
+        let is_room = self.limit.admits(held.packets, held.bytes, size);
+        let accepted = self.aqm.admits(now, held, size, is_room);
         self.meter.arrive(now, accepted);
         if accepted {
             self.account(now);
             self.bytes += size;
             if !self.marker.is_none() {
-                let held = Held { packets: self.len() + 1, bytes: self.bytes };
+                let held = Held { packets: held.packets + 1, bytes: self.bytes };
                 self.marker.on_arrival(now, size, held, packet.signal());
             }
             if self.aqm.keeps() {
@@ -206,6 +207,7 @@ impl<P: Parcel> Queue<P> {
         self.marker.on_crossing(now, size, held, signal);
     }
 
+    #[inline]
     fn held(&self) -> Held {
         Held { packets: self.len(), bytes: self.bytes }
     }

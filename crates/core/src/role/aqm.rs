@@ -105,6 +105,7 @@ impl<P: Parcel> AqmLaw<P> for DropTail {
 
 laws! {
     /// How a queue is managed. [`Default`] drops packets when they find no room.
+    #[derive(Default)]
     params AqmParams;
     /// A queue's management at work, whichever it is, with the packets that it has not let go yet; each method is
     /// [`AqmLaw`]'s of that name.
@@ -112,6 +113,7 @@ laws! {
     any AnyAqm[P: Parcel]: AqmLaw<P>, set_up(rate: Rate, stream: &dyn Fn(&str) -> Stream) by (rate, stream);
     bare:
         /// Packets are dropped when they find no room.
+        #[default]
         DropTail => DropTail;
     in boxes:
         /// Random early detection, which drops packets on arrival.
@@ -120,12 +122,6 @@ laws! {
         Codel(law::codel::CodelParams) => law::codel::Backlog<P>,
         /// Fair queueing with a CoDel for each flow (RFC 8290).
         FqCodel(law::fq_codel::FqCodelParams) => law::fq_codel::FqCodel<P>;
-}
-
-impl Default for AqmParams {
-    fn default() -> Self {
-        Self::DropTail
-    }
 }
 
 impl<P: Parcel> AnyAqm<P> {

@@ -22,9 +22,9 @@ macro_rules! laws {
 
         $(#[$about_any])*
         pub enum $Any $(<$P>)? {
-            $($($(#[$bare_about])* $bare($Bare),)+)?
-            $($($(#[$small_about])* $small($Small),)+)?
-            $($($(#[$large_about])* $large(Box<$Large>),)+)?
+            $($(#[doc = concat!("`", stringify!($Bare), "` at work.")] $bare($Bare),)+)?
+            $($(#[doc = concat!("`", stringify!($Small), "` at work.")] $small($Small),)+)?
+            $($(#[doc = concat!("`", stringify!($Large), "` at work.")] $large(Box<$Large>),)+)?
         }
 
         impl $(<$P: $Bound>)? $Any $(<$P>)? {

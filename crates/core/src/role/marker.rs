@@ -76,12 +76,14 @@ impl MarkerLaw for Unmarked {
 
 laws! {
     /// Which law a router follows at a queue. [`Default`] is none.
+    #[derive(Default)]
     params MarkerParams;
     /// A router's law at work, whichever it is; each method is [`MarkerLaw`]'s of that name.
     #[derive(Clone, Debug)]
     any AnyMarker: MarkerLaw, set_up() by ();
     bare:
         /// Packets pass unmarked.
+        #[default]
         None => Unmarked;
     in boxes:
         /// CLAMP's price.
@@ -90,12 +92,6 @@ laws! {
         Xcp(law::xcp::RouterParams) => law::xcp::Router,
         /// QFCP's rate.
         Qfcp(law::qfcp::RouterParams) => law::qfcp::Router;
-}
-
-impl Default for MarkerParams {
-    fn default() -> Self {
-        Self::None
-    }
 }
 
 impl AnyMarker {

@@ -64,22 +64,18 @@ impl ReceiverLaw for Plain {
 
 laws! {
     /// Which law a receiver follows when it chooses the window to advertise. [`Default`] is the operating system's.
+    #[derive(Default)]
     params ReceiverParams;
     /// A receiver's law at work, whichever it is; each method is [`ReceiverLaw`]'s of that name.
     #[derive(Clone, Debug)]
     any AnyReceiver: ReceiverLaw, set_up() by ();
     bare:
         /// The operating system's: all the buffer that is free.
+        #[default]
         Plain => Plain;
     in boxes:
         /// CLAMP.
         Clamp(law::clamp::ReceiverParams) => law::clamp::Receiver;
-}
-
-impl Default for ReceiverParams {
-    fn default() -> Self {
-        Self::Plain
-    }
 }
 
 impl AnyReceiver {

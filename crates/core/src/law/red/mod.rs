@@ -140,6 +140,7 @@ impl Red {
 
     /// A packet comes to a queue of `packets` and `bytes`, before which the line was idle for `idle_s`: as if as many
     /// mean packets as it could have carried in that time had found nobody. The average takes it in.
+    #[inline]
     pub fn observe(&mut self, packets: usize, bytes: f64, idle_s: f64) {
         let idle_packets = libm::floor(self.packets_per_s * idle_s);
         let queue = self.measure(packets, bytes);
@@ -148,6 +149,7 @@ impl Red {
 
     /// What becomes of the packet of `size_bytes` that was just observed in front of `packets` and `bytes`; `draw` is
     /// uniform over \[0, 1).
+    #[inline]
     pub fn judge(&mut self, packets: usize, bytes: f64, size_bytes: f64, draw: f64) -> Verdict {
         self.count += 1;
         self.count_bytes += size_bytes;
@@ -169,6 +171,7 @@ impl Red {
     }
 
     /// The packet that was just judged has been dropped, whatever for.
+    #[inline]
     pub fn dropped(&mut self) {
         self.count = 0;
         self.count_bytes = 0.0;
@@ -180,6 +183,7 @@ impl Red {
     }
 
     /// The probability p_b that the average alone gives.
+    #[inline]
     pub fn base_probability(&self) -> f64 {
         let RedParams { max_p, gentle, .. } = self.params;
         equations::base_probability(self.average, self.min, self.max, max_p, gentle)
@@ -187,6 +191,7 @@ impl Red {
 
     /// The probability p_a with which the packet that came last is dropped: p_b spread evenly over the packets between
     /// two drops.
+    #[inline]
     pub fn probability(&self, size_bytes: f64) -> f64 {
         let p = self.base_probability();
         let mean = self.params.mean_packet_bytes;
@@ -201,6 +206,7 @@ impl Red {
         }
     }
 
+    #[inline]
     fn measure(&self, packets: usize, bytes: f64) -> f64 {
         match self.params.unit {
             Unit::Packets => packets as f64,
