@@ -390,7 +390,7 @@ fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<
                 Sender::Vegas(_) => check(&key, "vegas"),
                 Sender::Veno(_) => check(&key, "veno"),
                 Sender::Westwood(_) => check(&key, "westwood"),
-                Sender::Aimd(_) | Sender::Binomial(_) | Sender::Xcp(_) | Sender::Qfcp(_) | Sender::Tfrc(_) => {
+                _ => {
                     let message = "the kernel has no such sender: name one of its own by --cc, such as --cc reno";
                     Err(ScenarioError::at(&key, message).into())
                 }

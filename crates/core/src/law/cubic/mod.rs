@@ -4,6 +4,7 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+use crate::law::aimd::equations::decrease;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
 
@@ -115,14 +116,14 @@ impl SenderLaw for Cubic {
     fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
         self.reduce(window.cwnd);
         self.after_timeout = false;
-        equations::decrease(self.params.beta, flight)
+        decrease(self.params.beta, flight)
     }
 
     /// §4.8.
     fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         self.reduce(window.cwnd);
         self.after_timeout = true;
-        equations::decrease(self.params.beta, flight)
+        decrease(self.params.beta, flight)
     }
 }
 
