@@ -30,14 +30,14 @@ HEADER = """\
 """
 
 QUANTITIES = {
-    "Time": ("time", "ns, us, µs, ms, s, min, h"),
-    "Size": ("size", "B, kB, MB, GB, KiB, MiB"),
-    "Amount": ("amount", "as a size, or packets"),
-    "BitRate": ("rate", "bit/s, kbit/s, Mbit/s, Gbit/s"),
-    "Frequency": ("frequency", "Hz, kHz, MHz, GHz"),
-    "PerSecond": ("number a second", "/s, /min"),
+    "Duration": "time",
+    "Bytes": "size",
+    "Amount": "amount",
+    "Rate": "rate",
+    "Frequency": "frequency",
+    "PerSecond": "number a second",
 }
-"""Definitions of the schema that are texts with a unit."""
+"""Definitions of the schema that are texts with a unit, as a reader would call them."""
 
 INTRODUCTION = """\
 # Scenario reference
@@ -80,14 +80,15 @@ rtt     = "30 ms"
 
 The columns: *type* leads to the section that explains it; *default* is what holds where the key
 is left out, *required* where it must not be, and – where leaving it out means that there is no
-such thing, or what the text says.
+such thing, or what the text says; *domain* is what the value must be, where not every one of its
+type will do.
 """
 
 
 def scenario_page(schema: Mapping[str, Any]) -> str:
     """The reference of scenario files."""
     definitions = schema["$defs"]
-    parts = [HEADER, INTRODUCTION, "## Quantities\n", _quantities()]
+    parts = [HEADER, INTRODUCTION, "## Quantities\n", _quantities(definitions)]
     parts.append("## The file\n")
     parts.append(_table(schema))
     for name in _order(schema, definitions):
@@ -96,9 +97,9 @@ def scenario_page(schema: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _quantities() -> str:
+def _quantities(definitions: Mapping[str, Any]) -> str:
     rows = [["type", "units"], ["---", "---"]]
-    rows += [[name, units] for name, units in QUANTITIES.values()]
+    rows += [[word, definitions[name]["units"]] for name, word in QUANTITIES.items()]
     return _rows(rows)
 
 
@@ -132,7 +133,7 @@ def _title(name: str) -> str:
 
 def _link(name: str) -> str:
     if name in QUANTITIES:
-        return f"[{QUANTITIES[name][0]}](#quantities)"
+        return f"[{QUANTITIES[name]}](#quantities)"
     title = _title(name)
     return f"[{title.lower()}](#{title.lower().replace(' ', '-')})"
 
@@ -188,7 +189,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _table(definition: Mapping[str, Any]) -> str:
-    rows = [["key", "type", "default", "meaning"], ["---"] * 4]
+    rows = [["key", "type", "default", "domain", "meaning"], ["---"] * 5]
     required = definition.get("required", [])
     properties = definition["properties"]
     for key in [*required, *(key for key in properties if key not in required)]:
@@ -197,6 +198,7 @@ def _table(definition: Mapping[str, Any]) -> str:
             f"`{key}`",
             _type(value),
             "required" if key in required else _default(value),
+            value.get("domain", ""),
             _cell(value.get("description", "")),
         ])  # fmt: skip
     return _rows(rows)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a constructor says of a value it cannot take.
+//! What is said of a value that cannot be taken.
 
-/// A parameter outside its domain. `key` is the scenario's key, so that the message can name the place.
+/// A parameter outside its domain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key} = {value}: wanted {wanted}")]
 pub struct ParameterError {
-    /// The scenario's key, e.g. `radio.slot`.
+    /// Its key by its path from where it was looked at, e.g. `radio.slot`; empty: the value itself.
     pub key: String,
     /// The value as given.
     pub value: String,
@@ -22,8 +22,18 @@ impl ParameterError {
     /// Puts the key of the enclosing table in front: `slot` within `radio` is `radio.slot`.
     #[must_use]
     pub fn within(mut self, table: &str) -> Self {
-        self.key = format!("{table}.{}", self.key);
+        self.key = join(table, &self.key);
         self
+    }
+}
+
+/// The path of `key` within `table`; either may be empty.
+pub fn join(table: &str, key: &str) -> String {
+    match (table, key) {
+        ("", key) => key.to_owned(),
+        (table, "") => table.to_owned(),
+        (table, key) if key.starts_with('[') => format!("{table}{key}"),
+        (table, key) => format!("{table}.{key}"),
     }
 }
 

@@ -52,6 +52,7 @@ pub mod link;
 pub mod loss;
 pub mod model;
 pub mod packet;
+pub mod parameter;
 pub mod queue;
 pub mod radio;
 pub mod rng;

@@ -8,7 +8,7 @@ use crate::packet::{Parcel, Signal};
 use crate::rng::Stream;
 use crate::role::{AnyAqm, AnyMarker, AqmParams, Dropped, Held, MarkerParams};
 use crate::stats::{Meter, Span};
-use crate::units::{Bytes, Instant, Rate};
+use crate::units::{Amount, Bytes, Instant, Rate};
 
 /// How much a queue may hold. A packet that would pass the limit is dropped on arrival; FQ-CoDel drops others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -39,6 +39,16 @@ impl Limit {
             Limit::None => false,
             Limit::Bytes(limit) => bytes > limit,
             Limit::Packets(limit) => packets > limit,
+        }
+    }
+}
+
+impl From<Option<Amount>> for Limit {
+    fn from(amount: Option<Amount>) -> Self {
+        match amount {
+            None => Self::None,
+            Some(Amount::Bytes(bytes)) => Self::Bytes(bytes),
+            Some(Amount::Packets(packets)) => Self::Packets(packets as usize),
         }
     }
 }

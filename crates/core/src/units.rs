@@ -7,8 +7,12 @@
 //! [`Duration`] is ours and not `core::time::Duration`: eight bytes in place of sixteen, one addition in place of
 //! a carry, and a packet holds several of them.
 
+mod text;
+
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+
+pub use text::{LONGEST, Quantity, QuantityError};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -27,6 +31,23 @@ pub struct Bytes(u64);
 /// A rate in bit/s. Never zero where it divides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(u64);
+
+/// Bytes, or packets whatever their size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// Bytes on the wire.
+    Bytes(Bytes),
+    /// Whole packets.
+    Packets(u64),
+}
+
+/// A frequency \[Hz\].
+#[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Frequency(f64);
+
+/// A number of events a second.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct PerSecond(f64);
 
 impl Instant {
     /// The start of the run.
@@ -171,6 +192,44 @@ impl Rate {
     }
 }
 
+impl Amount {
+    /// The bytes that this is, with packets of `packet` bytes.
+    pub fn in_bytes(self, packet: Bytes) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Packets(n) => Bytes::new(n.saturating_mul(packet.get())),
+        }
+    }
+}
+
+impl Frequency {
+    /// `hz` Hz.
+    #[inline]
+    pub const fn from_hz(hz: f64) -> Self {
+        Self(hz)
+    }
+
+    /// The frequency in Hz.
+    #[inline]
+    pub const fn as_hz(self) -> f64 {
+        self.0
+    }
+}
+
+impl PerSecond {
+    /// `n` a second.
+    #[inline]
+    pub const fn new(n: f64) -> Self {
+        Self(n)
+    }
+
+    /// How many a second.
+    #[inline]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Instant;
     #[inline]
@@ -307,6 +366,18 @@ impl fmt::Debug for Bytes {
 impl fmt::Debug for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bit/s", self.0)
+    }
+}
+
+impl fmt::Debug for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Hz", self.0)
+    }
+}
+
+impl fmt::Debug for PerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} /s", self.0)
     }
 }
 

@@ -5,8 +5,8 @@
 //! shorter than a full buffer lasts empties none; and then what has gathered comes at once, which overflows none either if
 //! it is less than a buffer holds. A stall of a round-trip time doubles one.
 
+use lasthop_core::units::Amount;
 use lasthop_core::units::{Bytes, Duration, Rate};
-use lasthop_sim::quantity::Amount;
 use lasthop_sim::scenario::{AccessPoint, Flow, Queue, Radio, Scenario};
 
 /// What no machine without a real-time kernel can promise is borne by all.
@@ -15,8 +15,8 @@ const LEAST: Duration = Duration::from_millis(2);
 /// The longest stall that a scenario bears: the shortest round-trip time or what the smallest buffer lasts, whichever is
 /// less, and at least 2 ms. What a recorded channel's buffer lasts is not reckoned.
 pub(crate) fn longest_stall(scenario: &Scenario) -> Duration {
-    let packet = scenario.flow.iter().map(|flow| flow.packet.0).max().unwrap_or(Bytes::new(1500));
-    let links = scenario.link.iter().filter_map(|link| lasts(&link.queue, link.rate.0, packet));
+    let packet = scenario.flow.iter().map(|flow| flow.packet).max().unwrap_or(Bytes::new(1500));
+    let links = scenario.link.iter().filter_map(|link| lasts(&link.queue, link.rate, packet));
     let aps = scenario.ap.iter().filter_map(|ap| lasts(&ap.queue, rate_of(&ap.radio)?, packet));
     let trips = scenario.flow.iter().map(|flow| round_trip(flow, scenario));
     links.chain(aps).chain(trips).min().unwrap_or(LEAST).max(LEAST)
@@ -34,8 +34,8 @@ fn lasts(queue: &Queue, rate: Rate, packet: Bytes) -> Option<Duration> {
 /// The rate that a radio never passes.
 fn rate_of(radio: &Radio) -> Option<Rate> {
     match radio {
-        Radio::Jakes(jakes) => Some(jakes.max_rate.0),
-        Radio::Constant(constant) => Some(constant.rate.0),
+        Radio::Jakes(jakes) => Some(jakes.max_rate),
+        Radio::Constant(constant) => Some(constant.rate),
         Radio::Trace(_) => None,
     }
 }
@@ -45,12 +45,12 @@ fn round_trip(flow: &Flow, scenario: &Scenario) -> Duration {
     let over = |ends: &[String]| {
         let is_it = |from: &str, to: &str| from == ends[0] && to == ends[1];
         let link = scenario.link.iter().find(|link| is_it(&link.from, &link.to) || is_it(&link.to, &link.from));
-        link.map_or(Duration::ZERO, |link| link.delay.0)
+        link.map_or(Duration::ZERO, |link| link.delay)
     };
     let links: Duration = flow.path.windows(2).map(over).fold(Duration::ZERO, |sum, delay| sum + delay);
-    let radio = |ap: &AccessPoint| ap.delay.0;
+    let radio = |ap: &AccessPoint| ap.delay;
     let last = flow.station.as_ref().and_then(|_| scenario.ap.iter().map(radio).min()).unwrap_or(Duration::ZERO);
-    flow.rtt.0 + (links + last) * 2
+    flow.rtt + (links + last) * 2
 }
 
 #[cfg(test)]

@@ -436,7 +436,7 @@ fn listen(ip: Ip, port: u16, receiver: &Receiver) -> io::Result<Socket> {
     if let Receiver::Plain(plain) = receiver
         && let Some(buffer) = plain.buffer
     {
-        bound_window(socket.as_fd(), buffer.0.get())?;
+        bound_window(socket.as_fd(), buffer.get())?;
     }
     socket.bind(&any.into())?;
     socket.listen(BACKLOG)?;

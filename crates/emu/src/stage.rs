@@ -122,7 +122,7 @@ impl<P: Traveller> Stage<P> {
                 table,
                 host: end.clone(),
                 is_upload,
-                packet: spec.packet.0,
+                packet: spec.packet,
                 sender: spec.sender.clone(),
                 receiver: spec.receiver.clone(),
                 app,
@@ -197,6 +197,6 @@ fn make_endless(scenario: &mut Scenario) {
             poisson.until.get_or_insert(end);
         }
     }
-    scenario.duration.0 = ENDLESS;
-    scenario.sample.0 = scenario.sample.0.max(Duration::from_secs(1));
+    scenario.duration = ENDLESS;
+    scenario.sample = scenario.sample.max(Duration::from_secs(1));
 }

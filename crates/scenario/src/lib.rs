@@ -6,203 +6,180 @@
 //! `kind`; the bare name of a kind stands for that table with nothing else in it.
 #![forbid(unsafe_code)]
 
+mod error;
 mod feedback;
 mod flow;
 mod kinds;
-pub mod quantity;
-mod read;
+mod overrides;
+mod reader;
 mod sender;
-mod with;
+#[cfg(test)]
+mod tests;
 mod wlan;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
+pub use error::ScenarioError;
 pub use feedback::Feedback;
 pub use flow::{App, Clamp, DelayedAcks, Flow, Linux, Plain, Reader, Receiver, ReceiverSlowStart, Sink, Sizes};
 pub use kinds::{
     Aqm, Average, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Price, PriceOptions, Radio,
     Scheduler, Unit,
 };
-pub use read::{ScenarioError, effective, parse, schema};
+pub use lasthop_core::parameter::With;
+pub use overrides::effective;
 pub use sender::{
     AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Kernel, LinuxCubic, Qfcp, Recovery, RttEstimator,
     Sender, SenderOptions, Tfrc, Validation, Vegas, Veno, Westwood,
 };
-pub use with::With;
 pub use wlan::{RateStep, Wlan, WlanStation};
 
-use crate::quantity::{Amount, BitRate, Time};
+use lasthop_core::parameter::Parameter;
+use lasthop_core::parameters;
+use lasthop_core::units::{Amount, Duration, Rate};
 
-/// A scenario.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Scenario {
-    /// What the scenario shows, in one line.
-    #[serde(default)]
-    pub title: String,
-    /// Length of the run.
-    pub duration: Time,
-    /// What is cut off at the start before anything is measured.
-    #[serde(default)]
-    pub warmup: Time,
-    /// Length of the intervals in which goodput is sampled, for its variation, for fairness and for readers.
-    #[serde(default = "second")]
-    pub sample: Time,
-    /// Seed of all random streams, unless the command gives one.
-    #[serde(default = "one")]
-    pub seed: u64,
-    /// What to record over time; without it only the summary is kept.
-    #[serde(default)]
-    pub probe: Option<Probe>,
-    /// Links that flows share.
-    #[serde(default)]
-    pub link: Vec<Link>,
-    /// Wireless access points.
-    #[serde(default)]
-    pub ap: Vec<AccessPoint>,
-    /// Wireless LANs whose stations contend.
-    #[serde(default)]
-    pub wlan: Vec<Wlan>,
-    /// Flows, each a connection or several alike.
-    pub flow: Vec<Flow>,
+parameters! {
+    /// A scenario.
+    #[derive(Clone, Debug)]
+    pub struct Scenario {
+        /// What the scenario shows, in one line.
+        pub title: String = String::new();
+        /// Length of the run.
+        pub duration: Duration;
+        /// What is cut off at the start before anything is measured.
+        pub warmup: Duration = Duration::ZERO;
+        /// Length of the intervals in which goodput is sampled, for its variation, for fairness and for readers.
+        pub sample: Duration = Duration::from_secs(1);
+        /// Seed of all random streams, unless the command gives one.
+        pub seed: u64 = 1;
+        /// What to record over time; without it only the summary is kept.
+        pub probe: Option<Probe> = None;
+        /// Links that flows share.
+        pub link: Vec<Link> = vec![];
+        /// Wireless access points.
+        pub ap: Vec<AccessPoint> = vec![];
+        /// Wireless LANs whose stations contend.
+        pub wlan: Vec<Wlan> = vec![];
+        /// Flows, each a connection or several alike.
+        pub flow: Vec<Flow>;
+    }
 }
 
-/// What to record over time.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Probe {
-    /// Interval between samples of windows, queues and radios; no samples by default.
-    #[serde(default)]
-    pub every: Option<Time>,
-    /// When the samples start.
-    #[serde(default)]
-    pub from: Time,
-    /// Record every packet at the senders and receivers (for pcapng).
-    #[serde(default)]
-    pub packets: bool,
+parameters! {
+    /// What to record over time.
+    #[derive(Clone, Debug)]
+    pub struct Probe {
+        /// Interval between samples of windows, queues and radios; no samples by default.
+        pub every: Option<Duration> = None;
+        /// When the samples start.
+        pub from: Duration = Duration::ZERO;
+        /// Record every packet at the senders and receivers (for pcapng).
+        pub packets: bool = false;
+    }
 }
 
-/// A link between two nodes, shared by the flows whose path crosses it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// Name of the link and of its queue in the results.
-    pub name: String,
-    /// The node at its start.
-    pub from: String,
-    /// The node at its end.
-    pub to: String,
-    /// Rate of the transmitter.
-    pub rate: BitRate,
-    /// Propagation delay, one way.
-    #[serde(default)]
-    pub delay: Time,
-    /// The buffer in front of the transmitter.
-    #[serde(default)]
-    pub queue: Queue,
-    /// CLAMP's price, written into passing packets.
-    #[serde(default)]
-    pub price: Option<Price>,
-    /// What the router tells senders that ask; not together with a price.
-    #[serde(default)]
-    pub feedback: Option<Feedback>,
-    /// What is lost behind the transmitter. Each direction has losses of its own, but handoffs are the same for both, and
-    /// hold for acknowledgements without a link too.
-    #[serde(default)]
-    pub loss: Option<Loss>,
-    /// Whether acknowledgements come back over a link of the same rate, delay and buffer; otherwise they come back over
-    /// the delay alone.
-    #[serde(default = "yes")]
-    pub duplex: bool,
+parameters! {
+    /// A link between two nodes, shared by the flows whose path crosses it.
+    #[derive(Clone, Debug)]
+    pub struct Link {
+        /// Name of the link and of its queue in the results.
+        pub name: String;
+        /// The node at its start.
+        pub from: String;
+        /// The node at its end.
+        pub to: String;
+        /// Rate of the transmitter.
+        pub rate: Rate;
+        /// Propagation delay, one way.
+        pub delay: Duration = Duration::ZERO;
+        /// The buffer in front of the transmitter.
+        pub queue: Queue = Queue::default();
+        /// CLAMP's price, written into passing packets.
+        pub price: Option<Price> = None;
+        /// What the router tells senders that ask; not together with a price.
+        pub feedback: Option<Feedback> = None;
+        /// What is lost behind the transmitter. Each direction has losses of its own, but handoffs are the same for both, and
+        /// hold for acknowledgements without a link too.
+        pub loss: Option<Loss> = None;
+        /// Whether acknowledgements come back over a link of the same rate, delay and buffer; otherwise they come back over
+        /// the delay alone.
+        pub duplex: bool = true;
+    }
 }
 
-/// A buffer.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Queue {
-    /// How much it holds; endless by default.
-    #[serde(default)]
-    pub limit: Option<Amount>,
-    /// Which packets are dropped before it is full.
-    #[serde(default)]
-    pub aqm: Aqm,
+parameters! {
+    /// A buffer.
+    #[derive(Clone, Debug)]
+    pub struct Queue {
+        /// How much it holds; endless by default.
+        pub limit: Option<Amount> = None;
+        /// Which packets are dropped before it is full.
+        pub aqm: Aqm = Aqm::default();
+    }
 }
 
-/// An access point: a queue a station, a scheduler, a radio.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AccessPoint {
-    /// Name of the access point; its queues are `NAME/STATION`.
-    pub name: String,
-    /// Propagation delay between the access point and its stations, one way.
-    #[serde(default)]
-    pub delay: Time,
-    /// Who is served next.
-    #[serde(default)]
-    pub scheduler: Scheduler,
-    /// The radio of every station that has none of its own.
-    pub radio: Radio,
-    /// The buffer of every station that has none of its own.
-    #[serde(default)]
-    pub queue: Queue,
-    /// CLAMP's price, written into passing packets.
-    #[serde(default)]
-    pub price: Option<Price>,
-    /// What every station's queue that has none of its own tells senders that ask; not together with a price.
-    #[serde(default)]
-    pub feedback: Option<Feedback>,
-    /// Packets lost on the radio whatever its state; each station has losses and handoffs of its own, and handoffs take its
-    /// acknowledgements too.
-    #[serde(default)]
-    pub loss: Option<Loss>,
-    /// The way from the stations to the access point; without it they are heard after the delay alone.
-    #[serde(default)]
-    pub uplink: Option<Uplink>,
-    /// Stations that differ from the rest. Any other station exists as soon as a flow names it.
-    #[serde(default)]
-    pub station: Vec<With<Station, StationQueue>>,
+parameters! {
+    /// An access point: a queue a station, a scheduler, a radio.
+    #[derive(Clone, Debug)]
+    pub struct AccessPoint {
+        /// Name of the access point; its queues are `NAME/STATION`.
+        pub name: String;
+        /// Propagation delay between the access point and its stations, one way.
+        pub delay: Duration = Duration::ZERO;
+        /// Who is served next.
+        pub scheduler: Scheduler = Scheduler::default();
+        /// The radio of every station that has none of its own.
+        pub radio: Radio;
+        /// The buffer of every station that has none of its own.
+        pub queue: Queue = Queue::default();
+        /// CLAMP's price, written into passing packets.
+        pub price: Option<Price> = None;
+        /// What every station's queue that has none of its own tells senders that ask; not together with a price.
+        pub feedback: Option<Feedback> = None;
+        /// Packets lost on the radio whatever its state; each station has losses and handoffs of its own, and handoffs take its
+        /// acknowledgements too.
+        pub loss: Option<Loss> = None;
+        /// The way from the stations to the access point; without it they are heard after the delay alone.
+        pub uplink: Option<Uplink> = None;
+        /// Stations that differ from the rest. Any other station exists as soon as a flow names it.
+        pub station: Vec<With<Station, StationQueue>> = vec![];
+    }
 }
 
-/// The way from the stations to the access point: a buffer in each station, and a channel that all share. In the results its
-/// queues are `NAME (up)/STATION`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Uplink {
-    /// Which station sends next.
-    #[serde(default)]
-    pub scheduler: Scheduler,
-    /// The radio of every station.
-    pub radio: Radio,
-    /// The buffer of every station.
-    #[serde(default)]
-    pub queue: Queue,
+parameters! {
+    /// The way from the stations to the access point: a buffer in each station, and a channel that all share. In the results its
+    /// queues are `NAME (up)/STATION`.
+    #[derive(Clone, Debug)]
+    pub struct Uplink {
+        /// Which station sends next.
+        pub scheduler: Scheduler = Scheduler::default();
+        /// The radio of every station.
+        pub radio: Radio;
+        /// The buffer of every station.
+        pub queue: Queue = Queue::default();
+    }
 }
 
-/// A station with a radio or a buffer of its own.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Station {
-    /// Its radio, in place of the access point's.
-    #[serde(default)]
-    pub radio: Option<Radio>,
+parameters! {
+    /// A station with a radio or a buffer of its own.
+    #[derive(Clone, Debug)]
+    pub struct Station {
+        /// Its radio, in place of the access point's.
+        pub radio: Option<Radio> = None;
+    }
 }
 
-/// What a station has in place of its access point or WLAN.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StationQueue {
-    /// Its name.
-    pub name: String,
-    /// Its buffer, in place of the access point's or WLAN's.
-    #[serde(default)]
-    pub queue: Option<Queue>,
-    /// Its price, in place of the access point's or WLAN's.
-    #[serde(default)]
-    pub price: Option<Price>,
-    /// What its queue tells senders that ask, in place of what the access point's or WLAN's does.
-    #[serde(default)]
-    pub feedback: Option<Feedback>,
+parameters! {
+    /// What a station has in place of its access point or WLAN.
+    #[derive(Clone, Debug)]
+    pub struct StationQueue {
+        /// Its name.
+        pub name: String;
+        /// Its buffer, in place of the access point's or WLAN's.
+        pub queue: Option<Queue> = None;
+        /// Its price, in place of the access point's or WLAN's.
+        pub price: Option<Price> = None;
+        /// What its queue tells senders that ask, in place of what the access point's or WLAN's does.
+        pub feedback: Option<Feedback> = None;
+    }
 }
 
 impl Scenario {
@@ -215,14 +192,18 @@ impl Scenario {
     }
 }
 
-fn one() -> u64 {
-    1
+/// Reads a scenario.
+///
+/// # Errors
+/// One line that names the key, its value and what is wanted.
+pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    let table = text.parse().map_err(|e: toml::de::Error| ScenarioError::syntax(e.message(), None))?;
+    let scenario: Scenario = reader::read(table)?;
+    scenario.validate().map_err(|e| ScenarioError::parameter("", e))?;
+    Ok(scenario)
 }
 
-fn second() -> Time {
-    Time(lasthop_core::units::Duration::from_secs(1))
-}
-
-fn yes() -> bool {
-    true
+/// The JSON Schema of scenario files.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Scenario).to_value()
 }

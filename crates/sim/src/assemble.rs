@@ -138,18 +138,18 @@ fn capture(labels: &[FlowLabel], flows: &[Flow]) -> Capture {
 
 /// Refuses times that make no run.
 fn check_times(scenario: &Scenario) -> Result<Span, ScenarioError> {
-    let span = Span { from: Instant::ZERO + scenario.warmup.0, until: Instant::ZERO + scenario.duration.0 };
-    if scenario.duration.0.is_zero() {
+    let span = Span { from: Instant::ZERO + scenario.warmup, until: Instant::ZERO + scenario.duration };
+    if scenario.duration.is_zero() {
         return Err(ScenarioError::refused("duration", "0 s", "more than 0 s"));
     }
     if span.length().is_zero() {
-        let wanted = format!("less than the duration, {:?}", scenario.duration.0);
-        return Err(ScenarioError::refused("warmup", format!("{:?}", scenario.warmup.0), wanted));
+        let wanted = format!("less than the duration, {:?}", scenario.duration);
+        return Err(ScenarioError::refused("warmup", format!("{:?}", scenario.warmup), wanted));
     }
-    if scenario.sample.0.is_zero() {
+    if scenario.sample.is_zero() {
         return Err(ScenarioError::refused("sample", "0 s", "more than 0 s"));
     }
-    at_most_samples("sample", span.length(), scenario.sample.0)?;
+    at_most_samples("sample", span.length(), scenario.sample)?;
     Ok(span)
 }
 
@@ -165,11 +165,11 @@ fn at_most_samples(key: &str, of: Duration, interval: Duration) -> Result<(), Sc
 fn recorder(scenario: &Scenario) -> Result<Option<Recorder>, ScenarioError> {
     let Some(probe) = &scenario.probe else { return Ok(None) };
     let Some(every) = probe.every else { return Ok(None) };
-    if every.0.is_zero() {
+    if every.is_zero() {
         return Err(ScenarioError::refused("probe.every", "0 s", "more than 0 s"));
     }
-    at_most_samples("probe.every", scenario.duration.0, every.0)?;
-    Ok(Some(Recorder::new(every.0, Instant::ZERO + probe.from.0)))
+    at_most_samples("probe.every", scenario.duration, every)?;
+    Ok(Some(Recorder::new(every, Instant::ZERO + probe.from)))
 }
 
 struct Builder<'s, P> {
@@ -255,7 +255,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             title: scenario.title.clone(),
             seed: self.streams.seed(),
             span: self.span,
-            sample: scenario.sample.0,
+            sample: scenario.sample,
             flows: self.labels,
         };
         let (parts, flows, access_points) = (self.parts, self.flows, self.aps);

@@ -64,7 +64,7 @@ mod summary;
 pub mod table;
 mod world;
 
-pub use lasthop_scenario::{self as scenario, quantity};
+pub use lasthop_scenario as scenario;
 pub use probe::{FlowSample, Recorder};
 pub use run::{Outcome, Run};
 pub use summary::{Counted, CountedFlow, Fairness, FlowLabel, FlowSummary, Labels, QueueSummary, Summary, System};

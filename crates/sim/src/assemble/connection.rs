@@ -5,14 +5,13 @@ use lasthop_core::app::{App, AppConfig, poisson_arrivals};
 use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
 use lasthop_core::tcp;
-use lasthop_core::units::{Bytes, Duration, Instant, Rate};
+use lasthop_core::units::{Bytes, Duration, Instant, LONGEST, Rate};
 
 use super::legs::Leg;
 use super::wireless::{Outermost, Wireless};
 use super::{Builder, Flow, convert, keys, rate, senders};
 use crate::host::{Receiver, Sender};
 use crate::network::{Hop, Place, Route, Traveller};
-use crate::quantity::LONGEST;
 use crate::scenario::{self, ScenarioError};
 use crate::summary::FlowLabel;
 
@@ -41,27 +40,27 @@ impl<P: Traveller> Builder<'_, P> {
         if flow.name.is_empty() {
             return Err(ScenarioError::at("name", "wanted a name"));
         }
-        not_too_long("spread", (flow.start.0, flow.spread.0, 1), "flow starts after")?;
-        not_too_long("stagger", (flow.start.0 + flow.spread.0, flow.stagger.0, flow.count - 1), "flow starts after")?;
-        not_too_long("rtt_step", (flow.rtt.0, flow.rtt_step.0, flow.count - 1), "round trip takes")?;
+        not_too_long("spread", (flow.start, flow.spread, 1), "flow starts after")?;
+        not_too_long("stagger", (flow.start + flow.spread, flow.stagger, flow.count - 1), "flow starts after")?;
+        not_too_long("rtt_step", (flow.rtt, flow.rtt_step, flow.count - 1), "round trip takes")?;
         let payload = senders::payload(flow)?;
         let (there, back) = self.legs(flow, ends)?;
         let station = self.place_of(ends.last, flow.station.as_ref());
         let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
         let common = Common { spec: flow, table, there, back, station, source, payload };
-        let (mut start, mut rtt) = (Instant::ZERO + flow.start.0, flow.rtt.0);
+        let (mut start, mut rtt) = (Instant::ZERO + flow.start, flow.rtt);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
             let at = start + self.spread(flow, &name);
             match &flow.app {
                 scenario::App::Poisson(poisson) => {
                     let config = convert::sizes(&poisson.size, payload).map_err(|e| e.within("app.size"))?;
-                    let rate = poisson.rate.0;
+                    let rate = poisson.rate.get();
                     if rate <= 0.0 || rate * self.span.until.as_secs_f64() > MOST_FLOWS as f64 {
                         let wanted = format!("more than 0 /s and at most {MOST_FLOWS} arrivals in all");
                         return Err(ScenarioError::refused("app.rate", format!("{rate} /s"), wanted));
                     }
-                    let until = poisson.until.map_or(self.span.until, |until| Instant::ZERO + until.0);
+                    let until = poisson.until.map_or(self.span.until, |until| Instant::ZERO + until);
                     let mut times = self.streams.stream(&name, "arrivals");
                     let mut sizes = self.streams.stream(&name, "sizes");
                     for (n, arrival) in
@@ -78,8 +77,8 @@ impl<P: Traveller> Builder<'_, P> {
                 }
                 app => self.connection(&common, name, (at, rtt), convert::app(app, payload))?,
             }
-            start += flow.stagger.0;
-            rtt += flow.rtt_step.0;
+            start += flow.stagger;
+            rtt += flow.rtt_step;
         }
         Ok(())
     }
@@ -108,20 +107,20 @@ impl<P: Traveller> Builder<'_, P> {
         let id = self.flows.len() as u32;
         let TwoEnds { sender, receiver, sender_kind, receiver_kind, header_bytes, sack, ahead } = match &spec.sender {
             scenario::Sender::Tfrc(options) => {
-                rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample.0))?
+                rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample))?
             }
             _ => self.tcp_ends(id, spec, payload, common.there.len())?,
         };
-        let stop = spec.stop.map(|stop| Instant::ZERO + stop.0);
+        let stop = spec.stop.map(|stop| Instant::ZERO + stop);
         let is_transfer = matches!(app, AppConfig::Fixed { .. });
         let reader = convert::reader(spec)?;
         let app = App::new(app, start, stop, self.streams.stream(&name, "app"))
             .map_err(|e| if e.key == "stop" { parameter("", e) } else { parameter("app", e) })?;
-        let access = spec.access.map(|rate| rate.0);
+        let access = spec.access;
         if access == Some(Rate::from_bps(0)) {
             return Err(ScenarioError::refused("access", "0 bit/s", "more than 0 bit/s"));
         }
-        let jitter = spec.jitter.0;
+        let jitter = spec.jitter;
         let mut jitter = (!jitter.is_zero()).then(|| Jitter::new(jitter, self.streams.stream(&name, "jitter")));
         let half = rtt / 2;
         // The private delays, there and back: at the sender, or behind the WLAN if the sender is one of its stations.
@@ -172,11 +171,11 @@ impl<P: Traveller> Builder<'_, P> {
 
     /// How much later than it might a flow starts.
     fn spread(&self, flow: &scenario::Flow, name: &str) -> Duration {
-        if flow.spread.0.is_zero() {
+        if flow.spread.is_zero() {
             return Duration::ZERO;
         }
         let share = self.streams.stream(name, "start").uniform();
-        Duration::from_secs_f64(flow.spread.0.as_secs_f64() * share)
+        Duration::from_secs_f64(flow.spread.as_secs_f64() * share)
     }
 
     fn tcp_ends(
@@ -188,7 +187,7 @@ impl<P: Traveller> Builder<'_, P> {
     ) -> Result<TwoEnds, ScenarioError> {
         let (sender, sender_kind) = senders::sender(&spec.sender, payload, queues);
         let (receiver, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
-        let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample.0), ..receiver };
+        let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample), ..receiver };
         let parameter = ScenarioError::parameter;
         Ok(TwoEnds {
             header_bytes: sender.header_size(),
@@ -207,19 +206,19 @@ impl<P: Traveller> Builder<'_, P> {
 
     fn sink(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Wire>, ScenarioError> {
         let Some(sink) = &flow.sink else { return Ok(None) };
-        if sink.rate.is_some_and(|rate| rate.0 == Rate::from_bps(0)) {
+        if sink.rate.is_some_and(|rate| rate == Rate::from_bps(0)) {
             return Err(ScenarioError::refused("sink.rate", "0 bit/s", "more than 0 bit/s"));
         }
         let config = convert::loss(sink.loss.as_ref(), name).map_err(|e| e.within("sink.loss"))?;
         let loss = Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("sink.loss", e))?;
-        Ok(Some(Wire::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
+        Ok(Some(Wire::new(sink.rate, sink.delay, loss)))
     }
 
     /// The way of the acknowledgements over a receiver's access link.
     fn sink_back(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Wire>, ScenarioError> {
         let Some(sink) = &flow.sink else { return Ok(None) };
         let loss = self.loss_of_acks(sink.loss.as_ref(), name).map_err(|e| e.within("sink"))?;
-        Ok(Some(Wire::new(sink.rate.map(|rate| rate.0), sink.delay.0, loss)))
+        Ok(Some(Wire::new(sink.rate, sink.delay, loss)))
     }
 }
 

@@ -23,14 +23,14 @@ use lasthop_core::units::{Bytes, Duration, Instant, Rate};
 use lasthop_core::wlan::{self, RateSteps, WlanConfig};
 
 use super::senders;
-use crate::quantity::{BitRate, Size, Time};
+
 use crate::scenario::{self, ScenarioError, With};
 use crate::summary::Reader;
 
 pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
     Ok(LinkConfig {
-        rate: link.rate.0,
-        queue: queue(&link.queue, Router::of(&link.price, &link.feedback)?, link.rate.0, link.rate.0)?,
+        rate: link.rate,
+        queue: queue(&link.queue, Router::of(&link.price, &link.feedback)?, link.rate, link.rate)?,
         loss: loss(link.loss.as_ref(), &link.name).map_err(|e| e.within("loss"))?,
     })
 }
@@ -61,7 +61,7 @@ fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Resu
         scenario::Aqm::DropTail | scenario::Aqm::Red(_) | scenario::Aqm::Codel(_) => Limit::None,
     };
     Ok(QueueConfig {
-        limit: queue.limit.map_or(endless, |limit| limit.limit()),
+        limit: queue.limit.map_or(endless, |limit| Some(limit).into()),
         aqm: aqm(&queue.aqm),
         marker: match router {
             Router::None => MarkerParams::None,
@@ -109,21 +109,21 @@ fn aqm(aqm: &scenario::Aqm) -> AqmParams {
                 scenario::Unit::Packets => Unit::Packets,
                 scenario::Unit::Bytes => Unit::Bytes,
             },
-            mean_packet_bytes: red.mean_packet.0.as_f64(),
-            target_delay_s: red.target_delay.0.as_secs_f64(),
+            mean_packet_bytes: red.mean_packet.as_f64(),
+            target_delay_s: red.target_delay.as_secs_f64(),
         }),
         scenario::Aqm::Codel(spec) => AqmParams::Codel(codel(spec.target, spec.interval, spec.mtu)),
         scenario::Aqm::FqCodel(fair) => AqmParams::FqCodel(FqCodelParams {
             codel: codel(fair.target, fair.interval, fair.mtu),
             queues: fair.queues as usize,
-            quantum: fair.quantum.0,
+            quantum: fair.quantum,
             batch: fair.batch as usize,
         }),
     }
 }
 
-fn codel(target: Time, interval: Time, mtu: Size) -> CodelParams {
-    CodelParams { target_s: target.0.as_secs_f64(), interval_s: interval.0.as_secs_f64(), mtu_bytes: mtu.0.as_f64() }
+fn codel(target: Duration, interval: Duration, mtu: Bytes) -> CodelParams {
+    CodelParams { target_s: target.as_secs_f64(), interval_s: interval.as_secs_f64(), mtu_bytes: mtu.as_f64() }
 }
 
 fn clamp_router(price: &scenario::Price) -> RouterParams {
@@ -135,13 +135,13 @@ fn clamp_router(price: &scenario::Price) -> RouterParams {
     };
     RouterParams {
         kind,
-        a_bytes: options.a.0.as_f64(),
+        a_bytes: options.a.as_f64(),
         b: options.b,
         average: match options.average {
             scenario::Average::AtArrivals(average) => clamp::Average::AtArrivals { gain_per_s: average.gain },
             scenario::Average::Raw => clamp::Average::Raw,
             scenario::Average::OverTime(average) => {
-                clamp::Average::OverTime { time_constant_s: average.time_constant.0.as_secs_f64() }
+                clamp::Average::OverTime { time_constant_s: average.time_constant.as_secs_f64() }
             }
         },
         rate_packets: options.departures as usize,
@@ -189,12 +189,10 @@ fn bursts(chain: &scenario::GilbertElliott) -> Result<GilbertElliott, ScenarioEr
 
 fn handoff_times(spec: &scenario::Handoff) -> Result<HandoffTimes, ScenarioError> {
     match (spec.on, spec.off, spec.length) {
-        (Some(on), Some(off), None) if spec.at.is_empty() => {
-            Ok(HandoffTimes::Chain { on: on.0, off: off.0, regular: spec.regular })
-        }
+        (Some(on), Some(off), None) if spec.at.is_empty() => Ok(HandoffTimes::Chain { on, off, regular: spec.regular }),
         (None, None, Some(length)) if !spec.at.is_empty() && !spec.regular => {
-            let starts = spec.at.iter().map(|at| Instant::ZERO + at.0).collect();
-            Ok(HandoffTimes::At { starts, length: length.0 })
+            let starts = spec.at.iter().map(|at| Instant::ZERO + *at).collect();
+            Ok(HandoffTimes::At { starts, length })
         }
         _ => Err(ScenarioError::refused("kind", "\"handoff\"", "on and off beside it, or at and length")),
     }
@@ -302,21 +300,21 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
     Ok(WlanConfig { mac: wlan.mac(), queue: queue(&wlan.queue, shared_router, fastest, fastest)?, stations })
 }
 
-fn rate_steps(first: BitRate, steps: &[scenario::RateStep]) -> Result<RateSteps, ScenarioError> {
-    let mut before = Time::default();
+fn rate_steps(first: Rate, steps: &[scenario::RateStep]) -> Result<RateSteps, ScenarioError> {
+    let mut before = Duration::ZERO;
     for (i, step) in steps.iter().enumerate() {
         let key = |key: &str| format!("rate_steps[{i}].{key}");
-        if step.at.0 <= before.0 {
+        if step.at <= before {
             let wanted = if i == 0 { "more than 0 s, where `rate` holds" } else { "more than that of the step before" };
-            return Err(ScenarioError::refused(&key("at"), format!("\"{} s\"", step.at.0.as_secs_f64()), wanted));
+            return Err(ScenarioError::refused(&key("at"), format!("\"{} s\"", step.at.as_secs_f64()), wanted));
         }
-        if step.rate.0 == Rate::from_bps(0) {
+        if step.rate == Rate::from_bps(0) {
             return Err(ScenarioError::refused(&key("rate"), "\"0 bit/s\"", "more than 0 bit/s"));
         }
         before = step.at;
     }
-    let later = steps.iter().map(|step| (Instant::ZERO + step.at.0, step.rate.0));
-    let steps = std::iter::once((Instant::ZERO, first.0)).chain(later).collect();
+    let later = steps.iter().map(|step| (Instant::ZERO + step.at, step.rate));
+    let steps = std::iter::once((Instant::ZERO, first)).chain(later).collect();
     RateSteps::new(steps).map_err(|e| ScenarioError::parameter("", e))
 }
 
@@ -334,7 +332,7 @@ fn scheduler(scheduler: &scenario::Scheduler) -> SchedulerParams {
 fn radio(radio: &scenario::Radio, directory: &Path) -> Result<RadioConfig, ScenarioError> {
     Ok(match radio {
         scenario::Radio::Jakes(jakes) => RadioConfig::Fading(fading(jakes)),
-        scenario::Radio::Constant(constant) => RadioConfig::Constant { rate: constant.rate.0 },
+        scenario::Radio::Constant(constant) => RadioConfig::Constant { rate: constant.rate },
         scenario::Radio::Trace(trace) => {
             let path = directory.join(&trace.file);
             let unreadable = |what: String| ScenarioError::at("file", format!("{}: {what}", path.display()));
@@ -352,10 +350,14 @@ fn reason(error: &std::io::Error) -> String {
 
 fn fading(jakes: &scenario::Jakes) -> FadingRadio {
     FadingRadio {
-        fading: FadingParams { doppler_hz: jakes.doppler.0, generators: jakes.generators as usize, snr: jakes.snr },
-        slot: jakes.slot.0,
-        bandwidth_hz: jakes.bandwidth.0,
-        max_rate: jakes.max_rate.0,
+        fading: FadingParams {
+            doppler_hz: jakes.doppler.as_hz(),
+            generators: jakes.generators as usize,
+            snr: jakes.snr,
+        },
+        slot: jakes.slot,
+        bandwidth_hz: jakes.bandwidth.as_hz(),
+        max_rate: jakes.max_rate,
         frames: match jakes.frames {
             scenario::Frames::Shared => Frames::Shared,
             scenario::Frames::PerPacket => Frames::PerPacket,
@@ -391,7 +393,7 @@ pub(super) fn receiver(
     sender: &scenario::Sender,
     payload: Bytes,
 ) -> (ReceiverConfig, &'static str) {
-    let delayed = |delayed: scenario::DelayedAcks| DelayedAck { timeout: delayed.timeout.0, ..DelayedAck::default() };
+    let delayed = |delayed: scenario::DelayedAcks| DelayedAck { timeout: delayed.timeout, ..DelayedAck::default() };
     let (buffer, delayed, ack_size, law, kind) = match receiver {
         scenario::Receiver::Plain(plain) => {
             (plain.buffer, plain.delayed_acks.map(delayed), plain.ack_size, role::ReceiverParams::Plain, "plain")
@@ -400,9 +402,9 @@ pub(super) fn receiver(
             let delayed = DelayedAck {
                 every: linux.ack_every.unwrap_or(2),
                 quick: linux.quick_acks.unwrap_or(LINUX_QUICK_ACKS),
-                timeout: linux.ack_timeout.map_or(LINUX_ACK_TIMEOUT, |time| time.0),
+                timeout: linux.ack_timeout.unwrap_or(LINUX_ACK_TIMEOUT),
             };
-            let buffer = linux.buffer.unwrap_or(Size(LINUX_BUFFER));
+            let buffer = linux.buffer.unwrap_or(LINUX_BUFFER);
             (Some(buffer), Some(delayed), linux.ack_size, role::ReceiverParams::Plain, "linux")
         }
         scenario::Receiver::Clamp(clamp) => {
@@ -413,8 +415,8 @@ pub(super) fn receiver(
     let defaults = ReceiverConfig::default();
     let options = if sender.is_linux() && sender.has_timestamps() { TIMESTAMPS_OPTION } else { 0 };
     let config = ReceiverConfig {
-        buffer: buffer.map_or(defaults.buffer, |size| size.0),
-        ack_size: ack_size.map_or(defaults.ack_size + options, |size| size.0.get().min(65_535) as u32),
+        buffer: buffer.unwrap_or(defaults.buffer),
+        ack_size: ack_size.map_or(defaults.ack_size + options, |size| size.get().min(65_535) as u32),
         delayed_ack: delayed,
         sack: senders::recovery(sender) == Recovery::Sack,
         law,
@@ -425,12 +427,12 @@ pub(super) fn receiver(
 
 fn clamp_receiver(clamp: &scenario::Clamp, payload: Bytes) -> ReceiverParams {
     ReceiverParams {
-        tau: clamp.tau.0.as_f64(),
+        tau: clamp.tau.as_f64(),
         phi: clamp.phi,
         alpha_packets: clamp.packets as usize,
         beta: clamp.beta,
-        max_increase_bytes: clamp.max_increase.0.as_f64(),
-        min_window_bytes: clamp.min_window.map_or(payload.as_f64(), |size| size.0.as_f64()),
+        max_increase_bytes: clamp.max_increase.as_f64(),
+        min_window_bytes: clamp.min_window.map_or(payload.as_f64(), |size| size.as_f64()),
         mss_bytes: payload.as_f64(),
         variant: if clamp.unscaled { Variant::Unscaled } else { Variant::Scaled },
         slow_start: clamp.slow_start == scenario::ReceiverSlowStart::On,
@@ -440,15 +442,15 @@ fn clamp_receiver(clamp: &scenario::Clamp, payload: Bytes) -> ReceiverParams {
 
 /// An application that lives on one connection.
 pub(super) fn app(app: &scenario::App, payload: Bytes) -> AppConfig {
-    let chunk = |size: Option<crate::quantity::Size>| size.map_or(payload, |size| size.0);
+    let chunk = |size: Option<Bytes>| size.unwrap_or(payload);
     match app {
-        scenario::App::Fixed(fixed) => AppConfig::Fixed { size: fixed.size.payload(payload) },
+        scenario::App::Fixed(fixed) => AppConfig::Fixed { size: fixed.size.in_bytes(payload) },
         scenario::App::OnOff(spec) => AppConfig::Paced {
-            rate: spec.rate.0,
+            rate: spec.rate,
             chunk: chunk(spec.chunk),
-            bursts: Some(Bursts { on: spec.on.0, off: spec.off.0, exponential: spec.exponential }),
+            bursts: Some(Bursts { on: spec.on, off: spec.off, exponential: spec.exponential }),
         },
-        scenario::App::Cbr(spec) => AppConfig::Paced { rate: spec.rate.0, chunk: chunk(spec.chunk), bursts: None },
+        scenario::App::Cbr(spec) => AppConfig::Paced { rate: spec.rate, chunk: chunk(spec.chunk), bursts: None },
         // Poisson arrivals are transfers, each on a connection of its own.
         scenario::App::Bulk | scenario::App::Poisson(_) => AppConfig::Bulk,
     }
@@ -471,22 +473,24 @@ pub(super) fn reader(flow: &scenario::Flow) -> Result<Option<Reader>, ScenarioEr
     if !(0.0..=1.0).contains(&share) {
         return Err(ScenarioError::refused("reader.share", share, "a share from 0 to 1"));
     }
-    if rate.0.as_bps() == 0 {
+    if rate.as_bps() == 0 {
         let key = if spec.rate.is_some() { "reader.rate" } else { "app.rate" };
         return Err(ScenarioError::refused(key, "0 bit/s", "more than 0 bit/s"));
     }
-    Ok(Some(Reader { rate_bps: rate.0.as_bps() as f64, share }))
+    Ok(Some(Reader { rate_bps: rate.as_bps() as f64, share }))
 }
 
 pub(super) fn sizes(sizes: &scenario::Sizes, payload: Bytes) -> Result<SizeDistribution, ScenarioError> {
     let distribution = match sizes {
-        scenario::Sizes::Constant(spec) => SizeDistribution::Constant(spec.value.payload(payload)),
+        scenario::Sizes::Constant(spec) => SizeDistribution::Constant(spec.value.in_bytes(payload)),
         scenario::Sizes::Triangular(spec) => {
-            let (min, max) = (spec.min.payload(payload), spec.max.payload(payload));
+            let (min, max) = (spec.min.in_bytes(payload), spec.max.in_bytes(payload));
             let middle = Bytes::new(min.get().midpoint(max.get()));
-            SizeDistribution::Triangular { min, max, mode: spec.mode.map_or(middle, |mode| mode.payload(payload)) }
+            SizeDistribution::Triangular { min, max, mode: spec.mode.map_or(middle, |mode| mode.in_bytes(payload)) }
         }
-        scenario::Sizes::Pareto(spec) => SizeDistribution::Pareto { min: spec.min.payload(payload), shape: spec.shape },
+        scenario::Sizes::Pareto(spec) => {
+            SizeDistribution::Pareto { min: spec.min.in_bytes(payload), shape: spec.shape }
+        }
     };
     distribution.validate().map_err(|e| ScenarioError::parameter("", e))?;
     Ok(distribution)

@@ -51,12 +51,12 @@ impl<P: Traveller> Builder<'_, P> {
             else {
                 return Err(missing());
             };
-            there.push(Leg::over(Place::Node(node), link.delay.0));
+            there.push(Leg::over(Place::Node(node), link.delay));
             back.push(match way_back {
-                Some(node) => Leg::over(Place::Node(node), link.delay.0),
+                Some(node) => Leg::over(Place::Node(node), link.delay),
                 None => {
                     let loss = self.loss_of_acks(link.loss.as_ref(), &link.name)?;
-                    Leg { over: None, delay: link.delay.0, loss }
+                    Leg { over: None, delay: link.delay, loss }
                 }
             });
         }
@@ -71,14 +71,14 @@ impl<P: Traveller> Builder<'_, P> {
         match last {
             Some(Wireless::Ap(ap)) => {
                 let (spec, (down, up)) = (&self.scenario.ap[ap], self.aps[ap]);
-                there.push(Leg::over(Place::Node(down), spec.delay.0));
+                there.push(Leg::over(Place::Node(down), spec.delay));
                 back.push(match up {
                     // What takes acknowledgements is part of the uplink.
-                    Some(up) => Leg::over(Place::Node(up), spec.delay.0),
+                    Some(up) => Leg::over(Place::Node(up), spec.delay),
                     None => {
                         let name = convert::station_name(&spec.name, flow.station.as_deref().unwrap_or_default());
                         let loss = self.loss_of_acks(spec.loss.as_ref(), &name)?;
-                        Leg { over: None, delay: spec.delay.0, loss }
+                        Leg { over: None, delay: spec.delay, loss }
                     }
                 });
             }

@@ -22,10 +22,10 @@ pub(super) fn ends(
         payload: payload.get() as u32,
         rtt_memory: options.rtt_memory,
         rto_factor: options.rto_factor,
-        initial_rate: options.initial_rate.map(|rate| rate.0),
+        initial_rate: options.initial_rate,
         damping: options.damping,
         burst: options.burst,
-        max_backoff: options.max_backoff.0,
+        max_backoff: options.max_backoff,
         ..SenderConfig::default()
     };
     let header_bytes = sender.header;

@@ -23,15 +23,15 @@ use crate::scenario::{self, ScenarioError, Sender, SenderOptions};
 pub(super) fn payload(flow: &scenario::Flow) -> Result<Bytes, ScenarioError> {
     let options = flow.sender.options();
     if let Some(mss) = options.and_then(|options| options.mss) {
-        if mss.0 == Bytes::ZERO || mss.0.get() > 65_535 {
-            return Err(ScenarioError::refused("sender.mss", format!("{:?}", mss.0), "1 B to 65535 B"));
+        if mss == Bytes::ZERO || mss.get() > 65_535 {
+            return Err(ScenarioError::refused("sender.mss", format!("{:?}", mss), "1 B to 65535 B"));
         }
-        return Ok(mss.0);
+        return Ok(mss);
     }
-    let header = options.and_then(|options| options.header).map_or(HEADER, |header| header.0.get());
+    let header = options.and_then(|options| options.header).map_or(HEADER, |header| header.get());
     let has_options = flow.sender.is_linux() && flow.sender.has_timestamps();
     let headers = header.saturating_add(if has_options { u64::from(TIMESTAMPS_OPTION) } else { 0 });
-    let packet = flow.packet.0;
+    let packet = flow.packet;
     if packet.get() <= headers || packet.get() > 65_535 {
         let least = headers.saturating_add(1);
         let wanted = format!("{least} B to 65535 B, {headers} of them headers");
@@ -50,14 +50,14 @@ pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> (SenderC
     let defaults = if is_linux { linux() } else { SenderConfig::default() };
     let config = SenderConfig {
         mss: payload.get() as u32,
-        header: options.header.map_or(defaults.header, |size| size.0.get().min(u64::from(u32::MAX)) as u32),
+        header: options.header.map_or(defaults.header, |size| size.get().min(u64::from(u32::MAX)) as u32),
         law,
         recovery: recovery(sender),
         limited_transmit: options.limited_transmit,
         timestamps: sender.has_timestamps(),
         initial_window: options.initial_window.or(defaults.initial_window),
-        initial_ssthresh: options.initial_ssthresh.map(|amount| amount.payload(payload)),
-        window_limit: options.window_limit.map(|amount| amount.payload(payload)),
+        initial_ssthresh: options.initial_ssthresh.map(|amount| amount.in_bytes(payload)),
+        window_limit: options.window_limit.map(|amount| amount.in_bytes(payload)),
         strict_duplicate_acks: options.strict_duplicate_acks,
         cut_at_each_timeout: options.cut_at_each_timeout.unwrap_or(is_aimd),
         one_fast_retransmit: options.one_fast_retransmit.unwrap_or(is_aimd),
@@ -65,9 +65,9 @@ pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> (SenderC
         grow_at_recovery_end: options.grow_at_recovery_end,
         find_lost_retransmissions: options.find_lost_retransmissions.unwrap_or(matches!(sender, Sender::Qfcp(_))),
         queues: queues.min(usize::from(u8::MAX)) as u8,
-        rto_min: options.rto_min.map_or(defaults.rto_min, |time| time.0),
-        rto_initial: options.rto_initial.map_or(defaults.rto_initial, |time| time.0),
-        rto_max: options.rto_max.map_or(defaults.rto_max, |time| time.0),
+        rto_min: options.rto_min.unwrap_or(defaults.rto_min),
+        rto_initial: options.rto_initial.unwrap_or(defaults.rto_initial),
+        rto_max: options.rto_max.unwrap_or(defaults.rto_max),
         rack: options.rack.unwrap_or(defaults.rack),
         tail_loss_probe: options.tail_loss_probe.unwrap_or(defaults.tail_loss_probe),
         rate_reduction: options.rate_reduction.unwrap_or(defaults.rate_reduction),
@@ -135,7 +135,7 @@ fn law(sender: &Sender) -> (SenderParams, &'static str) {
         Sender::LinuxReno(_) => (SenderParams::LinuxReno(linux::RenoParams), "linux-reno"),
         Sender::LinuxCubic(with) => {
             let scenario::LinuxCubic { fast_convergence, reno_friendly, hystart, tick } = with.own;
-            let params = linux::CubicParams { fast_convergence, reno_friendly, hystart, tick: tick.0 };
+            let params = linux::CubicParams { fast_convergence, reno_friendly, hystart, tick };
             (SenderParams::LinuxCubic(params), "linux-cubic")
         }
         Sender::Vegas(with) => {
@@ -148,7 +148,7 @@ fn law(sender: &Sender) -> (SenderParams, &'static str) {
         }
         Sender::Westwood(with) => {
             let scenario::Westwood { filter, least_interval } = with.own;
-            (SenderParams::Westwood(WestwoodParams { filter, least_interval: least_interval.0 }), "westwood")
+            (SenderParams::Westwood(WestwoodParams { filter, least_interval }), "westwood")
         }
         Sender::Binomial(with) => {
             let scenario::Binomial { k, l, alpha, beta } = with.own;

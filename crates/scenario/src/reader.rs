@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From TOML's values to structs, by serde, with errors that know key and value.
+//!
+//! Beside serde's usual ways it knows kinds and tables of two parts (see [`lasthop_core::parameter::text`]).
+
+use std::fmt::Display;
+use std::mem;
+
+use lasthop_core::parameter::text::WITH;
+use serde::de::value::{StringDeserializer, UnitDeserializer};
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use toml::{Table, Value};
+
+use crate::ScenarioError;
+
+/// Reads a table.
+pub(crate) fn read<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
+    T::deserialize(Reader(Value::Table(table))).map_err(|mut fault| {
+        if let Some(list) = fault.list.filter(|list| !list.is_empty()) {
+            fault.error.wanted = format!("wanted a list, [[{list}]], not a table");
+        }
+        fault.error
+    })
+}
+
+/// What is wrong, by its path from where reading has come so far.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+struct Fault {
+    error: ScenarioError,
+    /// The name of the list in whose place a table stands, if it is one of the file's own lists; empty until it is known.
+    list: Option<String>,
+}
+
+impl Fault {
+    fn new(wanted: String) -> Self {
+        Self { error: ScenarioError { path: String::new(), value: None, wanted }, list: None }
+    }
+
+    fn within(self, place: &str) -> Self {
+        let list = self.list.filter(String::is_empty).map(|_| place.to_owned());
+        Self { error: self.error.within(place), list }
+    }
+
+    /// Shows the value that is wrong, if that is the one that is being read.
+    fn of(mut self, value: Option<String>) -> Self {
+        if self.error.path.is_empty() && self.error.value.is_none() {
+            self.error.value = value;
+        }
+        self
+    }
+}
+
+impl de::Error for Fault {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::new(message.to_string())
+    }
+
+    fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
+        let wanted = wanted.to_string();
+        let wanted = of_type(&wanted);
+        // Any other value is shown.
+        Self::new(match found {
+            Unexpected::Map => format!("wanted {wanted}, not a table"),
+            Unexpected::Seq => format!("wanted {wanted}, not a list"),
+            _ => format!("wanted {wanted}"),
+        })
+    }
+
+    fn invalid_value(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
+        Self::invalid_type(found, wanted)
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::new(format!("missing key `{key}`"))
+    }
+
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        unknown_key(key, known)
+    }
+
+    fn unknown_variant(_: &str, known: &'static [&'static str]) -> Self {
+        let names: Vec<_> = known.iter().map(|name| format!("\"{name}\"")).collect();
+        Self::new(format!("wanted {}", names.join(" or ")))
+    }
+}
+
+/// What serde calls a type, as a person would.
+fn of_type(wanted: &str) -> &str {
+    match wanted {
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number of 0 or more",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "a text",
+        "a sequence" => "a list",
+        other => other,
+    }
+}
+
+fn unknown_key(key: &str, known: &[&str]) -> Fault {
+    let wanted = match known {
+        [] => "this kind takes none".to_owned(),
+        known => {
+            let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+            format!("wanted one of {}", names.join(", "))
+        }
+    };
+    Fault::new(format!("unknown key `{key}`, {wanted}")).within(key)
+}
+
+/// A value that is being read.
+struct Reader(Value);
+
+impl Reader {
+    /// The value, where it is short.
+    fn shown(&self) -> Option<String> {
+        match &self.0 {
+            Value::Table(_) | Value::Array(_) => None,
+            value => Some(value.to_string()),
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for Reader {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let shown = self.shown();
+        let result = match self.0 {
+            Value::String(text) => visitor.visit_string(text),
+            Value::Integer(number) => visitor.visit_i64(number),
+            Value::Float(number) => visitor.visit_f64(number),
+            Value::Boolean(yes) => visitor.visit_bool(yes),
+            Value::Datetime(_) => Err(de::Error::invalid_type(Unexpected::Other("a date"), &visitor)),
+            Value::Array(items) => visitor.visit_seq(Items { items: items.into_iter(), next: 0 }),
+            Value::Table(table) => visitor.visit_map(Keys::of(table)),
+        };
+        result.map_err(|fault| fault.of(shown))
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let list = self.0.is_table().then(String::new);
+        self.deserialize_any(visitor).map_err(|fault| Fault { list, ..fault })
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        let shown = self.shown();
+        let result = match self.0 {
+            Value::String(name) => visitor.visit_enum(Kinded { kind: Some(Value::String(name)), rest: Table::new() }),
+            Value::Table(mut rest) => visitor.visit_enum(Kinded { kind: rest.remove("kind"), rest }),
+            Value::Array(_) => Err(de::Error::invalid_type(Unexpected::Seq, &visitor)),
+            other => Err(de::Error::invalid_type(Unexpected::Other(other.type_str()), &visitor)),
+        };
+        result.map_err(|fault| fault.of(shown))
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Table(table) if name == WITH => {
+                let mut parts = Parts { table, known: vec![] };
+                let value = visitor.visit_seq(&mut parts)?;
+                match parts.table.keys().next() {
+                    Some(key) => Err(unknown_key(key, &parts.known)),
+                    None => Ok(value),
+                }
+            }
+            _ if name == WITH => self.deserialize_map(visitor),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct newtype_struct tuple map struct
+        identifier ignored_any
+    }
+}
+
+/// The items of a list, one after the other.
+struct Items {
+    items: std::vec::IntoIter<Value>,
+    next: usize,
+}
+
+impl<'de> SeqAccess<'de> for Items {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        let Some(item) = self.items.next() else { return Ok(None) };
+        let place = format!("[{}]", self.next);
+        self.next += 1;
+        seed.deserialize(Reader(item)).map(Some).map_err(|fault| fault.within(&place))
+    }
+}
+
+/// The keys of a table, one after the other.
+struct Keys {
+    entries: std::vec::IntoIter<(String, Value)>,
+    /// The one whose key has been read, and not its value.
+    current: Option<(String, Value)>,
+}
+
+impl Keys {
+    fn of(table: Table) -> Self {
+        Self { entries: table.into_iter().collect::<Vec<_>>().into_iter(), current: None }
+    }
+}
+
+impl<'de> MapAccess<'de> for Keys {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+        self.current = self.entries.next();
+        let Some((key, _)) = &self.current else { return Ok(None) };
+        seed.deserialize(key.as_str().into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
+        let (key, value) = self.current.take().ok_or_else(|| Fault::new("a value without a key".into()))?;
+        seed.deserialize(Reader(value)).map_err(|fault| fault.within(&key))
+    }
+}
+
+/// A kind and the keys beside it.
+struct Kinded {
+    kind: Option<Value>,
+    rest: Table,
+}
+
+impl<'de> EnumAccess<'de> for Kinded {
+    type Error = Fault;
+    type Variant = Rest;
+
+    fn variant_seed<K: DeserializeSeed<'de>>(self, seed: K) -> Result<(K::Value, Rest), Fault> {
+        let kind = match self.kind {
+            Some(Value::String(kind)) => seed.deserialize(StringDeserializer::new(kind)),
+            Some(other) => seed.deserialize(Reader(other)).map_err(|fault| fault.within("kind")),
+            None => seed.deserialize(UnitDeserializer::new()),
+        };
+        Ok((kind?, Rest(self.rest)))
+    }
+}
+
+/// The keys beside a kind.
+struct Rest(Table);
+
+impl<'de> VariantAccess<'de> for Rest {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        match self.0.keys().next() {
+            Some(key) => Err(unknown_key(key, &[])),
+            None => Ok(()),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        seed.deserialize(Reader(Value::Table(self.0)))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        Reader(Value::Table(self.0)).deserialize_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        Reader(Value::Table(self.0)).deserialize_any(visitor)
+    }
+}
+
+/// A table that several structs read, each the keys that it asks for.
+struct Parts {
+    table: Table,
+    known: Vec<&'static str>,
+}
+
+impl<'de> SeqAccess<'de> for &mut Parts {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        seed.deserialize(&mut **self).map(Some)
+    }
+}
+
+impl<'de> Deserializer<'de> for &mut Parts {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        Reader(Value::Table(mem::take(&mut self.table))).deserialize_any(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.known.extend(keys);
+        let (own, rest): (Table, Table) =
+            mem::take(&mut self.table).into_iter().partition(|(key, _)| keys.contains(&key.as_str()));
+        self.table = rest;
+        visitor.visit_map(Keys::of(own))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct seq
+        tuple tuple_struct map enum identifier ignored_any
+    }
+}
