@@ -2,7 +2,7 @@
 //! The macro that makes a role's list.
 
 /// Makes the two enums of a role, the parameters of its laws and its laws at work, from one list; and `with!`, which
-/// evaluates an expression with whichever law it is. What is `bare` has no parameters. What is `in boxes` is large, and
+/// evaluates an expression with whichever law, or type of a law, it is, or lists all with their defaults. What is `bare` has no parameters. What is `in boxes` is large, and
 /// who has another law need not carry its size.
 macro_rules! laws {
     (
@@ -53,6 +53,29 @@ macro_rules! laws {
                         $heard
                     })+)?
                 }
+            };
+            (type of $params:ident, $Chosen:ident => $said:expr) => {
+                match $params {
+                    $($(Self::$bare => {
+                        type $Chosen = $Bare;
+                        $said
+                    })+)?
+                    $($(Self::$small(_) => {
+                        type $Chosen = $Small;
+                        $said
+                    })+)?
+                    $($(Self::$large(_) => {
+                        type $Chosen = $Large;
+                        $said
+                    })+)?
+                }
+            };
+            (defaults) => {
+                vec![
+                    $($(Self::$bare,)+)?
+                    $($(Self::$small(Default::default()),)+)?
+                    $($(Self::$large(Default::default()),)+)?
+                ]
             };
             (ref $any:ident, $law:ident => $heard:expr) => {
                 match $any {

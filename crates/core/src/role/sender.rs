@@ -10,7 +10,7 @@
 //! use lasthop_core::units::{Duration, Instant};
 //!
 //! # fn main() -> Result<(), lasthop_core::error::ParameterError> {
-//! let mut law = AnySender::new(SenderParams::Binomial(BinomialParams::default()))?;
+//! let mut law = AnySender::new(&SenderParams::Binomial(BinomialParams::default()))?;
 //! let mut window = Window { cwnd: 16.0, ssthresh: 8.0 };
 //! let rtt = Duration::from_millis(100);
 //! let ack = AckSample { now: Instant::ZERO + rtt, acked: 1.0, flight: 16.0, rtt, srtt_s: 0.1 };
@@ -42,7 +42,7 @@ pub trait SenderLaw: Sized {
     ///
     /// # Errors
     /// A parameter outside its domain.
-    fn new(params: Self::Params) -> Result<Self, ParameterError>;
+    fn set_up(params: Self::Params) -> Result<Self, ParameterError>;
 
     /// New data was acknowledged outside loss recovery, while the window limits the sender: it may grow.
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample);
@@ -76,77 +76,37 @@ pub trait SenderLaw: Sized {
     }
 }
 
-/// Makes the enums of the laws. Those in boxes are large, and a sender of another law need not carry their size.
-macro_rules! laws {
-    (in place: $($small:ident => $plain:ty),+; in boxes: $($large:ident => $boxed:ty),+;) => {
-        /// The parameters of a sender's law, and which one it is. [`Default`] is TCP's own.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum SenderParams {
-            $(#[doc = concat!("Those of [`", stringify!($plain), "`].")] $small(<$plain as SenderLaw>::Params),)+
-            $(#[doc = concat!("Those of [`", stringify!($boxed), "`].")] $large(<$boxed as SenderLaw>::Params),)+
-        }
-
-        /// A sender's law at work, whichever it is; each method is [`SenderLaw`]'s of that name.
-        #[derive(Clone, Debug)]
-        pub enum AnySender {
-            $(#[doc = concat!("[`", stringify!($plain), "`].")] $small($plain),)+
-            $(#[doc = concat!("[`", stringify!($boxed), "`].")] $large(Box<$boxed>),)+
-        }
-
-        impl SenderParams {
-            /// Each law with its defaults.
-            pub fn defaults() -> Vec<Self> {
-                vec![$(Self::$small(Default::default()),)+ $(Self::$large(Default::default()),)+]
-            }
-
-            /// Whether the law wants segments tracked ([`SenderLaw::TRACKS_SEGMENTS`]).
-            pub fn tracks_segments(&self) -> bool {
-                match self {
-                    $(Self::$small(_) => <$plain>::TRACKS_SEGMENTS,)+
-                    $(Self::$large(_) => <$boxed>::TRACKS_SEGMENTS,)+
-                }
-            }
-        }
-
-        impl AnySender {
-            /// Sets the law up.
-            ///
-            /// # Errors
-            /// A parameter outside its domain.
-            pub fn new(params: SenderParams) -> Result<Self, ParameterError> {
-                Ok(match params {
-                    $(SenderParams::$small(params) => Self::$small(<$plain>::new(params)?),)+
-                    $(SenderParams::$large(params) => Self::$large(Box::new(<$boxed>::new(params)?)),)+
-                })
-            }
-        }
-
-        /// Evaluates an expression with whichever law it is.
-        macro_rules! with {
-            ($any:ident, $law:ident => $heard:expr) => {
-                match $any {
-                    $(Self::$small($law) => $heard,)+
-                    $(Self::$large($law) => $heard,)+
-                }
-            };
-        }
-    };
-}
-
 laws! {
-    in place:
-        Aimd => law::aimd::Aimd,
-        Binomial => law::binomial::Binomial,
-        Cubic => law::cubic::Cubic,
+    /// The parameters of a sender's law, and which one it is. [`Default`] is TCP's own.
+    params SenderParams;
+    /// A sender's law at work, whichever it is; each method is [`SenderLaw`]'s of that name.
+    #[derive(Clone, Debug)]
+    any AnySender: SenderLaw, set_up() by ();
+    bare:
+        /// Linux's Reno.
         LinuxReno => law::linux::Reno;
+    in place:
+        /// Additive increase, multiplicative decrease; Reno's and NewReno's with α = 1, β = ½.
+        Aimd(law::aimd::AimdParams) => law::aimd::Aimd,
+        /// Binomial congestion control (SQRT, IIAD).
+        Binomial(law::binomial::BinomialParams) => law::binomial::Binomial,
+        /// CUBIC (RFC 9438).
+        Cubic(law::cubic::CubicParams) => law::cubic::Cubic;
     in boxes:
-        Gamma => law::gamma::Gamma,
-        LinuxCubic => law::linux::Cubic,
-        Vegas => law::vegas::Vegas,
-        Veno => law::veno::Veno,
-        Westwood => law::westwood::Westwood,
-        Xcp => law::xcp::Xcp,
-        Qfcp => law::qfcp::Qfcp;
+        /// α and β, with γ and δ.
+        Gamma(law::gamma::GammaParams) => law::gamma::Gamma,
+        /// Linux's CUBIC.
+        LinuxCubic(law::linux::CubicParams) => law::linux::Cubic,
+        /// Vegas.
+        Vegas(law::vegas::VegasParams) => law::vegas::Vegas,
+        /// Veno.
+        Veno(law::veno::VenoParams) => law::veno::Veno,
+        /// Westwood+.
+        Westwood(law::westwood::WestwoodParams) => law::westwood::Westwood,
+        /// XCP.
+        Xcp(law::xcp::XcpParams) => law::xcp::Xcp,
+        /// QFCP.
+        Qfcp(law::qfcp::QfcpParams) => law::qfcp::Qfcp;
 }
 
 impl Default for SenderParams {
@@ -155,49 +115,61 @@ impl Default for SenderParams {
     }
 }
 
+impl SenderParams {
+    /// Each law with its defaults.
+    pub fn defaults() -> Vec<Self> {
+        with!(defaults)
+    }
+
+    /// Whether the law wants segments tracked ([`SenderLaw::TRACKS_SEGMENTS`]).
+    pub fn tracks_segments(&self) -> bool {
+        with!(type of self, Law => Law::TRACKS_SEGMENTS)
+    }
+}
+
 impl AnySender {
     /// New data was acknowledged.
     #[inline]
     pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        with!(self, law => law.on_ack(window, ack));
+        with!(mut self, law => law.on_ack(window, ack));
     }
 
     /// Duplicate acknowledgements tell of a loss.
     pub fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
-        with!(self, law => law.on_loss(window, flight))
+        with!(mut self, law => law.on_loss(window, flight))
     }
 
     /// The retransmission timer tells of a loss.
     pub fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
-        with!(self, law => law.on_timeout(window, flight))
+        with!(mut self, law => law.on_timeout(window, flight))
     }
 
     /// New data was acknowledged that had not been sent again.
     #[inline]
     pub fn observe(&mut self, window: &mut Window, ack: &AckSample) {
-        with!(self, law => law.observe(window, ack));
+        with!(mut self, law => law.observe(window, ack));
     }
 
     /// A duplicate acknowledgement came.
     #[inline]
     pub fn on_duplicate(&mut self, now: Instant) {
-        with!(self, law => law.on_duplicate(now));
+        with!(mut self, law => law.on_duplicate(now));
     }
 
     /// New data was acknowledged in loss recovery.
     #[inline]
     pub fn on_ack_in_recovery(&mut self, now: Instant, acked: f64) {
-        with!(self, law => law.on_ack_in_recovery(now, acked));
+        with!(mut self, law => law.on_ack_in_recovery(now, acked));
     }
 
     /// The routers of the path have spoken.
     pub fn on_feedback(&mut self, window: &mut Window, told: &Feedback) {
-        with!(self, law => law.on_feedback(window, told));
+        with!(mut self, law => law.on_feedback(window, told));
     }
 
     /// What the next segments ask the routers.
     pub fn request(&self, window: &Window, wire_bytes: f64, queues: u8, srtt_s: f64) -> Signal {
-        with!(self, law => law.request(window, wire_bytes, queues, srtt_s))
+        with!(ref self, law => law.request(window, wire_bytes, queues, srtt_s))
     }
 }
 
@@ -208,7 +180,7 @@ mod tests {
     use crate::units::Duration;
 
     fn all() -> impl Iterator<Item = (AnySender, SenderParams)> {
-        SenderParams::defaults().into_iter().map(|params| (AnySender::new(params).unwrap(), params))
+        SenderParams::defaults().into_iter().map(|params| (AnySender::new(&params).unwrap(), params))
     }
 
     /// An acknowledgement of one segment each 10 ms, after 100 ms: nothing waits anywhere.

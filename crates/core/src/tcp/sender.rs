@@ -151,7 +151,7 @@ impl Sender {
         config.validate()?;
         let find_lost_retransmissions = config.find_lost_retransmissions || config.rack;
         let config = SenderConfig { find_lost_retransmissions, ..config };
-        let law = AnySender::new(config.law).map_err(|e| e.within("law"))?;
+        let law = AnySender::new(&config.law).map_err(|e| e.within("law"))?;
         let mss = u64::from(config.mss);
         let ssthresh = config.initial_ssthresh.map_or(f64::INFINITY, |b| b.as_f64() / mss as f64);
         let mut sender = Self {

@@ -132,7 +132,7 @@ fn law(sender: &Sender) -> (SenderParams, &'static str) {
             let scenario::Cubic { c, beta, fast_convergence, reno_friendly } = with.own;
             (SenderParams::Cubic(CubicParams { c, beta, fast_convergence, reno_friendly }), "cubic")
         }
-        Sender::LinuxReno(_) => (SenderParams::LinuxReno(linux::RenoParams), "linux-reno"),
+        Sender::LinuxReno(_) => (SenderParams::LinuxReno, "linux-reno"),
         Sender::LinuxCubic(with) => {
             let scenario::LinuxCubic { fast_convergence, reno_friendly, hystart, tick } = with.own;
             let params = linux::CubicParams { fast_convergence, reno_friendly, hystart, tick };

@@ -63,7 +63,7 @@ enum Decrease {
 impl SenderLaw for Aimd {
     type Params = AimdParams;
 
-    fn new(params: AimdParams) -> Result<Self, ParameterError> {
+    fn set_up(params: AimdParams) -> Result<Self, ParameterError> {
         let AimdParams { alpha, beta, .. } = params;
         ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
         ensure(alpha > 0.0 && alpha.is_finite(), "alpha", alpha, "a number above 0")?;
@@ -101,7 +101,7 @@ mod tests {
     const STARTING: Window = Window { cwnd: 16.0, ssthresh: 32.0 };
 
     fn law(alpha: f64, beta: f64) -> Aimd {
-        Aimd::new(AimdParams { alpha, beta, ..AimdParams::default() }).unwrap()
+        Aimd::set_up(AimdParams { alpha, beta, ..AimdParams::default() }).unwrap()
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_timeout_halves_or_leaves_beta() {
         for (after_timeout, left) in [(AfterTimeout::Half, 8.0), (AfterTimeout::Beta, 14.0)] {
-            let mut law = Aimd::new(AimdParams { alpha: 0.31, beta: 0.875, after_timeout }).unwrap();
+            let mut law = Aimd::set_up(AimdParams { alpha: 0.31, beta: 0.875, after_timeout }).unwrap();
             law.on_loss(&AVOIDING, 16.0);
             assert_eq!(law.on_timeout(&AVOIDING, 16.0), left);
             // Again, without a loss told by duplicate ACKs in between; and in slow start.
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn what_is_no_aimd_is_refused() {
         for (alpha, beta) in [(0.0, 0.5), (-1.0, 0.5), (f64::NAN, 0.5), (1.0, 0.0), (1.0, 1.0), (1.0, f64::NAN)] {
-            assert!(Aimd::new(AimdParams { alpha, beta, ..AimdParams::default() }).is_err(), "({alpha}, {beta})");
+            assert!(Aimd::set_up(AimdParams { alpha, beta, ..AimdParams::default() }).is_err(), "({alpha}, {beta})");
         }
     }
 }

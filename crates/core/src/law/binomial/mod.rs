@@ -42,7 +42,7 @@ impl SenderLaw for Binomial {
     ///
     /// # Errors
     /// A number outside its domain, or k and l both 0: flows would never come to share fairly.
-    fn new(params: BinomialParams) -> Result<Self, ParameterError> {
+    fn set_up(params: BinomialParams) -> Result<Self, ParameterError> {
         let BinomialParams { k, l, alpha, beta } = params;
         ensure(k >= 0.0 && k.is_finite(), "k", k, "a number of 0 or more")?;
         ensure((0.0..=1.0).contains(&l), "l", l, "a number from 0 to 1")?;
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn the_window_doubles_and_then_grows_by_the_law() {
         let ack = AckSample { now: Instant::ZERO, acked: 1.0, flight: 16.0, rtt: Duration::ZERO, srtt_s: 0.1 };
-        let mut sqrt = Binomial::new(BinomialParams::default()).unwrap();
+        let mut sqrt = Binomial::set_up(BinomialParams::default()).unwrap();
         for (ssthresh, cwnd) in [(32.0, 17.0), (8.0, 16.015625)] {
             let mut window = Window { cwnd: 16.0, ssthresh };
             sqrt.on_ack(&mut window, &ack);
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_loss_takes_of_the_window_or_of_what_was_used_of_it() {
         // A flight of 15 and one of 40 count as the window of 16; one of 8 uses 9 at most, of which a loss takes √9/2 = 1.5.
-        let mut sqrt = Binomial::new(BinomialParams::default()).unwrap();
+        let mut sqrt = Binomial::set_up(BinomialParams::default()).unwrap();
         let window = Window { cwnd: 16.0, ssthresh: 8.0 };
         assert_eq!([16.0, 15.0, 40.0, 8.0].map(|flight| sqrt.on_loss(&window, flight)), [14.0, 14.0, 14.0, 7.5]);
         assert_eq!(sqrt.on_timeout(&window, 8.0), 7.5);
@@ -101,7 +101,7 @@ mod tests {
             (0.5, 0.5, 1.0, 1.0),
             (0.5, f64::NAN, 1.0, 0.5),
         ] {
-            assert!(Binomial::new(BinomialParams { k, l, alpha, beta }).is_err(), "({k}, {l}, {alpha}, {beta})");
+            assert!(Binomial::set_up(BinomialParams { k, l, alpha, beta }).is_err(), "({k}, {l}, {alpha}, {beta})");
         }
     }
 }

@@ -100,7 +100,7 @@ impl Cubic {
 impl SenderLaw for Cubic {
     type Params = CubicParams;
 
-    fn new(params: CubicParams) -> Result<Self, ParameterError> {
+    fn set_up(params: CubicParams) -> Result<Self, ParameterError> {
         let CubicParams { c, beta, .. } = params;
         ensure(c > 0.0 && c.is_finite(), "c", c, "a number of segments/s³ above 0")?;
         ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
@@ -147,7 +147,7 @@ mod tests {
 
     /// A loss at 36 segments: it leaves 25.2, and K = ∛(10.8/0.4) = 3 s (eq. 2).
     fn after_a_loss(reno_friendly: bool) -> Cubic {
-        let mut law = Cubic::new(CubicParams { reno_friendly, ..CubicParams::default() }).unwrap();
+        let mut law = Cubic::set_up(CubicParams { reno_friendly, ..CubicParams::default() }).unwrap();
         assert!(close(law.on_loss(&at(36.0), 36.0), 25.2));
         law
     }
@@ -190,7 +190,7 @@ mod tests {
     fn fast_convergence_makes_room() {
         // §4.7: a loss at 30, below the last maximum of 36: W_max = 30·1.7/2 = 25.5, not 30.
         for (fast_convergence, w_max) in [(true, 25.5), (false, 30.0)] {
-            let mut law = Cubic::new(CubicParams { fast_convergence, ..CubicParams::default() }).unwrap();
+            let mut law = Cubic::set_up(CubicParams { fast_convergence, ..CubicParams::default() }).unwrap();
             law.on_loss(&at(36.0), 36.0);
             law.on_loss(&at(30.0), 30.0);
             assert!(close(law.w_max, w_max));
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn after_a_timeout_the_plateau_is_where_congestion_avoidance_begins() {
         // §4.8: K = 0 and W_max = cwnd = 20: after 1 s W_cubic is 20.4. The threshold is by β of the flight.
-        let mut law = Cubic::new(CubicParams { reno_friendly: false, ..CubicParams::default() }).unwrap();
+        let mut law = Cubic::set_up(CubicParams { reno_friendly: false, ..CubicParams::default() }).unwrap();
         assert!(close(law.on_timeout(&at(36.0), 30.0), 21.0));
         assert_eq!(law.increase(20.0, &ack(5.0, 0.0)), 20.0);
         assert!(close(law.increase(20.0, &ack(6.0, 0.0)), 20.0 + 0.4 / 20.0));
@@ -212,7 +212,7 @@ mod tests {
         for params in
             [CubicParams { c: 0.0, ..base }, CubicParams { beta: 1.0, ..base }, CubicParams { beta: 0.0, ..base }]
         {
-            assert!(Cubic::new(params).is_err());
+            assert!(Cubic::set_up(params).is_err());
         }
     }
 }

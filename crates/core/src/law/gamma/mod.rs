@@ -176,8 +176,8 @@ impl Gamma {
 impl SenderLaw for Gamma {
     type Params = GammaParams;
 
-    fn new(params: GammaParams) -> Result<Self, ParameterError> {
-        let aimd = Aimd::new(params.aimd)?;
+    fn set_up(params: GammaParams) -> Result<Self, ParameterError> {
+        let aimd = Aimd::set_up(params.aimd)?;
         if let Some(Cut { threshold, .. }) = params.gamma {
             let is_share = threshold > 0.0 && threshold <= 1.0;
             ensure(is_share, "gamma.threshold", threshold, "a number above 0 and at most 1")?;
@@ -251,7 +251,7 @@ mod tests {
 
     /// Round-trip times of 100 to 200 ms seen, and a loss if γ is to be armed by it.
     fn learnt(params: GammaParams, with_loss: bool) -> Gamma {
-        let mut law = Gamma::new(params).unwrap();
+        let mut law = Gamma::set_up(params).unwrap();
         let mut window = avoiding(16.0);
         law.on_ack(&mut window, &ack(1000, 100));
         law.on_ack(&mut window, &ack(1100, 200));
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn draining_cuts_by_the_cube_of_what_stood_while_it_waited() {
         // Round trips that end with 100 and 200 ms in them: 150 ms is half of it. No loss came before.
-        let mut law = Gamma::new(WITH_DRAIN).unwrap();
+        let mut law = Gamma::set_up(WITH_DRAIN).unwrap();
         let mut window = avoiding(16.0);
         for (at, rtt) in [(1000, 100), (1200, 200), (1400, 200), (1500, 100)] {
             law.on_ack(&mut window, &ack(at, rtt));
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn bursts_are_not_taken_for_queues() {
         // Every other segment waits behind its burst: the least time of every round trip is 100 ms, as is their greatest.
-        let mut law = Gamma::new(WITH_DRAIN).unwrap();
+        let mut law = Gamma::set_up(WITH_DRAIN).unwrap();
         let mut window = Window { cwnd: 4.0, ssthresh: 60.0 };
         for at in (1000..2000).step_by(50) {
             law.on_ack(&mut window, &ack(at, if at % 100 == 0 { 100 } else { 140 }));
@@ -386,7 +386,7 @@ mod tests {
             (boost(-0.1, 2.0), "delta.threshold"),
             (boost(0.1, 0.0), "delta.increase"),
         ] {
-            assert_eq!(Gamma::new(params).unwrap_err().key, key);
+            assert_eq!(Gamma::set_up(params).unwrap_err().key, key);
         }
     }
 }

@@ -128,7 +128,7 @@ impl SenderLaw for Cubic {
 
     const TRACKS_SEGMENTS: bool = true;
 
-    fn new(params: CubicParams) -> Result<Self, ParameterError> {
+    fn set_up(params: CubicParams) -> Result<Self, ParameterError> {
         let known = Duration::from_millis(1)..=Duration::from_millis(10);
         ensure(known.contains(&params.tick), "tick", format!("{:?}", params.tick), "1 ms to 10 ms")?;
         Ok(Self {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn law(params: CubicParams) -> Cubic {
-        Cubic::new(params).unwrap()
+        Cubic::set_up(params).unwrap()
     }
 
     /// For how many segments the window of `cwnd` grows by one, at 10 s + `after_ms` into an epoch that began with 70
@@ -308,7 +308,7 @@ mod tests {
         // 7.216 s into it by ticks of 4 ms; by ticks of 10 ms it is 7.22 s from 10 s on, or 7.21 s.
         let alone = CubicParams { reno_friendly: false, tick: Duration::from_millis(10), ..CubicParams::default() };
         assert_eq!(count_after(alone, 100.0, 7219), count_after(alone, 100.0, 7210));
-        assert!(Cubic::new(CubicParams { tick: Duration::ZERO, ..alone }).is_err());
+        assert!(Cubic::set_up(CubicParams { tick: Duration::ZERO, ..alone }).is_err());
     }
 
     #[test]

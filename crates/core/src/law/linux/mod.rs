@@ -13,10 +13,6 @@ use crate::error::ParameterError;
 use crate::role::{AckSample, SenderLaw, Window};
 pub use cubic::{Cubic, CubicParams};
 
-/// Reno has no numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct RenoParams;
-
 /// Reno (tcp_reno_cong_avoid, tcp_reno_ssthresh).
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
@@ -24,11 +20,11 @@ pub struct Reno {
 }
 
 impl SenderLaw for Reno {
-    type Params = RenoParams;
+    type Params = ();
 
     const TRACKS_SEGMENTS: bool = true;
 
-    fn new(_params: RenoParams) -> Result<Self, ParameterError> {
+    fn set_up((): ()) -> Result<Self, ParameterError> {
         Ok(Self::default())
     }
 

@@ -51,10 +51,10 @@ impl Qfcp {
 impl SenderLaw for Qfcp {
     type Params = QfcpParams;
 
-    fn new(params: QfcpParams) -> Result<Self, ParameterError> {
+    fn set_up(params: QfcpParams) -> Result<Self, ParameterError> {
         Ok(Self {
             heed_loss: params.heed_loss,
-            tcp: Aimd::new(params.without)?,
+            tcp: Aimd::set_up(params.without)?,
             beside: Window { cwnd: f64::INFINITY, ssthresh: f64::INFINITY },
             rate: f64::INFINITY,
             is_complete: false,
@@ -123,7 +123,7 @@ mod tests {
     use crate::units::{Duration, Instant};
 
     fn law(heed_loss: bool) -> Qfcp {
-        Qfcp::new(QfcpParams { heed_loss, ..QfcpParams::default() }).unwrap()
+        Qfcp::set_up(QfcpParams { heed_loss, ..QfcpParams::default() }).unwrap()
     }
 
     fn start() -> Window {

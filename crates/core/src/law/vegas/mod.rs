@@ -83,7 +83,7 @@ impl Vegas {
 impl SenderLaw for Vegas {
     type Params = VegasParams;
 
-    fn new(params: VegasParams) -> Result<Self, ParameterError> {
+    fn set_up(params: VegasParams) -> Result<Self, ParameterError> {
         let VegasParams { alpha, beta, gamma, loss_share } = params;
         ensure(alpha >= 0.0 && alpha.is_finite(), "alpha", alpha, "a number of segments of at least 0")?;
         ensure(beta >= alpha && beta.is_finite(), "beta", beta, "a number of segments of at least `alpha`")?;
@@ -143,7 +143,7 @@ mod tests {
 
     /// BaseRTT of 100 ms known, an epoch begun at 1 s.
     fn learnt(params: VegasParams) -> Vegas {
-        let mut law = Vegas::new(params).unwrap();
+        let mut law = Vegas::set_up(params).unwrap();
         law.on_ack(&mut Window { cwnd: 8.0, ssthresh: 2.0 }, &ack(1000, 100));
         law
     }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn slow_start_grows_every_second_round_trip_and_ends_above_gamma() {
-        let mut law = Vegas::new(VegasParams::default()).unwrap();
+        let mut law = Vegas::set_up(VegasParams::default()).unwrap();
         let mut window = Window { cwnd: 16.0, ssthresh: f64::INFINITY };
         let mut grown = Vec::new();
         for at in [1000, 1100, 1200, 1300] {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn losses_leave_three_quarters_and_timeouts_half() {
-        let mut law = Vegas::new(VegasParams::default()).unwrap();
+        let mut law = Vegas::set_up(VegasParams::default()).unwrap();
         let window = Window { cwnd: 16.0, ssthresh: 2.0 };
         assert_eq!((law.on_loss(&window, 16.0), law.on_timeout(&window, 16.0)), (12.0, 8.0));
     }
@@ -223,7 +223,7 @@ mod tests {
             (VegasParams { gamma: 0.0, ..base }, "gamma"),
             (VegasParams { loss_share: 1.0, ..base }, "loss_share"),
         ] {
-            assert_eq!(Vegas::new(params).unwrap_err().key, key);
+            assert_eq!(Vegas::set_up(params).unwrap_err().key, key);
         }
     }
 }

@@ -51,7 +51,7 @@ impl Veno {
 impl SenderLaw for Veno {
     type Params = VenoParams;
 
-    fn new(params: VenoParams) -> Result<Self, ParameterError> {
+    fn set_up(params: VenoParams) -> Result<Self, ParameterError> {
         let VenoParams { beta, random_loss_share: share, .. } = params;
         ensure(beta > 0.0 && beta.is_finite(), "beta", beta, "a number of segments above 0")?;
         ensure(share > 0.0 && share < 1.0, "random_loss_share", share, "a number between 0 and 1")?;
@@ -97,7 +97,7 @@ mod tests {
 
     /// BaseRTT of 100 ms known, then one acknowledgement that took `rtt` ms at a window of 20.
     fn after(params: VenoParams, rtt: u64) -> (Veno, Window) {
-        let mut law = Veno::new(params).unwrap();
+        let mut law = Veno::set_up(params).unwrap();
         law.on_ack(&mut Window { cwnd: 20.0, ssthresh: 40.0 }, &ack(100));
         let mut window = Window { cwnd: 20.0, ssthresh: 20.0 };
         law.on_ack(&mut window, &ack(rtt));
@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn what_is_no_veno_is_refused() {
         let base = VenoParams::default();
-        assert_eq!(Veno::new(VenoParams { beta: 0.0, ..base }).unwrap_err().key, "beta");
+        assert_eq!(Veno::set_up(VenoParams { beta: 0.0, ..base }).unwrap_err().key, "beta");
         let no_share = VenoParams { random_loss_share: 1.0, ..base };
-        assert_eq!(Veno::new(no_share).unwrap_err().key, "random_loss_share");
+        assert_eq!(Veno::set_up(no_share).unwrap_err().key, "random_loss_share");
     }
 }

@@ -61,7 +61,7 @@ impl Westwood {
 impl SenderLaw for Westwood {
     type Params = WestwoodParams;
 
-    fn new(params: WestwoodParams) -> Result<Self, ParameterError> {
+    fn set_up(params: WestwoodParams) -> Result<Self, ParameterError> {
         let WestwoodParams { filter, least_interval } = params;
         ensure((0.0..1.0).contains(&filter), "filter", filter, "a number of at least 0 and below 1")?;
         ensure(
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_threshold_is_bandwidth_times_the_least_round_trip_time() {
-        let mut law = Westwood::new(WestwoodParams::default()).unwrap();
+        let mut law = Westwood::set_up(WestwoodParams::default()).unwrap();
         let mut window = WINDOW;
         // Nothing is sampled before a smoothed round trip is over: 20 in 200 ms, 100 segments/s, times 100 ms.
         law.on_ack(&mut window, &ack(125, 10.0));
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn segments_are_counted_once_whoever_tells_of_them() {
         // Three duplicates tell of three segments; the acknowledgement of five then of two more.
-        let mut law = Westwood::new(WestwoodParams { filter: 0.0, ..WestwoodParams::default() }).unwrap();
+        let mut law = Westwood::set_up(WestwoodParams { filter: 0.0, ..WestwoodParams::default() }).unwrap();
         law.on_ack(&mut WINDOW.clone(), &ack(200, 1.0));
         for ms in [210, 220, 230] {
             law.on_duplicate(at(ms));
@@ -163,14 +163,14 @@ mod tests {
     #[test]
     fn samples_are_not_shorter_than_told() {
         let params = WestwoodParams { least_interval: Duration::from_millis(300), ..WestwoodParams::default() };
-        let mut law = Westwood::new(params).unwrap();
+        let mut law = Westwood::set_up(params).unwrap();
         law.on_ack(&mut WINDOW.clone(), &ack(200, 1.0));
         assert_eq!(law.bandwidth, 0.0);
     }
 
     #[test]
     fn the_window_grows_as_renos() {
-        let mut law = Westwood::new(WestwoodParams::default()).unwrap();
+        let mut law = Westwood::set_up(WestwoodParams::default()).unwrap();
         let mut window = Window { cwnd: 8.0, ssthresh: 8.0 };
         law.on_ack(&mut window, &ack(0, 1.0));
         assert_eq!(window.cwnd, 8.125);
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn what_is_no_westwood_is_refused() {
         let base = WestwoodParams::default();
-        assert_eq!(Westwood::new(WestwoodParams { filter: 1.0, ..base }).unwrap_err().key, "filter");
+        assert_eq!(Westwood::set_up(WestwoodParams { filter: 1.0, ..base }).unwrap_err().key, "filter");
         let long = WestwoodParams { least_interval: Duration::from_secs(11), ..base };
-        assert_eq!(Westwood::new(long).unwrap_err().key, "least_interval");
+        assert_eq!(Westwood::set_up(long).unwrap_err().key, "least_interval");
     }
 }

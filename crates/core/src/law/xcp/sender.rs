@@ -25,8 +25,8 @@ pub struct Xcp {
 impl SenderLaw for Xcp {
     type Params = XcpParams;
 
-    fn new(params: XcpParams) -> Result<Self, ParameterError> {
-        Ok(Self { tcp: Aimd::new(params.without)?, is_told: false })
+    fn set_up(params: XcpParams) -> Result<Self, ParameterError> {
+        Ok(Self { tcp: Aimd::set_up(params.without)?, is_told: false })
     }
 
     fn request(&self, window: &Window, wire_bytes: f64, _queues: u8, srtt_s: f64) -> Signal {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_routers() {
-        let mut law = Xcp::new(XcpParams::default()).unwrap();
+        let mut law = Xcp::set_up(XcpParams::default()).unwrap();
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
         law.on_feedback(&mut window, &told(2.5, false));
         assert_eq!(window.cwnd, 12.5);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn packets_tell_window_and_round_trip_time() {
-        let law = Xcp::new(XcpParams::default()).unwrap();
+        let law = Xcp::set_up(XcpParams::default()).unwrap();
         let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
         let asked = XcpHeader { cwnd_bytes: 10_000.0, rtt_s: 0.125, change_bytes: f32::INFINITY };
         assert_eq!(law.request(&window, 1000.0, 3, 0.125), Signal::Xcp(asked));
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn without_a_router_it_is_tcp() {
-        let mut law = Xcp::new(XcpParams::default()).unwrap();
+        let mut law = Xcp::set_up(XcpParams::default()).unwrap();
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
         let ack = AckSample { now: Instant::ZERO, acked: 1.0, flight: 10.0, rtt: Duration::ZERO, srtt_s: 0.1 };
         law.on_feedback(&mut window, &told(f32::INFINITY, false));

@@ -3,7 +3,6 @@
 //! Linux's rules for growth and time-outs.
 
 use super::script::{plain, sender};
-use crate::law::linux;
 use crate::role::SenderParams;
 use crate::tcp::{Recovery, RttEstimator, SenderConfig, Validation};
 use crate::units::Duration;
@@ -15,7 +14,7 @@ fn rack() -> SenderConfig {
 
 fn linux() -> SenderConfig {
     SenderConfig {
-        law: SenderParams::LinuxReno(linux::RenoParams),
+        law: SenderParams::LinuxReno,
         rate_reduction: true,
         tail_loss_probe: true,
         rtt_estimator: RttEstimator::Linux,

@@ -295,7 +295,7 @@ fn the_remaining_parameters_of_a_sender_matter() {
     // What goes by the times of segments, each on top of the one before.
     let sack = ReceiverConfig { sack: true, ..ReceiverConfig::default() };
     let rack = SenderConfig { recovery: Recovery::Sack, rack: true, rto_min: MS * 100, ..base.clone() };
-    let reno = SenderConfig { law: SenderParams::LinuxReno(linux::RenoParams), ..rack.clone() };
+    let reno = SenderConfig { law: SenderParams::LinuxReno, ..rack.clone() };
     let cubic = |params| SenderConfig { law: SenderParams::LinuxCubic(params), ..rack.clone() };
     let usual = linux::CubicParams::default();
     let mut idle = vec![];
