@@ -5,9 +5,18 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-RUST   := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
+RUST   := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name 'Cargo.toml')
+SUDO   := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+# Commits whose subjects are checked.
+RANGE  ?= HEAD^..HEAD
+# What check-long does: cases of each property test, seconds of each fuzzer.
+CASES  ?= 5000
+FUZZ_SECONDS ?= 20
+# The oldest compiler that is promised to work.
+OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: setup demo test check bench clean
+.PHONY: setup demo test test-netns check check-style check-minimum check-subjects check-speed check-long audit \
+        fuzz bench bench-keep docs manual wheel hooks clean
 .DELETE_ON_ERROR:
 
 setup: $(VENV)/.built
@@ -15,25 +24,80 @@ setup: $(VENV)/.built
 demo: setup
 	$(BIN)/python -m lasthop.demo
 
-test: setup $(VENV)/.net-tools
+test: setup $(VENV)/.test-tools
 	cargo test --workspace --release
 	$(BIN)/python -m pytest
+	$(MAKE) check-speed
 
-check: setup
-	cargo fmt --all --check
+# The tests of emulation alone, none left out for want of rights.
+test-netns: setup $(VENV)/.test-tools
+	$(SUDO) env LASTHOP_REQUIRE_ROOT=1 $(BIN)/python -m pytest -p no:cacheprovider tests/netns
+
+check: setup check-style
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	$(BIN)/mypy
+
+# What takes seconds.
+check-style: $(VENV)/.packages
+	cargo fmt --all --check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+
+check-minimum: | $(VENV)/.tools
+	rustup toolchain install --profile minimal $(OLDEST)
+	PYO3_NO_PYTHON=1 cargo +$(OLDEST) check --workspace --all-targets --locked --target-dir target/minimum
+
+check-subjects:
+	.github/check-subjects $(RANGE)
+
+# What a packet costs in instructions, beside the counts kept for this compiler: 3 % more fails.
+check-speed: $(VENV)/.packages $(VENV)/.test-tools
+	$(BIN)/python bench/instructions.py --check
+
+# Minutes: fuzzers, and the property tests with many more cases.
+check-long: fuzz
+	PROPTEST_CASES=$(CASES) cargo test --release --package lasthop-core --package lasthop-sim
+
+# Each target for so many seconds. What made one fail lies in out/fuzz.
+fuzz: setup
+	$(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS)
+
+# Advisories on crates and Python packages, and their licences.
+audit: $(VENV)/.packages $(VENV)/.packages-audit
+	@command -v cargo-deny >/dev/null || { echo "lasthop: missing: cargo-deny: cargo install --locked cargo-deny" >&2; exit 1; }
+	cargo deny --locked check
+	$(BIN)/python -m pip freeze --exclude-editable > $(VENV)/frozen.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement $(VENV)/frozen.txt \
+	  $$(sed -n 's/^\([A-Z][^ ]*\).*/--ignore-vuln \1/p' packaging/pip-audit.txt)
 
 bench: setup
 	$(BIN)/python bench/compare.py
 	$(BIN)/python bench/emulate.py
 
+# Counts instructions and cache misses of all cases, times the parts, and keeps both in bench/history.
+bench-keep: $(VENV)/.packages $(VENV)/.test-tools
+	$(BIN)/python bench/instructions.py --keep
+	$(BIN)/python bench/parts.py --keep
+
+# The site of the pages, in out/site. A link that leads nowhere fails.
+docs: $(VENV)/.packages-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python docs/make_site.py
+
+# The manual page and completion for shells, laid out as /usr/share is.
+manual: $(VENV)/.packages
+	PYTHONPATH=python $(BIN)/python packaging/make_manual.py packaging/data/data/share
+
+wheel: manual
+	$(BIN)/maturin build --release --strip --sdist --out dist
+
+# Hooks for git: layout before a commit, its subject, and `make check` before a push.
+hooks: $(VENV)/.packages-hooks
+	$(BIN)/pre-commit install
+
 clean:
 	cargo clean
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out dist
 
 # The tools that are not Python's: apt is asked only if one is missing and there is a way to ask it.
 $(VENV)/.tools:
@@ -51,28 +115,34 @@ $(VENV)/.tools:
 	  { echo "lasthop: $$($(PYTHON) --version): wanted Python 3.11 or newer, e.g. make PYTHON=python3.12" >&2; exit 1; }
 	@mkdir -p $(VENV) && touch $@
 
-# What the tests in network namespaces run inside. Without root or sudo these tests say SKIPPED.
-$(VENV)/.net-tools: | $(VENV)/.tools
+# What the tests run: in network namespaces (without root or sudo these tests say SKIPPED), and under valgrind.
+$(VENV)/.test-tools: | $(VENV)/.tools
 	@missing=""; \
 	command -v ping >/dev/null || missing="$$missing iputils-ping"; \
 	command -v curl >/dev/null || missing="$$missing curl"; \
 	command -v iperf3 >/dev/null || missing="$$missing iperf3"; \
 	command -v unshare >/dev/null || missing="$$missing util-linux"; \
-	if [ -n "$$missing" ]; then \
-	  if [ "$$(id -u)" = 0 ]; then root=""; else root="sudo"; fi; \
-	  if [ -z "$$root" ] || command -v sudo >/dev/null; then \
-	    $$root apt-get update && DEBIAN_FRONTEND=noninteractive $$root apt-get install -y $$missing; \
-	  fi; \
+	command -v valgrind >/dev/null || missing="$$missing valgrind"; \
+	if [ -n "$$missing" ] && { [ -n "$(SUDO)" ] || [ "$$(id -u)" = 0 ]; }; then \
+	  $(SUDO) apt-get update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y $$missing; \
 	fi
 	@touch $@
 
-# Python packages: once, and again when their list changes.
+# Python packages: once, and again when their list changes. What only a few targets need has a list of its own.
+WANTED = $(BIN)/python -c 'import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  print(*(p["dependencies"] + p["optional-dependencies"]["dev"] if sys.argv[1] == "dev" \
+  else p["optional-dependencies"][sys.argv[1]]), sep="\n")'
+
 $(VENV)/.packages: pyproject.toml | $(VENV)/.tools
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	  print(*p["dependencies"], *p["optional-dependencies"]["dev"], sep="\n")' > $(VENV)/requirements.txt
+	$(WANTED) dev > $(VENV)/requirements.txt
 	$(BIN)/python -m pip install --quiet --requirement $(VENV)/requirements.txt
+	@touch $@
+
+$(VENV)/.packages-%: pyproject.toml | $(VENV)/.packages
+	$(WANTED) $* > $@.txt
+	$(BIN)/python -m pip install --quiet --requirement $@.txt
 	@touch $@
 
 # The extension module: once, and again when Rust sources change.
