@@ -130,9 +130,9 @@ impl Traveller for Frame {
     }
 }
 
-/// Where a packet comes from and goes to.
+/// Where a packet comes from and goes to, as read from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Addresses {
+pub struct Addresses {
     pub(crate) from: IpAddr,
     pub(crate) to: IpAddr,
     /// What tells its flow from others: a hash of addresses, protocol and ports.
@@ -141,7 +141,7 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     /// Those of an IP packet; none if it is not one.
-    pub(crate) fn of(packet: &[u8]) -> Option<Self> {
+    pub fn of(packet: &[u8]) -> Option<Self> {
         let packet = SlicedPacket::from_ip(packet).ok()?;
         let (from, to, protocol) = match packet.net? {
             NetSlice::Ipv4(ip) => {
@@ -161,6 +161,16 @@ impl Addresses {
             _ => (0, 0),
         };
         Some(Self { from, to, flow: hash(from, to, protocol, ports) })
+    }
+
+    /// The address that it comes from.
+    pub fn from(&self) -> IpAddr {
+        self.from
+    }
+
+    /// The address that it goes to.
+    pub fn to(&self) -> IpAddr {
+        self.to
     }
 }
 

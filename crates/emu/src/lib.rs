@@ -50,6 +50,7 @@ mod stalls;
 mod summary;
 
 pub use error::Error;
+pub use frame::Addresses;
 pub use run::{Ended, Options, run};
 pub use stage::check;
 pub use summary::{Emulation, Figures};

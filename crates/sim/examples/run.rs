@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs a scenario file and prints its figures: `cargo run --release --example run -- FILE [SEED]`. For profilers.
+//! Runs a scenario file and prints its figures, for profilers:
+//! `cargo run --release --example run -- FILE [SEED] [PATH=VALUE]…`.
 #![allow(missing_docs, clippy::disallowed_types)]
 
 use std::path::Path;
@@ -8,11 +9,13 @@ use std::time::Instant;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let file = args.next().ok_or("wanted the name of a scenario file")?;
-    let seed = args.next().map(|seed| seed.parse()).transpose()?;
+    let (overrides, seed): (Vec<_>, Vec<_>) = args.partition(|word| word.contains('='));
+    let seed = seed.first().map(|seed| seed.parse()).transpose()?;
+    let overrides: Vec<_> = overrides.iter().filter_map(|word| word.split_once('=')).map(owned).collect();
     let directory = Path::new(&file).parent().unwrap_or(Path::new("."));
     let text = std::fs::read_to_string(&file)?;
     let start = Instant::now();
-    let run = lasthop_sim::Run::new(&text, directory, &[], seed)?;
+    let run = lasthop_sim::Run::new(&text, directory, &overrides, seed)?;
     let set_up = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let outcome = run.finish();
@@ -25,4 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         outcome.summary.events as f64 / packets
     );
     Ok(())
+}
+
+fn owned((path, value): (&str, &str)) -> (String, String) {
+    (path.to_owned(), value.to_owned())
 }

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! libFuzzer's way into [`lasthop_fuzz::frame`].
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lasthop_fuzz::frame(data));
