@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import SHORT, Command
 from lasthop.archive import summary_differences
-from lasthop.result import unit_of
+from lasthop.tables import unit_of
 
 PROBED = {"probe.every": "10 ms"}
 

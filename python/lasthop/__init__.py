@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ._lasthop import EmulationError, ScenarioError, TraceError
     from .archive import read, rerun
     from .errors import UserError
-    from .grid import sweep
     from .result import Result, emulate, run
     from .scenario import check, schema
+    from .sweeps import Sweep, sweep
 
     __version__: str
 
@@ -30,6 +30,7 @@ __all__ = [
     "EmulationError",
     "Result",
     "ScenarioError",
+    "Sweep",
     "TraceError",
     "UserError",
     "__version__",
@@ -46,6 +47,7 @@ _HOMES = {
     "EmulationError": "_lasthop",
     "Result": "result",
     "ScenarioError": "_lasthop",
+    "Sweep": "sweeps",
     "TraceError": "_lasthop",
     "UserError": "errors",
     "check": "scenario",
@@ -54,7 +56,7 @@ _HOMES = {
     "rerun": "archive",
     "run": "result",
     "schema": "scenario",
-    "sweep": "grid",
+    "sweep": "sweeps",
 }
 
 

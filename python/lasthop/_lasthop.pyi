@@ -24,8 +24,8 @@ class RunResult:
     @property
     def scenario(self) -> str:
         """The scenario that was run, overrides included, as TOML."""
-    def write_pcapng(self, path: str) -> None:
-        """Writes the captured packets for Wireshark."""
+    def write_pcapng(self, path: str, end: str) -> None:
+        """Writes the packets of one end of the flows, ``sender`` or ``receiver``."""
 
 def run(
     text: str,
@@ -49,6 +49,12 @@ def check(text: str, directory: str, overrides: Sequence[tuple[str, str]]) -> st
 
 def schema() -> str:
     """The JSON Schema of scenario files."""
+
+def summary_schema() -> str:
+    """The JSON Schema of a run's summary."""
+
+def quantity(text: str) -> tuple[float, str] | None:
+    """A value as a number in plain units, and the ending of a column of such values."""
 
 def version() -> str:
     """The version of the simulator."""

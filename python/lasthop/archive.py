@@ -16,24 +16,33 @@ import math
 import os
 import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import _lasthop
 from .atomic import replacing
-from .bundle import pack, unpack
+from .bundle import check_whole, unpack
 from .errors import UserError
-from .result import Result, unit_of
-from .runs import Record, Summary
-from .scenario import Scenario
+from .record import Record, Summary
+from .result import Result
+from .scenario import Overrides
+from .tables import field, joined, parted, raw_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-FORMAT = 1
-"""Raised when old files can no longer be read."""
+    from .sweeps import Sweep
 
-SUMMARY_TABLES = {"flow": "flows", "queue": "queues"}
+FORMAT = 2
+"""Raised when files are written in another way."""
+
+MOST_CELLS = 1 << 30
+"""Larger tables are refused: they fill the memory, and nobody has written one."""
+
+LARGEST_FILE = 1 << 28
+"""Bytes of a trace file, unpacked, that a result may hold: more than any trace that is read."""
 
 
 def write_frame(path: str | os.PathLike[str], table: Any, metadata: dict[str, Any]) -> None:
@@ -43,10 +52,10 @@ def write_frame(path: str | os.PathLike[str], table: Any, metadata: dict[str, An
 
     if not isinstance(table, pa.Table):
         table = pa.Table.from_pandas(table, preserve_index=False)
-    fields = []
-    for old in table.schema:
-        unit = unit_of(old.name.rpartition(".")[2])
-        fields.append(old.with_metadata({"unit": unit}) if unit else old)
+    fields = [
+        old if (old.metadata or {}).get(b"unit") else field(old.name, old.type)
+        for old in table.schema
+    ]
     document = {"format": FORMAT, "version": _lasthop.version(), **metadata}
     schema = pa.schema(
         fields, {**(table.schema.metadata or {}), b"lasthop": json.dumps(document).encode()}
@@ -62,37 +71,53 @@ def read_frame(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
 
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
+        with open(name, "rb") as file, sound(name):
+            metadata = pq.read_metadata(file)
+            cells = metadata.num_rows * metadata.num_columns
+            if cells > MOST_CELLS:
+                raise UserError(f"{name}: {cells} cells: wanted at most {MOST_CELLS}")
+            file.seek(0)
             table = pq.read_table(file)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise UserError(f"{name}: not a Parquet file: wanted a result of lasthop") from error
     except OSError as error:
-        raise UserError(f"{name}: cannot read: {error.strerror or error}") from error
+        reason = error.strerror or "not a Parquet file: wanted a result of lasthop"
+        raise UserError(f"{name}: cannot read: {reason}") from error
     raw = (table.schema.metadata or {}).get(b"lasthop")
     if raw is None:
         raise UserError(f"{name}: not written by lasthop: wanted a result of lasthop")
-    document: dict[str, Any] = json.loads(raw)
-    if document["format"] > FORMAT:
-        raise UserError(f"{name}: written by a newer lasthop ({document['version']})")
-    return table, document
+    with sound(name):
+        document: dict[str, Any] = json.loads(raw)
+        if document["format"] > FORMAT:
+            raise UserError(f"{name}: written by a newer lasthop ({document['version']})")
+        if document["kind"] == "sweep" and document["format"] < 2:
+            raise UserError(f"{name}: written by an older lasthop: wanted the sweep run again")
+        return table, document
+
+
+@contextmanager
+def sound(name: str) -> Iterator[None]:
+    """Says in one line that a file is damaged, whatever its reader stumbles over."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (UserError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise
+    except _lasthop.ScenarioError as error:
+        raise UserError(f"{name}: the scenario in it: {error}") from error
+    except (
+        pa.ArrowException, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
+        RecursionError, zlib.error,
+    ) as error:  # fmt: skip
+        raise UserError(f"{name}: damaged: wanted a result of lasthop ({error!r})") from error
 
 
 def write_result(result: Result, path: str | os.PathLike[str]) -> None:
     """Writes a run's result."""
-    import pyarrow as pa
-
-    parts = []
-    for name, key in SUMMARY_TABLES.items():
-        rows = result.summary[key]
-        if rows:
-            parts.append(_labelled(pa.Table.from_pylist(rows), name))
-    for name, columns in result.raw_tables.items():
-        parts.append(_labelled(_arrow(columns, result.names.get(name)), name))
-    table = pa.concat_tables(parts, promote_options="permissive") if parts else pa.table({})
-    files = pack(result.scenario, result.directory)
     write_frame(
         path,
-        table,
+        joined(result.arrow),
         {
             "kind": "run",
             "label": os.path.basename(result.label),
@@ -104,50 +129,61 @@ def write_result(result: Result, path: str | os.PathLike[str]) -> None:
                 name: {column: kind for column, (kind, _) in columns.items()}
                 for name, columns in result.raw_tables.items()
             },
-            "files": encode_files(files),
+            "files": encode_files(result.files()),
         },
     )
 
 
-def read(path: str | os.PathLike[str]) -> Result | pd.DataFrame:
-    """Reads a file of lasthop: the :class:`Result` of a run, or the data frame of a sweep."""
+def read(path: str | os.PathLike[str]) -> Result | Sweep | pd.DataFrame:
+    """Reads a file of lasthop: a :class:`Result`, a :class:`Sweep`, or the data of a figure."""
     table, document = read_frame(path)
-    if document["kind"] != "run":
-        frame: pd.DataFrame = table.to_pandas()
-        return frame
-    return Result(
-        _record(table, document),
-        directory=os.path.dirname(os.path.abspath(path)),
-        label=document["label"],
-    )
+    with sound(os.fspath(path)):
+        if document["kind"] == "sweep":
+            from .sweeps import read_sweep
+
+            return read_sweep(table, document)
+        if document["kind"] != "run":
+            frame: pd.DataFrame = table.to_pandas()
+            return frame
+        return Result(
+            _record(table, document),
+            directory=os.path.dirname(os.path.abspath(path)),
+            label=str(document["label"]),
+            files=decode_files(document["files"]),
+        )
 
 
 def rerun(path: str | os.PathLike[str]) -> list[str]:
     """Repeats what a file records; returns the differences, none where all bits are equal."""
-    table, document = read_frame(path)
-    kind = document["kind"]
-    if kind == "run":
-        if document["summary"].get("emulation"):
-            name = os.fspath(path)
+    found, name = read(path), os.fspath(path)
+    if isinstance(found, Result):
+        if found.summary.get("emulation"):
             raise UserError(f"{name}: an emulation is never the same twice: wanted a simulation")
-        return _rerun_run(table, document)
-    if kind == "sweep":
-        from .grid import rerun_sweep
+        with sound(name):
+            return _differences(found, repeat(found))
+    from .sweeps import Sweep, rerun_sweep
 
-        return rerun_sweep(table, document)
-    raise UserError(f"{os.fspath(path)}: data of a {kind}: wanted the result of a run or sweep")
+    if isinstance(found, Sweep):
+        with sound(name):
+            return rerun_sweep(found)
+    raise UserError(f"{name}: data of a figure: wanted the result of a run or sweep")
 
 
-def _rerun_run(table: pa.Table, document: dict[str, Any]) -> list[str]:
-    old = _record(table, document)
+def repeat(result: Result, overrides: Overrides = ()) -> _lasthop.RunResult:
+    """Runs what a result records once more, with the trace files that it holds."""
     with tempfile.TemporaryDirectory(prefix="lasthop-") as folder:
-        overrides = unpack(decode_files(document["files"]), folder)
-        scenario = Scenario(document["scenario"], folder, document["label"])
-        native = _lasthop.run(scenario.text, folder, overrides, document["seed"])
-    differences = summary_differences(old.summary, json.loads(native.summary_json))
-    new = native.tables
-    for name in sorted(old.tables.keys() | new.keys()):
-        before, after = old.tables.get(name, {}), new.get(name, {})
+        moved = unpack(result.files(), folder)
+        check_whole(result.scenario, dict(moved))
+        return _lasthop.run(result.scenario, folder, (*moved, *overrides), result.seed)
+
+
+def _differences(old: Result, native: _lasthop.RunResult) -> list[str]:
+    differences = summary_differences(
+        _without_clock(old.summary), _without_clock(json.loads(native.summary_json))
+    )
+    before_all, after_all = old.raw_tables, native.tables
+    for name in sorted(before_all.keys() | after_all.keys()):
+        before, after = before_all.get(name, {}), after_all.get(name, {})
         for column in sorted(before.keys() | after.keys()):
             if before.get(column) != after.get(column):
                 differences.append(f"table {name}, column {column}")
@@ -184,53 +220,30 @@ def encode_files(files: dict[str, bytes]) -> dict[str, str]:
 
 
 def decode_files(files: dict[str, str]) -> dict[str, bytes]:
-    """Undoes :func:`encode_files`."""
-    return {key: zlib.decompress(base64.b64decode(content)) for key, content in files.items()}
+    """Undoes :func:`encode_files`, for files of up to :data:`LARGEST_FILE`."""
+    found = {}
+    for key, content in files.items():
+        unpacking = zlib.decompressobj()
+        found[key] = unpacking.decompress(base64.b64decode(content, validate=True), LARGEST_FILE)
+        if unpacking.unconsumed_tail:
+            raise UserError(f"{key}: a file of over {LARGEST_FILE} B: wanted a trace")
+        if not unpacking.eof:
+            raise ValueError(f"{key}: cut short")
+    return found
 
 
 def _without_clock(summary: Summary) -> Summary:
     return {key: value for key, value in summary.items() if key != "wall_s"}
 
 
-def _arrow(columns: dict[str, tuple[str, bytes]], names: list[str] | None) -> pa.Table:
-    """A sampled table in Arrow, with the name of its flow or queue beside the index."""
-    import numpy as np
-    import pyarrow as pa
-
-    arrays = {}
-    for column, (kind, raw) in columns.items():
-        values = np.frombuffer(raw, dtype=kind)
-        arrays[column] = pa.array(values.view("<i8") if kind == "<u8" else values)
-    if names:
-        index = columns["flow"] if "flow" in columns else columns["queue"]
-        positions = np.frombuffer(index[1], dtype=index[0]).astype("int32")
-        arrays["name"] = pa.DictionaryArray.from_arrays(positions, pa.array(names)).cast(
-            pa.string()
-        )
-    return pa.table(arrays)
-
-
-def _labelled(table: pa.Table, name: str) -> pa.Table:
-    import pyarrow as pa
-
-    label = pa.DictionaryArray.from_arrays(
-        pa.array([0] * table.num_rows, pa.int8()), pa.array([name])
-    )
-    return table.add_column(0, "table", label.cast(pa.string()))
-
-
 def _record(table: pa.Table, document: dict[str, Any]) -> Record:
     """Takes the sampled tables out of the long table again, with their own types."""
-    import pyarrow.compute as pc
-
-    tables = {}
-    for name, columns in document["columns"].items():
-        rows = table.filter(pc.equal(table["table"], name))
-        tables[name] = {
-            column: (
-                kind,
-                rows[column].combine_chunks().to_numpy(zero_copy_only=False).astype(kind).tobytes(),
-            )
-            for column, kind in columns.items()
-        }
-    return Record(document["scenario"], document["summary"], tables, document["names"])
+    parts = parted(table, document["columns"])
+    tables = {
+        name: {column: raw_of(parts[name][column], kind) for column, kind in columns.items()}
+        for name, columns in document["columns"].items()
+    }
+    summary = document["summary"]
+    if not all(isinstance(summary[key], list) for key in ("flows", "queues")):
+        raise TypeError("summary without flows and queues")
+    return Record(str(document["scenario"]), summary, tables, document["names"])

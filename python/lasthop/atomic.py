@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Files that appear whole or not at all."""
 
+import glob
 import os
+import platform
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -12,12 +15,17 @@ from .errors import UserError
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     """Yields a temporary name beside ``path`` that takes its place on success.
 
-    The temporary name keeps the ending, because Matplotlib chooses its format by it.
+    The temporary name keeps the ending, because Matplotlib chooses its format by it. What a
+    process of this machine left of it when it was killed is removed.
     Raises :class:`UserError` where the file cannot be written.
     """
     target = os.fspath(path)
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{os.getpid()}-{name}")
+    place = f".lasthop-{platform.node()[:32]}-"
+    temporary = os.path.join(
+        folder, f"{place}{os.getpid()}-{secrets.token_hex(4)}-{name[-64:].lstrip('.')}"
+    )
+    _remove_left(folder, place)
     try:
         try:
             yield temporary
@@ -27,6 +35,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     finally:
         with suppress(OSError):
             os.unlink(temporary)
+
+
+def _remove_left(folder: str, place: str) -> None:
+    """Removes temporary files of processes that are no more."""
+    for left in glob.glob(f"{glob.escape(os.path.join(folder, place))}*"):
+        owner = os.path.basename(left)[len(place) :].partition("-")[0]
+        try:
+            os.kill(int(owner), 0)
+        except (ProcessLookupError, ValueError):
+            with suppress(OSError):
+                os.unlink(left)
+        except OSError:
+            continue  # it lives, and is another user's
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -3,7 +3,7 @@
 
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .errors import UserError
@@ -50,3 +50,10 @@ def unpack(files: dict[str, bytes], folder: str) -> Overrides:
             file.write(content)
         overrides.append((key, path))
     return tuple(overrides)
+
+
+def check_whole(effective: str, moved: Mapping[str, str]) -> None:
+    """Refuses an archive without a file that its scenario names: none is read from this machine."""
+    for key, name in _file_keys(tomllib.loads(effective), ""):
+        if key not in moved and name not in moved.values():
+            raise UserError(f"{key} = {name}: is missing in the result's file: wanted it whole")

@@ -8,11 +8,13 @@ must not wait for libraries that it does not use.
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import signal
 import sys
 from contextlib import suppress
 
-from .errors import UserError
+from .errors import Terminated, UserError, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
-DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -29,7 +31,7 @@ class _Formatter(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         width = os.environ.get("COLUMNS", "")
         try:
-            columns = int(width) if width.isdigit() else os.get_terminal_size().columns
+            columns = int(width) if width.isdecimal() else os.get_terminal_size().columns
         except OSError:
             columns = 80
         super().__init__(prog, width=max(columns - 2, 20))
@@ -61,8 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return DONE
     except UserError as error:
         return _complain(str(error))
+    except Terminated:
+        tell("terminated")
+        return TERMINATED
     except KeyboardInterrupt:
-        print("lasthop: interrupted", file=sys.stderr)
+        tell("interrupted")
         return INTERRUPTED
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -80,6 +85,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def entry() -> NoReturn:
     """What the installed command calls. Leaves at once: threads may still be at work."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a terminal's encoding lacks, such as µ, must not end a run.
+            stream.reconfigure(errors="replace")
     status = DONE
     try:
         status = main()
@@ -90,6 +101,10 @@ def entry() -> NoReturn:
     os._exit(status)
 
 
+def _terminate(*_: object) -> NoReturn:
+    raise Terminated
+
+
 def _flush() -> None:
     """Hands over what was printed, where there is somebody to take it."""
     for stream in (sys.stdout, sys.stderr):
@@ -98,7 +113,7 @@ def _flush() -> None:
 
 
 def _complain(message: str) -> int:
-    print("lasthop: " + " ".join(message.split()), file=sys.stderr)
+    tell(message)
     return WRONG_INPUT
 
 
@@ -152,6 +167,8 @@ def _parser() -> argparse.ArgumentParser:
         ("--plot", "FILE.png", "draw rates and queues against time"),
     ):
         run.add_argument(option, type=_file, metavar=name, help=text)
+    run.add_argument("--pcap-end", choices=("sender", "receiver"), default="sender",
+                     help="the end of the flows at which packets are seen (sender)")  # fmt: skip
 
     emu = command("emu", "emu", "Run a scenario in real time, between real kernels.")
     emu.usage = "lasthop emu [options] FILE [-- COMMAND …]"
@@ -188,7 +205,16 @@ def _parser() -> argparse.ArgumentParser:
     _set_and_seed(sweep)
     sweep.add_argument("--seeds", type=_positive, default=1, metavar="K", help="seeds per point")
     _workers(sweep)
-    sweep.add_argument("--out", type=_file, metavar="FILE.parquet", help="write the table")
+    sweep.add_argument("--shard", type=_shard, metavar="I/N",
+                       help="run every N-th run alone, as one of N batch jobs")  # fmt: skip
+    sweep.add_argument("--out", type=_file, metavar="FILE.parquet", help="write the tables")
+    sweep.add_argument("--mean", action="store_true",
+                       help="print means over the seeds with 95 %% intervals")  # fmt: skip
+    sweep.add_argument(
+        "--plot", action="append", default=[], metavar="x=X,y=Y[,file=FILE.png]",
+        help="draw means with 95 %% intervals: X a path of the grid or a figure, Y a figure: "
+        "goodput, delay, fairness, flows.goodput_bps …; repeat for more",
+    )  # fmt: skip
     sweep.add_argument("--json", action="store_true", help="print all results as JSON")
 
     fig = command("fig", "fig", "Redraw figures of the papers and check their claims.")
@@ -262,13 +288,37 @@ def _set_and_seed(parser: argparse.ArgumentParser) -> None:
 def _workers(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--jobs", type=_positive, metavar="N", help="threads (one a core)")
-    group.add_argument("--dask", metavar="ADDRESS", help="run on a Dask cluster, tcp://host:port")
+    group.add_argument("--dask", type=_file, metavar="ADDRESS",
+                       help="run on a Dask cluster, tcp://host:port")  # fmt: skip
+    parser.add_argument("--patience", type=_seconds, default=60.0, metavar="TIME",
+                        help="how long to wait for a Dask worker, e.g. 10 min (60 s)")  # fmt: skip
 
 
 def _file(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError('"": wanted a name')
     return text
+
+
+def _shard(text: str) -> tuple[int, int]:
+    index, slash, count = text.partition("/")
+    if not (slash and index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+        raise argparse.ArgumentTypeError(f"{text}: wanted I/N, e.g. 2/8 for the second of eight")
+    return int(index), int(count)
+
+
+def _seconds(text: str) -> float:
+    return _quantity(text, "s", "a time with its unit, e.g. 10 min")
+
+
+def _quantity(text: str, ending: str, wanted: str) -> float:
+    """A value with a unit, in plain units."""
+    from ._lasthop import quantity
+
+    found = quantity(text)
+    if found is None or found[1] != ending or found[0] < 0:
+        raise argparse.ArgumentTypeError(f"{text}: wanted {wanted}")
+    return found[0]
 
 
 def _positive(text: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 
+from .tables import fairness as fairness_of
+from .tables import figures
 from .text import RATES, SIZES, TIMES, Column, align, duration, percent, rate, significant, size
 from .text import table as text_table
 
@@ -38,21 +40,20 @@ QUEUES = (
     Column("drops", "drops"),
     Column("loss", "loss_rate"),
 )
-UNBOUNDED = 1e9
 MOST_ROWS = 40
 """Longer tables are cut: nobody reads a thousand flows."""
 
 
 def describe(summary: Mapping[str, Any]) -> str:
     """One result as tables of its flows and queues."""
-    fairness = summary["fairness"]
+    fairness = fairness_of(summary)
     emulation = summary.get("emulation")
     how = "emulated in" if emulation else "simulated in"
     parts = [
         f"{duration(summary['duration_s'])} {how} {duration(summary['wall_s'])}, "
         f"the first {duration(summary['warmup_s'])} cut; seed {summary['seed']}, "
         f"{summary['packets']} packets, {summary['events']} events",
-        _cut(FLOWS, [_bounded(flow) for flow in summary["flows"]]),
+        _cut(FLOWS, figures(summary, "flows")),
         _cut(QUEUES, summary["queues"]),
         f"total {rate(_total(summary))}; fairness (Jain) {_number(fairness.get('jain'))}, "
         f"over short times {_number(fairness.get('short_term'))}",
@@ -93,7 +94,7 @@ def side_by_side(labels: Sequence[str], summaries: Sequence[Mapping[str, Any]]) 
         ("queue empty", lambda s: percent(_over_queues(s, "empty_fraction"))),
         ("dropped packets", lambda s: str(sum(q["drops"] or 0 for q in s["queues"]))),
         ("time-outs", lambda s: str(sum(f["timeouts"] or 0 for f in s["flows"]))),
-        ("fairness (Jain)", lambda s: _number(s["fairness"].get("jain"))),
+        ("fairness (Jain)", lambda s: _number(fairness_of(s).get("jain"))),
     ]
     lines += [[text, *(of(summary) for summary in summaries)] for text, of in rows]
     common = [flow["name"] for flow in summaries[0]["flows"]]
@@ -115,12 +116,6 @@ def _cut(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
     if len(rows) > MOST_ROWS:
         text += f"\n… and {len(rows) - MOST_ROWS} more (see --json)"
     return text
-
-
-def _bounded(flow: dict[str, Any]) -> dict[str, Any]:
-    """A receiver that never bounds its sender has no window worth showing."""
-    window = flow["mean_awnd_bytes"]
-    return {**flow, "mean_awnd_bytes": None} if window and window > UNBOUNDED else flow
 
 
 def _total(summary: Mapping[str, Any]) -> float:

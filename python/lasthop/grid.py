@@ -1,120 +1,20 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Sweeps: a scenario over a grid of values and a row of seeds."""
+"""Grids: the points at which a scenario is run, each with a row of seeds."""
 
 from __future__ import annotations
 
 import itertools
-import os
-import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from . import _lasthop
-from .archive import decode_files, encode_files, summary_differences, write_frame
-from .atomic import check_writable
-from .bundle import pack, unpack
 from .errors import UserError
-from .runs import Record, Request, Runner
-from .scenario import Overrides, Scenario, Settings, Source, of, overrides_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
+from .runs import Request
+from .scenario import Overrides, Scenario, overrides_of
 
 Grid = Sequence[tuple[str, Sequence[str]]]
 """Paths of keys, each with its values; the last varies fastest."""
-
-
-class Sweep(NamedTuple):
-    """A finished sweep."""
-
-    scenario: Scenario
-    grid: Grid
-    requests: Sequence[Request]
-    records: Sequence[Record]
-
-    def frame(self) -> pd.DataFrame:
-        """One row a run: grid values, seed, then the summary with dotted names."""
-        import pandas as pd
-
-        rows = []
-        for request, record in zip(self.requests, self.records, strict=True):
-            values = dict(request.overrides)
-            row: dict[str, Any] = {path: values[path] for path, _ in self.grid}
-            row["seed"] = request.seed
-            row.update(flatten(record.summary))
-            rows.append(row)
-        return pd.DataFrame(rows)
-
-    def write(self, out: str | os.PathLike[str]) -> None:
-        """Writes the frame as Parquet, with all that it takes to run the sweep again."""
-        text, directory, label = self.scenario
-        first = self.requests[0].overrides
-        write_frame(
-            out,
-            self.frame(),
-            {
-                "kind": "sweep",
-                "label": os.path.basename(label),
-                "scenario": text,
-                "set": first[: len(first) - len(self.grid)],
-                "grid": self.grid,
-                "seed": self.requests[0].seed,
-                "seeds": len({request.seed for request in self.requests}),
-                "files": encode_files(pack(_lasthop.check(text, directory, first), directory)),
-            },
-        )
-
-
-def sweep(
-    scenario: Source,
-    *,
-    grid: Mapping[str, Iterable[Any]] | Iterable[str] = (),
-    set: Settings = None,
-    seed: int | None = None,
-    seeds: int = 1,
-    jobs: int | None = None,
-    dask: str | None = None,
-    out: str | os.PathLike[str] | None = None,
-) -> pd.DataFrame:
-    """Runs a scenario at every point of ``grid`` with ``seeds`` seeds from ``seed`` on.
-
-    One row a run: the grid's values, the seed, then the summary with dotted names
-    (``flow.near.goodput_bps``). The rows are in the order of the grid and the same, bit for
-    bit, for any number of ``jobs`` and on Dask. With ``out`` the frame is written as Parquet,
-    and finished runs are kept in a journal beside it until it is: interrupted, the same call
-    goes on where it stopped.
-    """
-    done = run_sweep(
-        of(scenario), grid=grid, set=set, seed=seed, seeds=seeds, jobs=jobs, dask=dask, out=out
-    )
-    return done.frame()
-
-
-def run_sweep(
-    scenario: Scenario,
-    *,
-    grid: Mapping[str, Iterable[Any]] | Iterable[str],
-    set: Settings,
-    seed: int | None,
-    seeds: int,
-    jobs: int | None,
-    dask: str | None,
-    out: str | os.PathLike[str] | None,
-) -> Sweep:
-    """As :func:`sweep`, but returns the runs themselves."""
-    points = parse_grid(grid)
-    if out is not None:
-        check_writable(out)
-    requests = requests_of(scenario, points, overrides_of(set), seed=seed, seeds=seeds)
-    journal = f"{os.fspath(out)}.journal" if out is not None else None
-    with Runner(jobs=jobs, dask=dask, journal=journal) as runner:
-        records = runner.run(requests, label=os.path.basename(scenario.label))
-        done = Sweep(scenario, points, requests, records)
-        if out is not None:
-            done.write(out)
-    return done
 
 
 def parse_grid(grid: Mapping[str, Iterable[Any]] | Iterable[str]) -> Grid:
@@ -171,10 +71,17 @@ def requests_of(
     """All runs of a sweep, in order."""
     if seeds < 1:
         raise UserError(f"--seeds {seeds}: wanted a positive number")
-    first = seed if seed is not None else default_seed(scenario, overrides)
+    points = points_of(grid)
+    some = (*overrides, *points[0])
+    effective = tomllib.loads(_lasthop.check(scenario.text, scenario.directory, some))
+    first = seed if seed is not None else int(effective.get("seed", 1))
+    if first + seeds > 2**63:
+        raise UserError(f"--seed {first} --seeds {seeds}: wanted seeds below 2⁶³")
+    probe = effective.get("probe", {})
+    tables = "every" in probe or bool(probe.get("packets"))
     return [
-        Request(scenario, (*overrides, *point), number)
-        for point in points_of(grid)
+        Request(scenario, (*overrides, *point), number, tables)
+        for point in points
         for number in range(first, first + seeds)
     ]
 
@@ -183,12 +90,6 @@ def points_of(grid: Grid) -> list[tuple[tuple[str, str], ...]]:
     """The points of a grid, each as the overrides that lead to it."""
     axes = [[(path, value) for value in values] for path, values in grid]
     return list(itertools.product(*axes))
-
-
-def default_seed(scenario: Scenario, overrides: Overrides) -> int:
-    """The seed that the scenario itself asks for, 1 where it does not."""
-    effective = _lasthop.check(scenario.text, scenario.directory, overrides)
-    return int(tomllib.loads(effective).get("seed", 1))
 
 
 def flatten(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,23 +120,10 @@ def total_goodput(summary: Mapping[str, Any]) -> float:
 
 def mean_delay(summary: Mapping[str, Any]) -> float | None:
     """The mean queueing delay in s: each queue's mean, averaged over the queues that have one."""
-    delays = [q["mean_delay_s"] for q in summary["queues"] if q["mean_delay_s"] is not None]
-    return sum(delays) / len(delays) if delays else None
+    return mean_of(queue["mean_delay_s"] for queue in summary["queues"])
 
 
-def rerun_sweep(table: pa.Table, document: dict[str, Any]) -> list[str]:
-    """Repeats a sweep that was written; returns the differences."""
-    import pyarrow as pa
-
-    grid: Grid = [(path, values) for path, values in document["grid"]]
-    with tempfile.TemporaryDirectory(prefix="lasthop-") as folder:
-        moved = unpack(decode_files(document["files"]), folder)
-        overrides = (*(tuple(pair) for pair in document["set"]), *moved)
-        scenario = Scenario(document["scenario"], folder, document["label"])
-        requests = requests_of(
-            scenario, grid, overrides, seed=document["seed"], seeds=document["seeds"]
-        )
-        records = Runner().run(requests, label=document["label"])
-    frame = Sweep(scenario, grid, requests, records).frame()
-    again = pa.Table.from_pandas(frame, preserve_index=False).to_pylist()
-    return summary_differences({"row": table.to_pylist()}, {"row": again})
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """The mean of those values that there are; None of none."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -76,15 +75,6 @@ def sampled(scenario: Scenario, overrides: Overrides) -> Overrides:
     effective = tomllib.loads(_lasthop.check(scenario.text, scenario.directory, overrides))
     if "every" in effective.get("probe", {}):
         return overrides
-    milliseconds = max(1, round(seconds(effective["duration"])))
+    duration = _lasthop.quantity(effective["duration"])
+    milliseconds = max(1, round(duration[0])) if duration else 1
     return (*overrides, ("probe.every", f"{milliseconds} ms"))
-
-
-def seconds(text: str) -> float:
-    """A time as scenarios write it, in s."""
-    scales = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0,
-              "h": 3600.0}  # fmt: skip
-    found = re.fullmatch(r"([\d._]+(?:[eE][-+]?\d+)?) *(\D+)", text.strip())
-    if found is None or found[2] not in scales:
-        raise UserError(f"{text}: wanted a time with its unit")
-    return float(found[1].replace("_", "")) * scales[found[2]]

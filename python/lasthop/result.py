@@ -3,35 +3,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from . import _lasthop
-from .runs import Record, Summary, Tables, record_of
+from .record import Record, Summary, Tables, record_of
 from .scenario import Scenario, Settings, Source, of, overrides_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pandas as pd
+    import pyarrow as pa
     from matplotlib.figure import Figure
-
-UNITS = {
-    "ns": "ns",
-    "s": "s",
-    "ms": "ms",
-    "bytes": "byte",
-    "bps": "bit/s",
-    "db": "dB",
-}
-"""Endings of column names and the units they stand for."""
-
-
-def unit_of(column: str) -> str:
-    """The unit of a column, read off the ending of its name; empty for pure numbers."""
-    stem, _, ending = column.rpartition("_")
-    return UNITS.get(ending, "") if stem else ""
 
 
 def run(
@@ -109,8 +95,10 @@ class Result:
         label: str,
         wall_s: float | None = None,
         native: _lasthop.RunResult | None = None,
+        files: dict[str, bytes] | None = None,
     ) -> None:
         self._record = record
+        self._files = files
         self._native = native
         self.directory = directory
         """Where trace files are looked up."""
@@ -141,7 +129,9 @@ class Result:
     @property
     def flows(self) -> pd.DataFrame:
         """One row a flow: goodput, round-trip time, time-outs and so on."""
-        return _frame_of(self._record.summary["flows"], "flows")
+        from .tables import figures
+
+        return _frame_of(figures(self._record.summary, "flows"), "flows")
 
     @property
     def queues(self) -> pd.DataFrame:
@@ -157,6 +147,33 @@ class Result:
     def names(self) -> dict[str, list[str]]:
         """The names of flows and queues by their index in the tables."""
         return self._record.names
+
+    @property
+    def arrow(self) -> dict[str, pa.Table]:
+        """The tables in Arrow, each column of numbers with its unit, null where nothing applies.
+
+        ``flow`` and ``queue`` are the figures, the others the samples.
+        """
+        from .tables import fields, figures, sampled, table_of
+
+        summary = self._record.summary
+        return {
+            "flow": table_of(figures(summary, "flows"), fields("flows")),
+            "queue": table_of(summary["queues"], fields("queues")),
+            **{name: sampled(columns, self.names) for name, columns in self.raw_tables.items()},
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """All tables as one long one, as it stands in a result's file."""
+        from .tables import joined
+
+        return joined(self.arrow)
+
+    def files(self) -> dict[str, bytes]:
+        """The trace files that the scenario reads, by the keys that name them."""
+        from .bundle import pack
+
+        return self._files if self._files is not None else pack(self.scenario, self.directory)
 
     def table(self, name: str) -> pd.DataFrame:
         """The sampled table ``flows`` or ``queues`` (needs ``[probe]``), or ``packets``."""
@@ -183,17 +200,31 @@ class Result:
 
         write_result(self, path)
 
-    def to_pcapng(self, path: str | os.PathLike[str]) -> None:
-        """Writes the packets for Wireshark (needs ``probe.packets = true``)."""
+    def to_pcapng(self, path: str | os.PathLike[str], end: str = "sender") -> None:
+        """Writes the packets at one ``end`` of the flows, ``sender`` or ``receiver``.
+
+        A run without ``probe.packets = true``, or read from a file, is run once more for them.
+        """
+        from .archive import repeat
         from .atomic import replacing
         from .errors import UserError
 
-        if self._native is None:
-            raise UserError(f"{os.fspath(path)}: packets are kept only by a run, not by its file")
-        if "packets" not in self.raw_tables:
-            raise UserError("probe.packets = false: wanted true, for a capture of packets")
+        if end not in ("sender", "receiver"):
+            raise UserError(f"{end}: wanted sender or receiver")
+        if self._record.summary.get("emulation"):
+            raise UserError(f"{self.label}: an emulation keeps no packets: wanted a simulation")
+        if self._native is None or "packets" not in self.raw_tables:
+            self._native = repeat(self, (("probe.packets", "true"),))
+            again = json.loads(self._native.summary_json)
+            if again["flows"] != self._record.summary["flows"]:
+                raise UserError(f"{self.label}: another build gives other packets: wanted that of "
+                                f"lasthop {self._record.summary['version']}")  # fmt: skip
         with replacing(path) as temporary:
-            self._native.write_pcapng(temporary)
+            self._native.write_pcapng(temporary, end)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled and copied without the simulator's own part, which is made again if needed."""
+        return {**self.__dict__, "_native": None}
 
     def __repr__(self) -> str:
         flows, queues = self._record.summary["flows"], self._record.summary["queues"]

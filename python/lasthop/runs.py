@@ -7,21 +7,29 @@ asked for: neither the number of jobs nor the place of work can change a bit.
 """
 
 import hashlib
-import json
 import os
 import queue
-import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from functools import cache
+from typing import Self
 
 from . import _lasthop
+from .bundle import referenced_files
 from .errors import UserError
+from .journal import Journal
+from .progress import Progress
+from .record import Record, Summary, Tables, record_of
 from .scenario import Overrides, Scenario
 
-Summary = dict[str, Any]
-Tables = dict[str, dict[str, tuple[str, bytes]]]
+__all__ = ["Record", "Request", "Runner", "Summary", "Tables", "cores", "record_of", "simulate"]
+
+Key = tuple[str, bool]
+"""Names a run, and says whether its samples are wanted."""
+
+Outcome = Record | _lasthop.ScenarioError
+"""What became of a run: its record, or why it was refused."""
 
 
 @dataclass(frozen=True)
@@ -34,33 +42,31 @@ class Request:
     tables: bool = False
     """Whether the sampled tables are wanted too, not only the summary."""
 
-    def key(self) -> str:
-        """Names the run by all that decides its numbers, and nothing else.
+    def fingerprint(self) -> bytes:
+        """Stands for all but the seed that decides the run's numbers, the build included.
 
         Raises :class:`lasthop.ScenarioError` where the scenario is wrong.
         """
         text, directory, _ = self.scenario
         effective = _lasthop.check(text, directory, self.overrides)
-        digest = hashlib.sha256()
-        for part in (_lasthop.version(), str(self.seed), effective):
-            digest.update(part.encode() + b"\0")
+        digest = hashlib.sha256(build() + effective.encode() + b"\0")
         if "file" in effective:
-            from .bundle import referenced_files
-
             for _, path in referenced_files(effective, directory):
                 with open(path, "rb") as file:
-                    digest.update(hashlib.sha256(file.read()).digest())
-        return digest.hexdigest()
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest.digest()
+
+    def key(self, fingerprint: bytes | None = None) -> str:
+        """Names the run by all that decides its numbers, and nothing else."""
+        known = self.fingerprint() if fingerprint is None else fingerprint
+        return hashlib.sha256(known + str(self.seed).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Record:
-    """What one run left behind, in plain Python, so that it can cross the wire."""
-
-    scenario: str
-    summary: Summary
-    tables: Tables = field(default_factory=dict)
-    names: dict[str, list[str]] = field(default_factory=dict)
+@cache
+def build() -> bytes:
+    """A fingerprint of the simulator: what another build has noted is not taken for its own."""
+    with open(_lasthop.__file__, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def simulate(request: Request) -> Record:
@@ -71,114 +77,97 @@ def simulate(request: Request) -> Record:
     )
 
 
-def record_of(result: _lasthop.RunResult, *, tables: bool = True) -> Record:
-    """What a run of the simulator left behind, taken over into plain Python."""
-    flows, queues = result.names
-    return Record(
-        result.scenario,
-        json.loads(result.summary_json),
-        result.tables if tables else {},
-        {"flows": flows, "queues": queues},
-    )
-
-
-class Journal:
-    """Finished runs, one JSON line each: an interrupted sweep goes on where it stopped."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.records = dict(self._read())
-
-    def _read(self) -> Iterator[tuple[str, Record]]:
-        try:
-            with open(self.path, encoding="utf-8", errors="replace") as file:
-                for line in file:
-                    try:
-                        entry = json.loads(line)
-                        yield entry["key"], Record(entry["scenario"], entry["summary"])
-                    except (ValueError, KeyError, TypeError):
-                        continue  # the line that was being written when the power went
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise UserError(f"{self.path}: cannot read journal: {error.strerror}") from error
-
-    def add(self, key: str, record: Record) -> None:
-        """Notes a finished run, on disk before this returns."""
-        self.records[key] = record
-        entry = {"key": key, "scenario": record.scenario, "summary": record.summary}
-        try:
-            with open(self.path, "a", encoding="utf-8") as file:
-                # The first break ends a line that was cut short; empty lines are skipped.
-                file.write("\n" + json.dumps(entry) + "\n")
-        except OSError as error:
-            raise UserError(f"{self.path}: cannot write journal: {error.strerror}") from error
-
-    def remove(self) -> None:
-        """Removes the journal when all it was kept for is done."""
-        if os.path.exists(self.path):
-            os.unlink(self.path)
-
-
 class Runner:
     """Runs requests and remembers what they gave.
 
     ``jobs`` is the number of threads, by default one a core; ``dask`` the address of a
-    scheduler to use instead. A ``journal`` makes the memory outlast an interruption.
+    scheduler to use instead, which may be without workers for ``patience_s``. A ``journal``
+    makes the memory outlast an interruption; what the journals of ``shards`` hold is known too.
     """
 
     def __init__(
-        self, *, jobs: int | None = None, dask: str | None = None, journal: str | None = None
+        self,
+        *,
+        jobs: int | None = None,
+        dask: str | None = None,
+        journal: str | None = None,
+        shards: Sequence[str] = (),
+        patience_s: float = 60.0,
     ) -> None:
         if jobs is not None and jobs < 1:
             raise UserError(f"--jobs {jobs}: wanted a positive number")
         self.jobs = jobs or cores()
         self.dask = dask
-        self.journal = Journal(journal) if journal else None
-        self._memory: dict[tuple[str, bool], Record] = {}
+        self.patience_s = patience_s
+        self.journal = Journal(journal, shards) if journal else None
+        self._memory: dict[Key, Record] = {}
 
     def run(self, requests: Sequence[Request], label: str = "runs") -> list[Record]:
         """Carries out what is not known yet; returns the records in the order of ``requests``.
 
-        Raises :class:`lasthop.ScenarioError` for a wrong scenario before anything is run.
-        An interruption loses only the runs that were under way.
+        Raises :class:`lasthop.ScenarioError` for a wrong scenario, before anything is run
+        where its text shows it. An interruption loses only the runs that were under way.
         """
-        keys = [(request.key(), request.tables) for request in requests]
+        records = []
+        for outcome in self.outcomes(requests, label):
+            if isinstance(outcome, _lasthop.ScenarioError):
+                raise outcome
+            records.append(outcome)
+        return records
+
+    def outcomes(self, requests: Sequence[Request], label: str = "runs") -> list[Outcome]:
+        """As :meth:`run`, but a run that is refused on its way stands for itself alone."""
+        keys = _keys(requests)
         missing = {
             key: request
             for key, request in zip(keys, requests, strict=True)
             if self._known(key) is None
         }
+        refused: dict[Key, _lasthop.ScenarioError] = {}
         if missing:
-            work = self._on_dask if self.dask else self._on_threads
-            bar = Progress(len(keys), len(set(keys)) - len(missing), label)
+            bar = Progress(len(set(keys)), len(set(keys)) - len(missing), label)
             try:
-                for key, record in work(missing):
-                    self._memory[key] = record
-                    if self.journal and not key[1]:
-                        self.journal.add(key[0], record)
+                for key, outcome in self._carry_out(missing, label):
+                    if isinstance(outcome, Record):
+                        self._memory[key] = outcome
+                        if self.journal:
+                            self.journal.add(_noted(key), outcome)
+                    else:
+                        refused[key] = outcome
                     bar.step()
             finally:
                 bar.close()
-        found = [self._known(key) for key in keys]
-        return [record for record in found if record is not None]
+        found: list[Outcome] = []
+        for key in keys:
+            record = self._known(key)
+            found.append(refused[key] if record is None else record)
+        return found
 
-    def _known(self, key: tuple[str, bool]) -> Record | None:
-        record = self._memory.get(key)
-        if record is None and not key[1]:
-            record = self._memory.get((key[0], True))
+    def _carry_out(
+        self, missing: dict[Key, Request], label: str
+    ) -> Iterator[tuple[Key, Outcome]]:  # fmt: skip
+        if not self.dask:
+            return self._on_threads(missing)
+        from .cluster import run_on_cluster
+
+        return run_on_cluster(self.dask, missing, label=label, patience_s=self.patience_s)
+
+    def _known(self, key: Key) -> Record | None:
+        """What is known of a run; samples that nobody wants do no harm."""
+        for candidate in (key,) if key[1] else (key, (key[0], True)):
+            record = self._memory.get(candidate)
             if record is None and self.journal:
-                record = self.journal.records.get(key[0])
-        return record
+                record = self.journal.get(_noted(candidate))
+                if record is not None:
+                    self._memory[candidate] = record
+            if record is not None:
+                return record
+        return None
 
-    def _on_threads(
-        self, missing: dict[tuple[str, bool], Request]
-    ) -> Iterator[tuple[tuple[str, bool], Record]]:
+    def _on_threads(self, missing: dict[Key, Request]) -> Iterator[tuple[Key, Outcome]]:
         """Daemon threads: an interruption need not wait for runs that are under way."""
         waiting = list(reversed(missing.items()))
-        done: queue.SimpleQueue[tuple[tuple[str, bool], Record | BaseException]] = (
-            queue.SimpleQueue()
-        )
+        done: queue.SimpleQueue[tuple[Key, Record | BaseException]] = queue.SimpleQueue()
 
         def work() -> None:
             while True:
@@ -196,19 +185,11 @@ class Runner:
         try:
             for _ in range(len(missing)):
                 key, outcome = done.get()
-                if isinstance(outcome, BaseException):
+                if not isinstance(outcome, Record | _lasthop.ScenarioError):
                     raise outcome
                 yield key, outcome
         finally:
             waiting.clear()
-
-    def _on_dask(
-        self, missing: dict[tuple[str, bool], Request]
-    ) -> Iterator[tuple[tuple[str, bool], Record]]:
-        from .cluster import run_on_cluster
-
-        assert self.dask is not None
-        yield from run_on_cluster(self.dask, missing)
 
     def __enter__(self) -> Self:
         return self
@@ -217,6 +198,25 @@ class Runner:
         """Removes the journal of work that is complete, keeps that of work that is not."""
         if self.journal and kind is None:
             self.journal.remove()
+        elif self.journal:
+            self.journal.close()
+
+
+def _keys(requests: Sequence[Request]) -> list[Key]:
+    """The requests' keys; each point is checked and its files are read once for all its seeds."""
+    points: dict[tuple[Scenario, Overrides], bytes] = {}
+    keys = []
+    for request in requests:
+        point = (request.scenario, request.overrides)
+        if point not in points:
+            points[point] = request.fingerprint()
+        keys.append((request.key(points[point]), request.tables))
+    return keys
+
+
+def _noted(key: Key) -> str:
+    """How a journal calls a run: a record with samples is another than one without."""
+    return f"{key[0]}{'+' if key[1] else ''}"
 
 
 def cores() -> int:
@@ -224,26 +224,3 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class Progress:
-    """A progress bar on a terminal, for work of more than a second; silent elsewhere."""
-
-    def __init__(self, total: int, done: int, label: str) -> None:
-        self._bar: Any = None
-        if sys.stderr.isatty():
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=total, initial=done, desc=label, unit="run", delay=1.0, leave=False
-            )
-
-    def step(self) -> None:
-        """One more run is done."""
-        if self._bar is not None:
-            self._bar.update()
-
-    def close(self) -> None:
-        """Takes the bar off the screen."""
-        if self._bar is not None:
-            self._bar.close()

@@ -111,6 +111,47 @@ def overrides_of(settings: Settings) -> Overrides:
     return tuple(found)
 
 
+def from_here(overrides: Iterable[tuple[str, str]], directory: str) -> Overrides:
+    """Has the files that overrides on a command line name looked for in the working directory.
+
+    What is not there but in ``directory``, that of the scenario, is meant to be there.
+    """
+    found = []
+    for path, value in overrides:
+        if path == "file" or path.endswith(".file"):
+            value = _from_here(value, directory)
+        elif "file" in value and value.lstrip().startswith(("{", "[")):
+            value = _with_files(value, directory)
+        found.append((path, value))
+    return tuple(found)
+
+
+def _with_files(value: str, directory: str) -> str:
+    """Does the same for a table or list written in TOML."""
+    import tomllib
+
+    def walk(node: Any, key: str = "") -> Any:
+        if isinstance(node, dict):
+            return {inner: walk(part, inner) for inner, part in node.items()}
+        if isinstance(node, list):
+            return [walk(part) for part in node]
+        return _from_here(node, directory) if key == "file" and isinstance(node, str) else node
+
+    try:
+        document = tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        return value  # Rust says what is wrong with it.
+    return _toml_value(walk(document["value"]))
+
+
+def _from_here(name: str, directory: str) -> str:
+    if os.path.isabs(name) or (
+        not os.path.exists(name) and os.path.exists(os.path.join(directory, name))
+    ):
+        return name
+    return os.path.abspath(name)
+
+
 def check(scenario: Source, *, set: Settings = None) -> str:
     """Validates a scenario; returns it as TOML with the overrides applied.
 
@@ -137,6 +178,8 @@ def _toml_key(key: str) -> str:
 
 
 def _toml_value(value: Any) -> str:
+    if not isinstance(value, str) and hasattr(value, "item") and hasattr(value, "dtype"):
+        value = value.item()  # a scalar of NumPy
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

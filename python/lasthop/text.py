@@ -5,7 +5,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Any
 
     Scale = Sequence[tuple[float, str]]
@@ -67,6 +67,14 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """``: did you mean X?`` where a known name is near; else nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1)
+    return f": did you mean {near[0]}?" if near else ""
+
+
 def percent(share: float | None) -> str:
     """A share of one."""
     return "–" if share is None else f"{significant(100 * share)} %"
@@ -107,6 +115,7 @@ def align(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     """Lines of cells under each other, the columns ``left`` to the left, the others right."""
     if not lines or not lines[0]:
         return ""
+    lines = [[plain(cell) for cell in line] for line in lines]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     out = []
     for line in lines:
@@ -121,9 +130,7 @@ def align(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
 def _cell(value: Any, factor: float, digits: int) -> str:
     if value is None:
         return "–"
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, bool):
+    if isinstance(value, bool | str):
         return str(value)
     if isinstance(value, int) and factor == 1.0:
         return str(value)

@@ -12,7 +12,7 @@ mod text;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-pub use text::{LONGEST, Quantity, QuantityError};
+pub use text::{LONGEST, Quantity, QuantityError, number};
 
 const NS_PER_S: u64 = 1_000_000_000;
 

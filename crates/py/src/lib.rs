@@ -12,7 +12,7 @@ use lasthop_core::capacity;
 use lasthop_emu::{Emulation, Figures};
 use lasthop_sim::scenario::{self, Scenario};
 use lasthop_sim::table::Column;
-use lasthop_sim::{Outcome, Run};
+use lasthop_sim::{Outcome, Point, Run};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -74,14 +74,19 @@ impl RunResult {
         (flows, summary.queues.iter().map(|queue| queue.name.as_str()).collect())
     }
 
-    /// Writes the recorded packets.
-    fn write_pcapng(&self, path: PathBuf) -> PyResult<()> {
+    /// Writes the packets recorded at one end of the flows, `sender` or `receiver`.
+    fn write_pcapng(&self, path: PathBuf, end: &str) -> PyResult<()> {
+        let end = match end {
+            "sender" => Point::Sender,
+            "receiver" => Point::Receiver,
+            _ => return Err(PyValueError::new_err(format!("{end:?}: wanted \"sender\" or \"receiver\""))),
+        };
         if !self.outcome.has_packets() {
             return Err(ScenarioError::new_err("probe.packets = false: wanted true, so that packets are recorded"));
         }
         let write = || {
             let mut file = BufWriter::new(File::create(&path)?);
-            self.outcome.write_pcapng(&mut file)?;
+            self.outcome.write_pcapng(&mut file, end)?;
             file.flush()
         };
         write().map_err(|e| PyOSError::new_err(format!("{}: {e}", path.display())))
@@ -129,6 +134,18 @@ fn schema() -> String {
     scenario::schema().to_string()
 }
 
+/// The JSON Schema of a run's summary.
+#[pyfunction]
+fn summary_schema() -> PyResult<String> {
+    serde_json::to_string(&lasthop_sim::summary_schema()).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// A value of a scenario as a number in plain units and the ending of a column of such values; none of other values.
+#[pyfunction]
+fn quantity(text: &str) -> Option<(f64, &'static str)> {
+    lasthop_core::units::number(text)
+}
+
 /// The version.
 #[pyfunction]
 fn version() -> &'static str {
@@ -161,6 +178,8 @@ fn _lasthop(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(title, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(summary_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(mahimahi, module)?)?;
     emulate::add(module)?;

@@ -22,7 +22,7 @@ use crate::table::Table;
 
 /// Where a packet was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Point {
+pub enum Point {
     /// At the flow's sender.
     Sender,
     /// At the flow's receiver.
@@ -79,6 +79,8 @@ pub(crate) struct Capture {
 
 /// Scale of the window field in captured headers: 2¹⁴ reaches RFC 7323's full gigabyte.
 const WINDOW_SHIFT: u8 = 7;
+/// Bytes of each packet that a capture keeps: IPv4's 20 and TCP's 60 at most, and a little payload.
+const SNAP_LENGTH: u32 = 96;
 /// Initial sequence number of every captured connection.
 const ISN: u32 = 0;
 
@@ -151,30 +153,35 @@ impl Capture {
         table
     }
 
-    /// Writes the capture: two interfaces, the senders' and the receivers' side; flow n is port 10000 + n at the
-    /// station 10.1.n/250.n%250+1 and port 80 at the server. Payload is cut off, as by a snap length of 0. TCP's options
-    /// are those that the simulated packet has room for; a SYN's make it longer than the simulated one, which has none.
-    pub(crate) fn write_pcapng(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// Writes what was seen at one end of the flows: at both, each packet would stand there twice, and a reader would take
+    /// one of the two for sent again. Flow n is port 10000 + n at the station 10.1.n/250.n%250+1 and port 80 at the server.
+    /// The snap length cuts payload off. TCP's options are those that the simulated packet has room for; a SYN's make it
+    /// longer than the simulated one, which has none.
+    pub(crate) fn write_pcapng(&self, out: &mut dyn Write, end: Point) -> io::Result<()> {
         let mut writer = PcapNgWriter::new(out).map_err(io::Error::other)?;
-        for name in ["senders", "receivers"] {
-            let interface = InterfaceDescriptionBlock {
-                linktype: DataLink::RAW,
-                snaplen: 0,
-                options: vec![
-                    InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
-                    InterfaceDescriptionOption::IfTsResol(9),
-                ],
-            };
-            writer.write_pcapng_block(interface).map_err(io::Error::other)?;
-        }
-        let mut bytes = Vec::with_capacity(128);
-        for record in &self.records {
+        let name = match end {
+            Point::Sender => "senders",
+            Point::Receiver => "receivers",
+        };
+        let interface = InterfaceDescriptionBlock {
+            linktype: DataLink::RAW,
+            snaplen: SNAP_LENGTH,
+            options: vec![
+                InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+                InterfaceDescriptionOption::IfTsResol(9),
+            ],
+        };
+        writer.write_pcapng_block(interface).map_err(io::Error::other)?;
+        let mut bytes = Vec::with_capacity(SNAP_LENGTH as usize);
+        for record in self.records.iter().filter(|record| record.point == end) {
             bytes.clear();
             record.headers(&mut bytes)?;
+            let original_len = record.size.max(bytes.len() as u32);
+            bytes.resize(original_len.min(SNAP_LENGTH) as usize, 0);
             let block = EnhancedPacketBlock {
-                interface_id: u32::from(record.point == Point::Receiver),
+                interface_id: 0,
                 timestamp: Duration::from_nanos(record.at.as_nanos()),
-                original_len: record.size.max(bytes.len() as u32),
+                original_len,
                 data: Cow::Borrowed(&bytes),
                 options: vec![],
             };

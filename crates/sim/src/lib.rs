@@ -64,7 +64,11 @@ mod summary;
 pub mod table;
 mod world;
 
+pub use capture::Point;
 pub use lasthop_scenario as scenario;
 pub use probe::{FlowSample, Recorder};
 pub use run::{Outcome, Run};
-pub use summary::{Counted, CountedFlow, Fairness, FlowLabel, FlowSummary, Labels, QueueSummary, Summary, System};
+pub use summary::{
+    Counted, CountedFlow, Fairness, FlowLabel, FlowSummary, Labels, QueueSummary, Summary, System,
+    schema as summary_schema,
+};

@@ -104,7 +104,9 @@ impl Recorder {
         table.ints("time_ns", self.flows.iter().map(|s| s.at.as_nanos() as i64));
         table.ints("flow", self.flows.iter().map(|s| i64::from(s.flow)));
         table.ints("cwnd_bytes", self.flows.iter().map(|s| bounded(s.cwnd)));
-        table.ints("awnd_bytes", self.flows.iter().map(|s| bounded(s.awnd)));
+        // The window field reaches 2³² − 1: that much bounds nobody.
+        let advertised = |bytes: u64| if bytes >= u64::from(u32::MAX) { i64::MAX } else { bytes as i64 };
+        table.ints("awnd_bytes", self.flows.iter().map(|s| advertised(s.awnd)));
         table.ints("ssthresh_bytes", self.flows.iter().map(|s| bounded(s.ssthresh)));
         table.ints("flight_bytes", self.flows.iter().map(|s| bounded(s.flight)));
         table.ints("acknowledged_bytes", self.flows.iter().map(|s| bounded(s.acknowledged)));

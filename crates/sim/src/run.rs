@@ -7,7 +7,7 @@ use std::path::Path;
 use lasthop_core::packet::Parcel;
 
 use crate::assemble::simulation;
-use crate::capture::Capture;
+use crate::capture::{Capture, Point};
 use crate::probe::Recorder;
 use crate::scenario::{ScenarioError, effective, parse};
 use crate::summary::{Counted, Labels, Summary, summarise, system_table};
@@ -103,13 +103,13 @@ impl Outcome {
         self.capture.is_some()
     }
 
-    /// Writes the recorded packets as pcapng; nothing if none were recorded.
+    /// Writes the packets recorded at one `end` of the flows as pcapng; nothing if none were recorded.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn write_pcapng(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_pcapng(&self, out: &mut dyn Write, end: Point) -> io::Result<()> {
         match &self.capture {
-            Some(capture) => capture.write_pcapng(out),
+            Some(capture) => capture.write_pcapng(out, end),
             None => Ok(()),
         }
     }

@@ -8,6 +8,7 @@ use lasthop_core::packet::Parcel;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
 use lasthop_core::units::{Duration, Instant};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::metrics::{self, Allotted};
@@ -16,7 +17,7 @@ use crate::table::Table;
 
 /// The figures of a run, over the time after the warm-up. Goodput is payload delivered in order, throughput is whole
 /// IP packets; none where a figure does not apply.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Summary {
     /// The scenario's title.
     pub scenario: String,
@@ -45,7 +46,7 @@ pub struct Summary {
 }
 
 /// The figures of all flows together (gamma §II-A).
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct System {
     /// Sum of the goodputs \[bit/s\].
     pub goodput_bps: f64,
@@ -58,7 +59,7 @@ pub struct System {
 }
 
 /// A flow's figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlowSummary {
     /// Its name.
     pub name: String,
@@ -95,7 +96,7 @@ pub struct FlowSummary {
 }
 
 /// A queue's figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct QueueSummary {
     /// Its name.
     pub name: String,
@@ -120,12 +121,17 @@ pub struct QueueSummary {
 }
 
 /// How evenly the flows fared.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Fairness {
     /// Jain's index of the goodputs.
     pub jain: Option<f64>,
     /// Mean of Jain's index over the samples, each over the flows that are there.
     pub short_term: Option<f64>,
+}
+
+/// The JSON Schema of the summary: keys, types and what they mean.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Summary)
 }
 
 /// What the summary must know of a run besides its elements.

@@ -4,12 +4,13 @@
 from argparse import Namespace
 
 from .. import _lasthop
-from ..scenario import load, overrides_of
+from ..scenario import from_here, load, overrides_of
 
 
 def main(options: Namespace) -> int:
     """Says whether a scenario is right; errors say what is not."""
     scenario = load(options.file)
-    text = _lasthop.check(scenario.text, scenario.directory, overrides_of(options.set))
+    overrides = from_here(overrides_of(options.set), scenario.directory)
+    text = _lasthop.check(scenario.text, scenario.directory, overrides)
     print(text if options.print else f"{options.file}: right")
     return 0

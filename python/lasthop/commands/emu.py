@@ -9,7 +9,7 @@ import sys
 
 from .. import _lasthop
 from ..errors import UserError
-from ..scenario import load, overrides_of
+from ..scenario import from_here, load, overrides_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def main(options: Namespace) -> int:
     if options.inner == []:
         raise UserError("--: wanted a command behind it")
     scenario = load(options.file)
-    overrides = overrides_of(options.set)
+    overrides = from_here(overrides_of(options.set), scenario.directory)
     outputs = [path for path in (options.out, options.plot) if path]
     logs = [f"{options.log}.{ending}" for ending in ("down", "up")] if options.log else []
     if outputs or logs:

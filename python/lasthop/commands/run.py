@@ -9,7 +9,7 @@ import time
 
 from .. import _lasthop
 from ..errors import UserError
-from ..scenario import load, overrides_of
+from ..scenario import from_here, load, overrides_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ def main(options: Namespace) -> int:
     if options.out or options.pcap or options.plot:
         results = _with_files(options, scenarios, overrides)
     else:
-        results = [_summary(scenario, overrides, options.seed) for scenario in scenarios]
+        results = [
+            _summary(scenario, from_here(overrides, scenario.directory), options.seed)
+            for scenario in scenarios
+        ]
     if options.json:
         json.dump(results if len(results) > 1 else results[0], sys.stdout, indent=1)
         print()
@@ -77,12 +80,13 @@ def _with_files(
     results = []
     for scenario in scenarios:
         with _Named(scenario), _Progress(scenario.label) as tell:
-            probed = sampled(scenario, overrides) if options.plot else overrides
+            here = from_here(overrides, scenario.directory)
+            probed = sampled(scenario, here) if options.plot else here
             results.append(run(scenario, set=probed, seed=options.seed, on_progress=tell))
     if options.out:
         results[0].to_parquet(options.out)
     if options.pcap:
-        results[0].to_pcapng(options.pcap)
+        results[0].to_pcapng(options.pcap, options.pcap_end)
     if options.plot:
         save(draw_results(results), options.plot)
     return [result.summary for result in results]
@@ -111,7 +115,7 @@ class _Progress:
 
     def __enter__(self) -> Callable[[float], None] | None:
         self.begun = time.perf_counter()
-        return self._tell if sys.stderr.isatty() else None
+        return self._tell if sys.stderr is not None and sys.stderr.isatty() else None
 
     def _tell(self, fraction: float) -> None:
         if self.bar is None and time.perf_counter() - self.begun > 1.0:

@@ -160,6 +160,20 @@ quantity!(
     |text| scaled(text, PER_SECOND).map(PerSecond::new)
 );
 
+/// A value as a number in units without a prefix, with the ending that a column of such values has: `"5 kB"` is 5000 and
+/// `"bytes"`, a plain number has the ending `""`. None for what is no quantity.
+pub fn number(text: &str) -> Option<(f64, &'static str)> {
+    let kinds = [(TIMES, "s"), (SIZES, "bytes"), (PACKETS, "packets"), (RATES, "bps"), (FREQUENCIES, "hz")];
+    let kinds = kinds.into_iter().chain([(PER_SECOND, "per_s")]);
+    let found = kinds.filter_map(|(units, ending)| {
+        // Times are in ns; dividing, unlike a product with 10⁻⁹, gives the nearest number to what was written.
+        let plain = if ending == "s" { 1e9 } else { 1.0 };
+        signed(text, units).map(|value| (value / plain, ending))
+    });
+    let plain = text.trim().parse().ok().map(|value| (value, ""));
+    found.chain(plain).find(|(value, _)| value.is_finite())
+}
+
 /// Writes a whole number of the largest unit that makes one.
 fn write_whole(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit], of_nothing: &str) -> fmt::Result {
     let fits = |&&(_, scale): &&Unit| value > 0 && value.is_multiple_of(scale as u64);
@@ -225,6 +239,26 @@ mod tests {
         assert_eq!("60 packets".parse(), Ok(Amount::Packets(60)));
         assert_eq!("6 MB".parse(), Ok(Amount::Bytes(Bytes::new(6_000_000))));
         assert_eq!("0.26 /s".parse(), Ok(PerSecond::new(0.26)));
+    }
+
+    #[test]
+    fn quantities_become_numbers_of_plain_units() {
+        for (written, value, ending) in [
+            ("130 ms", 0.13, "s"),
+            ("5 kB", 5000.0, "bytes"),
+            ("2 KiB", 2048.0, "bytes"),
+            ("60 packets", 60.0, "packets"),
+            ("1.44 Mbit/s", 1.44e6, "bps"),
+            ("4.3 MHz", 4.3e6, "hz"),
+            ("3 /min", 0.05, "per_s"),
+            ("0.5", 0.5, ""),
+            ("-2", -2.0, ""),
+        ] {
+            assert_eq!(number(written), Some((value, ending)), "{written}");
+        }
+        for written in ["cubic", "true", "", "nan", "inf", "1e400", "5 parsecs", "{ kind = \"red\" }"] {
+            assert_eq!(number(written), None, "{written}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
+use lasthop_sim::Point;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 const TWO_FLOWS: &str = crate::dumbbell!(
@@ -32,19 +33,28 @@ struct Seen {
     payload: u32,
     acknowledged: u32,
     options: Vec<TcpOptionElement>,
+    sequence: u32,
     captured: u32,
+    snap_length: u32,
     original: u32,
     total: u32,
 }
 
-fn packets() -> Vec<Seen> {
+fn packets(end: Point) -> Vec<Seen> {
     let outcome = crate::outcome(TWO_FLOWS, &[]).unwrap();
     let mut bytes = vec![];
-    outcome.write_pcapng(&mut bytes).unwrap();
+    outcome.write_pcapng(&mut bytes, end).unwrap();
     let mut reader = PcapNgReader::new(&bytes[..]).unwrap();
-    let mut seen = vec![];
+    let (mut seen, mut snap_length) = (vec![], None);
     while let Some(block) = reader.next_block() {
-        let Block::EnhancedPacket(block) = block.unwrap() else { continue };
+        let block = match block.unwrap() {
+            Block::InterfaceDescription(interface) => {
+                assert_eq!(snap_length.replace(interface.snaplen), None, "one interface");
+                continue;
+            }
+            Block::EnhancedPacket(block) => block,
+            _ => continue,
+        };
         // The payload is cut off: the lengths that the header speaks of are longer than what is there.
         let total = u32::from(u16::from_be_bytes([block.data[2], block.data[3]]));
         let mut whole = block.data.to_vec();
@@ -57,7 +67,9 @@ fn packets() -> Vec<Seen> {
             payload: tcp.payload().len() as u32,
             acknowledged: tcp.acknowledgment_number(),
             options: tcp.options_iterator().map(Result::unwrap).collect(),
+            sequence: tcp.sequence_number(),
             captured: block.data.len() as u32,
+            snap_length: snap_length.unwrap(),
             original: block.original_len,
             total,
         });
@@ -67,11 +79,11 @@ fn packets() -> Vec<Seen> {
 
 #[test]
 fn options_stand_where_the_packets_have_room_for_them() {
-    let seen = packets();
+    let seen = packets(Point::Sender);
     assert!(seen.len() > 1000, "{}", seen.len());
     let mut kinds: BTreeMap<(u16, &str), usize> = BTreeMap::new();
     for packet in &seen {
-        assert_eq!((packet.captured + packet.payload, packet.original), (packet.total, packet.total));
+        assert_eq!((packet.captured, packet.original), (packet.total.min(packet.snap_length), packet.total));
         for option in &packet.options {
             let kind = match option {
                 TcpOptionElement::SelectiveAcknowledgement(first, more) => {
@@ -94,10 +106,28 @@ fn options_stand_where_the_packets_have_room_for_them() {
             *kinds.entry((packet.port, kind)).or_default() += 1;
         }
     }
-    // SYN and SYN-ACK, each seen at both ends; only the first flow has options.
-    assert_eq!(kinds[&(10_000, "permitted")], 4);
+    // SYN and SYN-ACK; only the first flow has options.
+    assert_eq!(kinds[&(10_000, "permitted")], 2);
     assert!(kinds.keys().all(|(port, _)| *port == 10_000), "{kinds:?}");
     assert!(kinds[&(10_000, "blocks")] > 20, "{kinds:?}");
     let data = seen.iter().filter(|packet| packet.port == 10_000 && packet.payload > 0).count();
     assert_eq!(kinds[&(10_000, "timestamps")], data);
+}
+
+#[test]
+fn a_segment_stands_twice_only_if_it_was_sent_again() {
+    let summary = crate::outcome(TWO_FLOWS, &[]).unwrap().summary;
+    let resent: u64 = summary.flows.iter().map(|flow| flow.retransmits).sum();
+    let again = |end| {
+        let data = packets(end).into_iter().filter(|packet| packet.payload > 0);
+        let mut times: BTreeMap<_, u64> = BTreeMap::new();
+        for packet in data {
+            *times.entry((packet.port, packet.sequence)).or_default() += 1;
+        }
+        times.values().map(|times| times - 1).sum::<u64>()
+    };
+    assert!(resent > 0);
+    assert_eq!(again(Point::Sender), resent);
+    // What comes twice was not lost: at most all that was sent again.
+    assert!(again(Point::Receiver) < resent, "most of it made up for a loss");
 }
