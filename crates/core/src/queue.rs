@@ -77,6 +77,8 @@ pub struct Queue<P> {
     held_until: Instant,
     limit: Limit,
     aqm: AnyAqm<P>,
+    /// Whether the management keeps packets of its own. Asked once: few do.
+    keeps: bool,
     marker: AnyMarker,
     meter: Meter,
 }
@@ -98,13 +100,15 @@ impl<P: Parcel> Queue<P> {
             Limit::Bytes(limit) => ensure(limit > Bytes::ZERO, "limit", format!("{limit:?}"), "more than 0 B")?,
             Limit::Packets(limit) => ensure(limit > 0, "limit", limit, "at least 1 packet")?,
         }
+        let aqm = AnyAqm::new(&config.aqm, rate, &stream).map_err(|error| error.within("aqm"))?;
         Ok(Self {
             packets: VecDeque::with_capacity(64),
             bytes: Bytes::ZERO,
             head_sent: Bytes::ZERO,
             held_until: Instant::ZERO,
             limit: config.limit,
-            aqm: AnyAqm::new(&config.aqm, rate, &stream).map_err(|error| error.within("aqm"))?,
+            keeps: aqm.keeps(),
+            aqm,
             marker: AnyMarker::new(&config.marker)?,
             meter: Meter::new(span),
         })
@@ -114,7 +118,7 @@ impl<P: Parcel> Queue<P> {
     #[inline]
     pub fn push(&mut self, now: Instant, packet: P) -> bool {
         let size = packet.size();
-        if self.aqm.makes_room() {
+        if self.keeps && self.aqm.makes_room() {
             return self.push_and_make_room(now, packet);
         }
         let held = self.held();
@@ -128,7 +132,7 @@ impl<P: Parcel> Queue<P> {
                 let held = Held { packets: held.packets + 1, bytes: self.bytes };
                 self.marker.on_arrival(now, size, held, packet.signal());
             }
-            if self.aqm.keeps() {
+            if self.keeps {
                 self.aqm.enqueue(now, packet);
             } else {
                 self.packets.push_back((now, packet));
@@ -169,7 +173,7 @@ impl<P: Parcel> Queue<P> {
     /// nothing at the head, nothing happens.
     #[inline]
     pub fn let_go(&mut self, now: Instant, bytes: Bytes) -> usize {
-        if self.aqm.keeps() { self.let_go_kept(now, bytes) } else { 0 }
+        if self.keeps { self.let_go_kept(now, bytes) } else { 0 }
     }
 
     fn let_go_kept(&mut self, now: Instant, bytes: Bytes) -> usize {
@@ -272,7 +276,7 @@ impl<P: Parcel> Queue<P> {
     /// Packets held.
     #[inline]
     pub fn len(&self) -> usize {
-        self.packets.len() + self.aqm.kept().0
+        self.packets.len() + self.kept().0
     }
 
     /// Whether nothing is held.
@@ -290,7 +294,13 @@ impl<P: Parcel> Queue<P> {
     /// Bytes of the packets that have been [let go](Self::let_go), with what has been sent of the head.
     #[inline]
     pub fn ready_bytes(&self) -> Bytes {
-        self.bytes + self.head_sent - self.aqm.kept().1
+        self.bytes + self.head_sent - self.kept().1
+    }
+
+    /// Packets and bytes that have not been let go.
+    #[inline]
+    fn kept(&self) -> (usize, Bytes) {
+        if self.keeps { self.aqm.kept() } else { (0, Bytes::ZERO) }
     }
 
     /// What the router writes into passing packets.
