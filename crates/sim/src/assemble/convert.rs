@@ -56,10 +56,7 @@ impl<'s> Router<'s> {
 
 /// A queue in front of a line of `rate`, and of `top` at most.
 fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Result<QueueConfig, ScenarioError> {
-    let endless = match queue.aqm {
-        scenario::Aqm::FqCodel(_) => FQ_CODEL_LIMIT,
-        scenario::Aqm::DropTail | scenario::Aqm::Red(_) | scenario::Aqm::Codel(_) => Limit::None,
-    };
+    let endless = if matches!(queue.aqm, scenario::Aqm::FqCodel(_)) { FQ_CODEL_LIMIT } else { Limit::None };
     Ok(QueueConfig {
         limit: queue.limit.map_or(endless, |limit| Some(limit).into()),
         aqm: aqm(&queue.aqm),
