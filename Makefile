@@ -16,7 +16,7 @@ FUZZ_SECONDS ?= 20
 OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 .PHONY: setup demo test test-netns check check-style check-minimum check-subjects check-speed check-long audit \
-        fuzz bench bench-keep docs manual wheel hooks clean
+        fuzz bench bench-keep verdicts docs manual wheel hooks clean
 .DELETE_ON_ERROR:
 
 setup: $(VENV)/.built
@@ -94,6 +94,11 @@ wheel: manual
 # Hooks for git: layout before a commit, its subject, and `make check` before a push.
 hooks: $(VENV)/.packages-hooks
 	$(BIN)/pre-commit install
+
+# What README and pages say of claims: hours on two cores. A claim other than expected is told there.
+verdicts: setup
+	$(BIN)/python -m lasthop fig all --scale full --out out/verdicts || [ $$? = 1 ]
+	$(BIN)/python docs/make_reference.py out/verdicts
 
 clean:
 	cargo clean

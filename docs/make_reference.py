@@ -10,7 +10,9 @@ comments in ``summary.rs``. Run it after a change of any of them;
 
 import ast
 import inspect
+import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -19,10 +21,13 @@ from typing import Any
 import lasthop
 from lasthop import lab
 from lasthop.paper import load_paper, stems
+from lasthop.report import number
 
 DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "python" / "lasthop"
 CRATES = DOCS.parent / "crates"
+KEPT = DOCS / "verdicts.json"
+"""What ``lasthop fig`` gave when it was last run for the pages."""
 SUMMARIES = [CRATES / crate / "src" / "summary.rs" for crate in ("sim", "emu")]
 HEADER = """\
 <!-- SPDX-License-Identifier: MIT OR Apache-2.0 -->
@@ -420,6 +425,108 @@ def results_page() -> str:
     return text
 
 
+def readme_page() -> str:
+    """The README, with the verdicts and tables that a run of ``lasthop fig`` left in ``KEPT``."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    for stem in stems():
+        entries = [entry for entry in kept["claims"] if entry["id"].startswith(f"{stem}:")]
+        text = _between(text, f"verdicts {stem}", _verdicts(stem, entries))
+    text = _between(text, "table senders", _senders(kept["tables"]))
+    return _between(text, "table reality", _reality(kept["tables"]))
+
+
+def _verdicts(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims hold, and those that do not."""
+    if not entries:
+        return f"No result is kept here: `lasthop fig {stem}` gives it.\n"
+    (scale,) = {entry["scale"] for entry in entries}
+    seeds = sorted({entry["seeds"] for entry in entries})
+    counts = [sum(e["verdict"] == v for e in entries) for v in ("holds", "fails", "open")]
+    longer = sum(_needs_longer_runs(entry) for entry in entries)
+    line = (
+        f"Of {len(entries)} claims [in its folder](python/lasthop/papers/{stem}/claims.toml) "
+        "{} hold, {} fail and {} are open".format(*counts)
+        + (f", {longer} of them for want of longer runs" if longer else "")
+        + f": `lasthop fig {stem} --scale {scale}`, "
+        + f"{' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seeds a claim.\n"
+    )
+    left = [e for e in entries if e["verdict"] == "open" and not _needs_longer_runs(e)]
+    if left:
+        told = ", ".join(f"`{e['id']}` {_measured(e)}, wanted {_accepted(e)}" for e in left)
+        line += f"\nThe seeds do not tell: {told}.\n"
+    rows = [["fails", "what is said", "accepted", "measured", "why"], ["---"] * 5]
+    for entry in entries:
+        if entry["verdict"] == "fails":
+            cells = (entry["claim"], _accepted(entry), _measured(entry), entry["why"])
+            rows.append([f"`{entry['id']}`", *map(_cell, cells)])
+    return f"{line}\n{_rows(rows)}" if len(rows) > 2 else line
+
+
+def _needs_longer_runs(entry: Mapping[str, Any]) -> bool:
+    return str(entry["why"]).startswith("needs --scale")
+
+
+def _accepted(entry: Mapping[str, Any]) -> str:
+    low, high = entry["band"]
+    if low is None or high is None:
+        return f"under {number(high)}" if low is None else f"over {number(low)}"
+    return f"{number(low)} to {number(high)}"
+
+
+def _measured(entry: Mapping[str, Any]) -> str:
+    low, high = entry["ci"]
+    if low is None or high is None:
+        return f"{number(entry['value'])}{', deterministic' if entry['deterministic'] else ''}"
+    return f"{number(entry['value'])} ({number(low)} to {number(high)})"
+
+
+def _senders(tables: Mapping[str, Any]) -> str:
+    """Throughput and delay of some senders by place and queue."""
+    head, *body = tables["senders:overview"]
+    places = list(dict.fromkeys(cell.rpartition(": ")[0] for cell in head[2:]))
+    queues = list(dict.fromkeys(row[1] for row in body))
+    rows = [["place", "sender", *queues], ["---"] * (2 + len(queues))]
+    for i, place in enumerate(places):
+        for sender in ("Reno", "CUBIC", "Vegas", "γ", "TFRC"):
+            of_sender = [row for row in body if row[0] == sender]
+            pairs = [_without_intervals(row[2 + 2 * i : 4 + 2 * i]) for row in of_sender]
+            rows.append([place, sender, *pairs])
+    return _rows(rows)
+
+
+def _reality(tables: Mapping[str, Any]) -> str:
+    """Goodput and delay of the simulator and of the kernel, by scenario."""
+    rows: list[list[str]] = []
+    for name, about in load_paper("reality").figures.items():
+        if f"reality:{name}" in tables:
+            _, *body = tables[f"reality:{name}"]
+            found = {f"{row[0]}, {row[1]}": _without_intervals(row[2:4]) for row in body}
+            if not rows:
+                rows += [["scenario", *found], ["---"] * (1 + len(found))]
+            rows.append([_cell(about["title"]), *found.values()])
+    return _rows(rows) if rows else "No result is kept here: `lasthop fig reality` gives it.\n"
+
+
+def _without_intervals(cells: Sequence[str]) -> str:
+    means = [cell.partition(" ± ")[0] for cell in cells]
+    return means[0] if set(means) == {"–"} else ", ".join(means)
+
+
+def keep(folders: Sequence[str]) -> None:
+    """Takes over what ``lasthop fig`` left in some folders, in the place of what was kept."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    order = [claim.id for stem in stems() for claim in load_paper(stem).claims]
+    for folder in map(Path, folders):
+        claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+        new = {entry["id"].partition(":")[0] for entry in claims}
+        old = [entry for entry in kept["claims"] if entry["id"].partition(":")[0] not in new]
+        known = [entry for entry in (*old, *claims) if entry["id"] in order]
+        kept["claims"] = sorted(known, key=lambda entry: order.index(entry["id"]))
+        kept["tables"] |= json.loads((folder / "tables.json").read_text(encoding="utf-8"))
+    KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def _between(text: str, mark: str, content: str) -> str:
     """Puts ``content`` between the marks of a page."""
     before, begin, rest = text.partition(f"<!-- {mark} -->\n")
@@ -434,12 +541,14 @@ PAGES = {
     "results.md": results_page,
     "scenario.md": lambda: scenario_page(lasthop.schema()),
     "api.md": api_page,
+    "../README.md": readme_page,
 }
 """The pages and who makes them."""
 
 
 def main() -> None:
-    """Writes the pages."""
+    """Writes the pages; first takes over the results of ``lasthop fig`` in the folders named."""
+    keep(sys.argv[1:])
     for name, make in PAGES.items():
         (DOCS / name).write_text(make(), encoding="utf-8")
         print(f"docs/{name}")

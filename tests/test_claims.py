@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from lasthop.claims import Claim, check, mean_interval, student_t
+from lasthop.report import interval
 
 
 def claim(low: float, high: float, **options: Any) -> Claim:
@@ -45,12 +46,13 @@ def test_one_value_has_no_interval() -> None:
     [
         ([1.0, 1.01], "holds"),  # 1.005 ± 0.064
         ([1.19, 1.19], "holds"),
+        ([1.15, 1.16], "open"),  # 1.155 ± 0.064: inside, but not for certain
         ([1.5, 1.51], "fails"),  # 1.505 ± 0.064, band ends at 1.2
         ([1.24, 1.25], "open"),  # 1.245 ± 0.064 reaches 1.2
         ([0.9, 1.1], "open"),  # 1.0 ± 1.27 covers the whole band
     ],
 )
-def test_numbers_are_judged_by_mean_and_interval(values: list[float], verdict: str) -> None:
+def test_numbers_are_judged_by_the_whole_interval(values: list[float], verdict: str) -> None:
     assert check(claim(0.8, 1.2), values, "full").verdict == verdict
 
 
@@ -74,6 +76,24 @@ def test_what_was_not_measured_is_open() -> None:
     assert check(claim(0, 2), [], "full").as_json()["value"] is None
 
 
+def test_more_seeds_may_decide_what_few_leave_open() -> None:
+    assert check(claim(0.8, 1.2), [1.15, 1.16], "full").undecided
+    assert check(claim(0.8, 1.2), [1.15], "full").undecided
+    assert not check(claim(0.8, 1.2), [1.0, 1.01], "full").undecided
+    assert not check(claim(0.8, 1.2), [math.nan, math.nan], "full").undecided
+    assert not check(claim(0.8, 1.2, scales=("full",)), [1.15, 1.16], "quick").undecided
+
+
+def test_values_that_no_seed_moves_are_deterministic() -> None:
+    checked = check(claim(0, 2), [1.5, 1.5, 1.5], "full")
+    assert checked.deterministic and checked.verdict == "holds"
+    entry = checked.as_json()
+    assert entry["deterministic"] is True and entry["ci"] == [None, None]
+    assert interval(checked) == "deterministic"
+    assert not check(claim(0, 2), [1.5], "full").deterministic
+    assert not check(claim(0, 2), [1.5, 1.6], "full").deterministic
+
+
 def test_only_surprises_count_against_the_exit_status() -> None:
     known = claim(0, 1, expected="fails", why="because")
     assert check(known, [2.0, 2.0], "full").as_expected
@@ -84,10 +104,12 @@ def test_only_surprises_count_against_the_exit_status() -> None:
 
 
 def test_json_has_the_agreed_form() -> None:
-    entry = check(claim(1, math.inf, kind="order"), [2.0, 2.0], "quick").as_json()
+    entry = check(claim(1, math.inf, kind="order"), [2.0, 2.1], "quick").as_json()
     assert list(entry) == [
-        "id", "figure", "claim", "reference", "band", "value", "ci", "seeds", "scale", "verdict",
-        "expected", "why",
+        "id", "figure", "claim", "reference", "band", "value", "ci", "deterministic", "seeds",
+        "scale", "verdict", "expected", "why",
     ]  # fmt: skip
     assert entry["band"] == [1.0, None]
-    assert (entry["value"], entry["ci"], entry["seeds"]) == (2.0, [2.0, 2.0], 2)
+    # 2.05 ± 12.706 · 0.05.
+    assert entry["ci"] == [pytest.approx(1.41469, abs=1e-4), pytest.approx(2.68531, abs=1e-4)]
+    assert (entry["value"], entry["seeds"], entry["deterministic"]) == (2.05, 2, False)

@@ -17,6 +17,7 @@ import pytest
 from conftest import Command
 from lasthop.claims import Claim, check
 from lasthop.cli import _parser, _split
+from lasthop.paper import load_paper, stems
 
 ROOT = Path(__file__).parent.parent
 LISTED = subprocess.run(
@@ -191,6 +192,49 @@ def test_the_example_of_the_lab_runs(capsys: pytest.CaptureFixture[str]) -> None
         ).low
         > 1
     )
+
+
+def test_what_is_kept_is_of_claims_that_there_are() -> None:
+    kept = json.loads((ROOT / "docs" / "verdicts.json").read_text())
+    claims = {claim.id: claim for stem in stems() for claim in load_paper(stem).claims}
+    for entry in kept["claims"]:
+        assert entry["id"] in claims, f"{entry['id']}: run make verdicts"
+        fresh = check(claims[entry["id"]], [1.0, 1.0], entry["scale"]).as_json()
+        assert entry["band"] == fresh["band"], f"{entry['id']}: run make verdicts"
+
+
+def test_results_are_taken_over_by_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = maker()
+    kept = tmp_path / "kept.json"
+    entry = json.loads((ROOT / "docs" / "verdicts.json").read_text())["claims"][0]
+    other = {**entry, "id": "qfcp:2-tcp-up"}
+    gone = {**entry, "id": "qfcp:no-more"}
+    kept.write_text(json.dumps({"claims": [entry, other, gone], "tables": {"clamp:1": []}}))
+    monkeypatch.setattr(pages, "KEPT", kept)
+    (tmp_path / "claims.json").write_text(json.dumps([{**entry, "verdict": "other"}]))
+    (tmp_path / "tables.json").write_text(json.dumps({"clamp:2": [["a"]]}))
+    pages.keep([str(tmp_path)])
+    found = json.loads(kept.read_text())
+    assert found["claims"] == [{**entry, "verdict": "other"}, other]
+    assert found["tables"] == {"clamp:1": [], "clamp:2": [["a"]]}
+
+
+def test_a_verdict_in_words() -> None:
+    entry = {
+        "id": "clamp:2-x", "claim": "a | b", "band": [1.0, None], "value": 2.0, "ci": [1.5, 2.5],
+        "deterministic": False, "seeds": 4, "scale": "full", "verdict": "holds", "why": "",
+    }  # fmt: skip
+    open_ = {**entry, "id": "clamp:2-y", "ci": [0.5, 3.5], "seeds": 32, "verdict": "open"}
+    longer = {**open_, "id": "clamp:2-z", "why": "needs --scale full"}
+    fails = {
+        **entry, "id": "clamp:2-f", "value": 0.5, "ci": [None, None], "deterministic": True,
+        "verdict": "fails", "why": "so it is",
+    }  # fmt: skip
+    text = maker()._verdicts("clamp", [entry, open_, longer, fails])
+    assert "1 hold, 1 fail and 2 are open, 1 of them for want of longer runs" in text
+    assert "`lasthop fig clamp --scale full`, 4 to 32 seeds a claim" in text
+    assert "tell: `clamp:2-y` 2.00 (0.5 to 3.50), wanted over 1.00." in text
+    assert "| `clamp:2-f` | a \\| b | over 1.00 | 0.5, deterministic | so it is |" in text
 
 
 def test_the_readme_shows_both_commands() -> None:

@@ -2,6 +2,7 @@
 """Papers: every claim is measured, every figure drawn, and the report holds them all."""
 
 import ast
+import dataclasses
 import json
 import re
 import tomllib
@@ -13,11 +14,12 @@ from typing import Any
 import lasthop
 import pandas as pd
 import pytest
-from conftest import Command, assert_drawn
+from conftest import Command, assert_drawn, assert_one_line
 from lasthop.figures import make
 from lasthop.lab import Lab, Sweep
 from lasthop.lab.measures import OPERATORS, POINT
 from lasthop.paper import FOLDER, Paper, load_paper, select, stems
+from lasthop.report import Picture
 from lasthop.runs import Runner
 from lasthop.scenario import load
 
@@ -231,3 +233,62 @@ def test_a_surprise_fails(
 
     monkeypatch.setattr(Paper, "measure", lambda paper, claim, lab: [-1.0, -1.0])
     assert main(["fig", "clamp:2", "--seeds", "2", "--out", str(tmp_path)]) == 1
+
+
+def test_seeds_are_added_while_a_claim_is_open(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    taken: dict[str, list[int]] = {}
+    values = {
+        # Inside its band with two seeds, outside with two, inside with eight, on its edge for ever.
+        "clamp:2-queue-1": lambda seed: 6000.0 + seed % 2,
+        "clamp:2-queue-2": lambda seed: 7000.0 + seed % 2,
+        "clamp:2-queue-3": lambda seed: 6955.0 + 90 * (seed % 2),
+        "clamp:2-tcp-queue": lambda seed: 7499.0 + 2 * (seed % 2),
+    }
+
+    def measured(paper: Paper, claim: Any, lab: Lab) -> list[float]:
+        taken.setdefault(claim.id, []).append(len(lab.seeds))
+        return [values.get(claim.id, lambda seed: 1.0)(seed) for seed in lab.seeds]
+
+    monkeypatch.setattr(Paper, "measure", measured)
+    monkeypatch.setattr("lasthop.figures._draw", lambda *_: Picture("2", "", b""))
+    monkeypatch.setattr("lasthop.figures.render", lambda *_, **options: str(options))
+    outcome = make(["clamp:2"], seeds=2, most_seeds=12, seed=5, out=tmp_path)
+    found = {c.claim.id: (c.verdict, c.seeds, taken[c.claim.id]) for c in outcome.claims}
+    assert found["clamp:2-queue-1"] == ("holds", 2, [2])
+    assert found["clamp:2-queue-2"] == ("fails", 2, [2])
+    # 7000 ± 12.7 · 45, ± 3.18 · 26, ± 2.36 · 17; the band is 6860 to 7140.
+    assert found["clamp:2-queue-3"] == ("holds", 4, [2, 4])
+    assert found["clamp:2-tcp-queue"] == ("open", 12, [2, 4, 8, 12])
+    taken.clear()
+    make(["clamp:2"], seeds=2, out=tmp_path)
+    assert set(map(tuple, taken.values())) == {(2,)}, "a quick look takes the seeds it is given"
+
+
+def test_a_limit_below_the_least_is_refused(command: Command) -> None:
+    done = command("fig", "clamp:2", "--seeds", 4, "--most-seeds", 3)
+    assert_one_line(done, "--most-seeds 3: wanted at least as many as --seeds, 4")
+
+
+@pytest.mark.parametrize("kind", ["sweep", "table"])
+def test_more_seeds_run_only_what_is_new(kind: str) -> None:
+    asked: list[int] = []
+
+    def table(lab: Lab) -> pd.DataFrame:
+        asked.extend(lab.seeds)
+        return pd.DataFrame({"seed": list(lab.seeds), "x": [10 * seed for seed in lab.seeds]})
+
+    sweep = Sweep(
+        "deterministic-tcp",
+        set={"duration": "1 s", "warmup": "0 s"},
+        columns={"x": lambda run: 10 * run.seed},
+    )
+    few = Lab({"s": table if kind == "table" else sweep}, [1, 2])
+    more = dataclasses.replace(few, seeds=[1, 2, 3])
+    for lab, wanted in ((few, [10, 20]), (more, [10, 20, 30]), (few, [10, 20])):
+        assert lasthop.lab.measure({"sweep": "s", "column": "x"}, lab) == wanted
+    if kind == "table":
+        assert asked == [1, 2, 3]
+    else:
+        assert [run.seed for run in more._runs.values()] == [1, 2, 3]

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Claims of a paper, checked over several seeds.
 
-Each seed gives one value. Their mean stands with a 95 % confidence interval (Student's t).
-Two kinds of claim are judged:
+Each seed gives one value. Their mean stands with a 95 % confidence interval (Student's t). A
+claim holds if the whole interval lies in its band, fails if it lies wholly outside, and is open
+otherwise: then the seeds do not tell, and more of them may. The band of an ``order`` is one side of
+a threshold: "less" must be less for certain.
 
-``number``
-    The mean must lie in the band. A mean outside whose interval still reaches the band is
-    *open*, and so is a mean inside whose interval covers the whole band: the seeds then
-    disagree by more than the tolerance, and nothing has been shown.
-``order``
-    The band is one side of a threshold, and the whole interval must lie on it: "less" must
-    be less for certain. An interval on both sides is *open*.
-
-One seed has no interval, so it leaves any claim open, and so does a scale (the length of
-the runs) at which the claim cannot be checked. No verdict depends on what was expected.
+Values that do not depend on the seed have no interval and are called deterministic. One seed tells
+nothing of that, so it leaves any claim open, and so does a scale (the length of the runs) at
+which the claim cannot be checked. No verdict depends on what was expected.
 """
 
 import math
@@ -22,6 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 Verdict = Literal["holds", "fails", "open"]
+
+
+ONE_SEED = "one seed gives no confidence interval"
+FEW_SEEDS = "the interval reaches over the edge of the band"
+"""Why a claim is open that more seeds may decide."""
 
 
 class Estimate(NamedTuple):
@@ -64,6 +64,16 @@ class Checked:
     why: str
 
     @property
+    def deterministic(self) -> bool:
+        """Whether all seeds gave the same value."""
+        return self.estimate is not None and self.estimate.low == self.estimate.high
+
+    @property
+    def undecided(self) -> bool:
+        """Whether more seeds may decide it."""
+        return self.verdict == "open" and self.why in (FEW_SEEDS, ONE_SEED)
+
+    @property
     def as_expected(self) -> bool:
         """Whether the verdict is the expected one; an open one contradicts nothing."""
         return self.verdict in ("open", self.claim.expected)
@@ -78,7 +88,10 @@ class Checked:
             "reference": self.claim.reference,
             "band": [_finite(edge) for edge in self.claim.band],
             "value": _finite(estimate.value) if estimate else None,
-            "ci": [_finite(estimate.low), _finite(estimate.high)] if estimate else [None, None],
+            "ci": [None, None]
+            if estimate is None or self.deterministic
+            else [_finite(estimate.low), _finite(estimate.high)],
+            "deterministic": self.deterministic,
             "seeds": self.seeds,
             "scale": self.scale,
             "verdict": self.verdict,
@@ -100,22 +113,13 @@ def _judge(claim: Claim, estimate: Estimate | None, seeds: int, scale: str) -> t
     if scale not in claim.scales:
         return "open", f"needs --scale {' or '.join(claim.scales)}"
     if seeds < 2:
-        return "open", "one seed gives no confidence interval"
+        return "open", ONE_SEED
     low, high = claim.band
-    value, least, most = estimate
-    inside = low <= least and most <= high
-    apart = most < low or high < least
-    if claim.kind == "order":
-        if inside or apart:
-            return ("holds" if inside else "fails"), ""
-        return "open", "the interval lies on both sides of the threshold"
-    if low <= value <= high:
-        if least < low and high < most:
-            return "open", "the interval is wider than the band"
+    if low <= estimate.low and estimate.high <= high:
         return "holds", ""
-    if apart:
+    if estimate.high < low or high < estimate.low:
         return "fails", ""
-    return "open", "the mean is outside the band, its interval reaches into it"
+    return "open", FEW_SEEDS
 
 
 def mean_interval(values: Sequence[float]) -> Estimate:

@@ -221,6 +221,8 @@ def _parser() -> argparse.ArgumentParser:
     fig.add_argument("ids", nargs="+", metavar="ID|PAPER|all", help="clamp:4c, clamp or all")
     fig.add_argument("--seed", type=_seed, default=1, metavar="N", help="first seed (1)")
     fig.add_argument("--seeds", type=_positive, metavar="K", help="seeds (quick 3, full 4)")
+    fig.add_argument("--most-seeds", type=_positive, metavar="M",
+                     help="up to M for claims that K leave open (quick K, full 32)")  # fmt: skip
     fig.add_argument("--scale", choices=("quick", "full"), default="quick",
                      help="full: the length of the paper's own runs")  # fmt: skip
     _workers(fig)

@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .archive import write_frame
 from .atomic import make_folder, replacing, write_text
-from .claims import Checked, check
+from .claims import Checked, Claim, check
+from .errors import UserError
 from .paper import Paper, select
 from .plot import new_figure, save, styled
 from .report import Picture, Section, render
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 SEEDS = {"quick": 3, "full": 4}
 """Seeds where none are asked for."""
+MOST_SEEDS = {"quick": 0, "full": 32}
+"""Up to how many seeds are added for claims that fewer leave open, where no limit is given."""
 
 
 @dataclass(frozen=True)
@@ -48,26 +51,35 @@ def make(
     scale: str = "quick",
     seed: int = 1,
     seeds: int | None = None,
+    most_seeds: int | None = None,
     jobs: int | None = None,
     dask: str | None = None,
     out: str | os.PathLike[str] = "out/fig",
 ) -> Outcome:
     """Makes figures and checks claims; all that comes of it is written into ``out``.
 
-    ``ids`` are figures (``clamp:4c``), papers or ``all``. Finished runs are kept in a journal
-    in ``out`` until everything is done: interrupted, the same call goes on where it stopped.
+    ``ids`` are figures (``clamp:4c``), papers or ``all``. Figures are drawn, and claims measured,
+    with ``seeds`` seeds from ``seed`` on; a claim that they leave open is measured with twice as
+    many, and so on up to ``most_seeds``. What takes real time is measured once. Finished runs
+    are kept in a journal in ``out`` until everything is done: interrupted, the same call goes on
+    where it stopped.
     """
     chosen = select(ids)
     folder = os.fspath(out)
     make_folder(folder)
-    numbers = range(seed, seed + (seeds if seeds is not None else SEEDS[scale]))
+    least = SEEDS[scale] if seeds is None else seeds
+    most = max(least, MOST_SEEDS[scale]) if most_seeds is None else most_seeds
+    if most < least:
+        raise UserError(f"--most-seeds {most}: wanted at least as many as --seeds, {least}")
+    numbers = range(seed, seed + least)
     journal = os.path.join(folder, "runs.journal")
     with Runner(jobs=jobs, dask=dask, journal=journal) as runner:
         sections = []
         for paper, figures, claims in chosen:
             lab = paper.lab(scale, numbers, runner)
             pictures = [_draw(paper, figure, lab, folder) for figure in figures]
-            checked = [check(claim, paper.measure(claim, lab), scale) for claim in claims]
+            limit = least if paper.real_time and most_seeds is None else most
+            checked = [_decide(paper, claim, lab, limit) for claim in claims]
             sections.append(Section(paper, pictures, checked))
         outcome = Outcome(sections, folder)
         entries = [checked.as_json() for checked in outcome.claims]
@@ -75,9 +87,33 @@ def make(
             os.path.join(folder, "claims.json"),
             json.dumps(entries, indent=1, ensure_ascii=False) + "\n",
         )
-        page = render(sections, scale=scale, seeds=list(numbers))
+        tables = {
+            f"{section.paper.stem}:{picture.id}": picture.table
+            for section in sections
+            for picture in section.pictures
+            if picture.table
+        }
+        write_text(
+            os.path.join(folder, "tables.json"),
+            json.dumps(tables, indent=1, ensure_ascii=False) + "\n",
+        )
+        page = render(sections, scale=scale, seeds=list(numbers), most_seeds=most)
         write_text(os.path.join(folder, "report.html"), page)
     return outcome
+
+
+def _decide(paper: Paper, claim: Claim, lab: Lab, most: int) -> Checked:
+    """Checks a claim with the lab's seeds, and with twice as many while they leave it open.
+
+    Twice, not one more: each look at the interval is a chance to be misled by it.
+    """
+    while True:
+        checked = check(claim, paper.measure(claim, lab), lab.scale)
+        count = len(lab.seeds)
+        if not checked.undecided or count >= most:
+            return checked
+        first = lab.seeds[0]
+        lab = replace(lab, seeds=range(first, first + min(2 * count, most)))
 
 
 def _draw(paper: Paper, figure: str, lab: Lab, folder: str) -> Picture:

@@ -63,6 +63,11 @@ class Paper:
         """Where the paper is ambiguous: the reading taken and what others give."""
         return list(self.document.get("deviation", []))
 
+    @property
+    def real_time(self) -> bool:
+        """Whether it takes real time, and rights."""
+        return bool(self.document["paper"].get("real_time"))
+
     def lab(self, scale: str, seeds: Sequence[int], runner: Runner) -> Lab:
         """A lab with the paper's sweeps."""
         from .lab import Lab
@@ -184,7 +189,7 @@ def stems() -> list[str]:
 
 def _papers() -> list[str]:
     """Those that ``all`` stands for: what takes real time, and rights, is asked for by name."""
-    return [stem for stem in stems() if not load_paper(stem).document["paper"].get("real_time")]
+    return [stem for stem in stems() if not load_paper(stem).real_time]
 
 
 def load_paper(stem: str) -> Paper:

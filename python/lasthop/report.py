@@ -39,7 +39,9 @@ class Section:
     claims: Sequence[Checked]
 
 
-def render(sections: Sequence[Section], *, scale: str, seeds: Sequence[int]) -> str:
+def render(
+    sections: Sequence[Section], *, scale: str, seeds: Sequence[int], most_seeds: int
+) -> str:
     """The whole page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -62,6 +64,7 @@ def render(sections: Sequence[Section], *, scale: str, seeds: Sequence[int]) -> 
         sections=sections,
         scale=scale,
         seeds=seeds,
+        most_seeds=most_seeds,
         version=_lasthop.version(),
         counts=counts,
         surprises=[c for section in sections for c in section.claims if not c.as_expected],
@@ -86,8 +89,10 @@ def band(checked: Checked) -> str:
 
 
 def interval(checked: Checked) -> str:
-    """The confidence interval."""
+    """The confidence interval, if there is one."""
     estimate = checked.estimate
+    if checked.deterministic:
+        return "deterministic"
     if estimate is None or not math.isfinite(estimate.low):
         return "–"
     return f"{number(estimate.low)} to {number(estimate.high)}"

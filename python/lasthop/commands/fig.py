@@ -18,6 +18,7 @@ def main(options: Namespace) -> int:
         scale=options.scale,
         seed=options.seed,
         seeds=options.seeds,
+        most_seeds=options.most_seeds,
         jobs=options.jobs,
         dask=options.dask,
         out=options.out,
@@ -33,7 +34,7 @@ def main(options: Namespace) -> int:
 
 def describe(outcome: Outcome) -> str:
     """The claims as a table, and where to find the rest."""
-    lines = [["claim", "reference", "accepted", "measured", "95 % interval", "verdict"]]
+    lines = [["claim", "reference", "accepted", "measured", "95 % interval", "seeds", "verdict"]]
     for checked in outcome.claims:
         note = "" if checked.as_expected else "  ← expected: " + checked.claim.expected
         if checked.claim.expected == "fails" and checked.as_expected:
@@ -45,6 +46,7 @@ def describe(outcome: Outcome) -> str:
                 band(checked),
                 number(checked.estimate.value if checked.estimate else None),
                 interval(checked),
+                str(checked.seeds),
                 checked.verdict + note,
             ]
         )
@@ -53,7 +55,7 @@ def describe(outcome: Outcome) -> str:
         f"{sum(checked.verdict == verdict for checked in outcome.claims)} {word}"
         for verdict, word in (("holds", "hold"), ("fails", "fail"), ("open", "are open"))
     )
-    table = align(lines, left=(0, 5)) if len(lines) > 1 else ""
+    table = align(lines, left=(0, 6)) if len(lines) > 1 else ""
     summary = f"{figures} figures and {len(outcome.claims)} claims: {counts}"
     return "\n\n".join(
         part for part in (table, f"{summary}\nreport: {outcome.folder}/report.html") if part

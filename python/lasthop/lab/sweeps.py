@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -190,7 +190,7 @@ class Lab:
     scale: str = "full"
     runner: Runner = field(default_factory=Runner, repr=False)
     _runs: dict[Key, Run] = field(default_factory=dict, repr=False)
-    _tables: dict[tuple[str, tuple[int, ...]], pd.DataFrame] = field(
+    _tables: dict[str, tuple[tuple[int, ...], pd.DataFrame]] = field(
         default_factory=dict, repr=False
     )
 
@@ -237,13 +237,23 @@ class Lab:
         found = self._find(name)
         if isinstance(found, Sweep):
             return self.frame_of(found, name, **where)
-        key = (name, tuple(self.seeds))
-        if key not in self._tables:
-            self._tables[key] = found(self)
-        frame = self._tables[key]
+        frame = self._table(name, found)
         points = frame[list(where)].itertuples(index=False, name=None)
         chosen = [matches(dict(zip(where, point, strict=True)), where) for point in points]
         return frame[chosen] if where else frame
+
+    def _table(self, name: str, make: Table) -> pd.DataFrame:
+        """A table that is no plain sweep; of seeds that are new, where others are known."""
+        import pandas as pd
+
+        known, frame = self._tables.get(name, ((), None))
+        new = tuple(seed for seed in self.seeds if seed not in known)
+        if frame is None:
+            frame = make(self)
+        elif new and "seed" in frame:
+            frame = pd.concat([frame, make(replace(self, seeds=new, _tables={}))])
+        self._tables[name] = ((*known, *new), frame)
+        return frame[frame["seed"].isin(list(self.seeds))] if "seed" in frame else frame
 
     def frame_of(self, sweep: Sweep, label: str = "", /, **where: Any) -> pd.DataFrame:
         """The frame of a sweep that has no name here."""

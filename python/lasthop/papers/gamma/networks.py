@@ -33,7 +33,6 @@ def dumbbell(point: Point, mbps: float | None = None) -> Set:
 def _reading(share: float) -> Set:
     """Applications of 1 Mbit/s, whose readers want that share of it each second."""
     return {
-        "warmup": "15 s",
         "flow[0].app": {"kind": "cbr", "rate": "1 Mbit/s"},
         "flow[0].reader.share": share,
     }
