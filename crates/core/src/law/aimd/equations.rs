@@ -15,8 +15,8 @@ pub fn decrease(beta: f64, flight: f64) -> f64 {
 }
 
 /// α \[segments a round trip\] that makes TCP(α, β) as fast as TCP.
-//= gamma#3  α = 4(1 − β²)/3
 pub fn friendly_alpha(beta: f64) -> f64 {
+    //= gamma#3  α = 4(1 − β²)/3
     4.0 * (1.0 - beta * beta) / 3.0
 }
 

@@ -12,22 +12,22 @@ pub fn queue_share(rtt: f64, min_rtt: f64, max_rtt: f64) -> f64 {
 }
 
 /// Whether the queue is so full that γ lowers the window.
-//= gamma#15  (RTT(t) − minRTT)/(maxRTT − minRTT) ≥ Th_upper
 #[inline]
 pub fn is_above(threshold: f64, rtt: f64, min_rtt: f64, max_rtt: f64) -> bool {
+    //= gamma#15  (RTT(t) − minRTT)/(maxRTT − minRTT) ≥ Th_upper
     queue_share(rtt, min_rtt, max_rtt) >= threshold
 }
 
 /// γ as a share of the window: what takes it to the knee.
-//= gamma#16  γ = minRTT / (Th·maxRTT + (1 − Th)·minRTT)
 pub fn gamma(threshold: f64, min_rtt: f64, max_rtt: f64) -> f64 {
+    //= gamma#16  γ = minRTT / (Th·maxRTT + (1 − Th)·minRTT)
     min_rtt / (threshold * max_rtt + (1.0 - threshold) * min_rtt)
 }
 
 /// Whether the queue is so empty that the window grows by δ.
-//= gamma#17  (RTT(t) − minRTT)/(maxRTT − minRTT) ≤ Th_lower
 #[inline]
 pub fn is_below(threshold: f64, rtt: f64, min_rtt: f64, max_rtt: f64) -> bool {
+    //= gamma#17  (RTT(t) − minRTT)/(maxRTT − minRTT) ≤ Th_lower
     queue_share(rtt, min_rtt, max_rtt) <= threshold
 }
 

@@ -40,9 +40,9 @@ pub fn virtual_queue(queue: f64, dropped: f64) -> f64 {
 }
 
 /// The sender's window \[segments\] at a fair rate \[segments/s\].
-//= qfcp#5  cwnd = max(feedback·RTT, MSS)
 #[inline]
 pub fn window(rate: f64, rtt_s: f64) -> f64 {
+    //= qfcp#5  cwnd = max(feedback·RTT, MSS)
     (rate * rtt_s).max(1.0)
 }
 

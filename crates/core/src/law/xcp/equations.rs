@@ -41,9 +41,9 @@ pub fn lowered(lower: f64, rtt_s: f64, size_bytes: f64) -> f64 {
 }
 
 /// The sender's window \[segments\] after an acknowledgement that grants a change of `granted` segments.
-//= qfcp#2  cwnd = max(cwnd + feedback·RTT, MSS)
 #[inline]
 pub fn window(cwnd: f64, granted: f64) -> f64 {
+    //= qfcp#2  cwnd = max(cwnd + feedback·RTT, MSS)
     (cwnd + granted).max(1.0)
 }
 
