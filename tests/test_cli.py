@@ -192,7 +192,7 @@ def test_a_parquet_file_of_somebody_else(command: Command, tmp_path: Path) -> No
 
 
 def test_check(command: Command, short: Path) -> None:
-    assert command("check", short).stdout.endswith(": right\n")
+    assert command("check", short).stdout.endswith(": valid\n")
     printed = command("check", short, "--set", "duration=9 s", "--print").stdout
     assert 'duration = "9 s"' in printed
 

@@ -122,7 +122,7 @@ def test_part_of_a_bin_is_no_bin(tmp_path: Path) -> None:
 
 def test_the_commands(command: Command, tmp_path: Path) -> None:
     assert command("trace", "make", "--out", "m.down", "--seconds", 5).returncode == 0
-    assert ": right" in command("trace", "check", "m.down").stdout
+    assert ": valid" in command("trace", "check", "m.down").stdout
     assert "mean rate" in command("trace", "stat", "m.down").stdout
     assert json.loads(command("trace", "stat", "m.down", "--json").stdout)["duration_s"] <= 5.0
     assert command("trace", "convert", "m.down", "--out", "m.csv", "--bin", 500).returncode == 0
@@ -167,7 +167,7 @@ def test_a_log_is_described_as_mm_throughput_graph_does(command: Command, tmp_pa
     assert signal_delays(read_log(tmp_path / "x.down")) == [7, 8, 3]
     assert (found["p95_delay_s"], found["p95_signal_delay_s"]) == (0.007, 0.008)
     assert "capacity used" in command("trace", "stat", "x.down").stdout
-    assert ": right: a log of 19" in command("trace", "check", "x.down").stdout
+    assert ": valid: a log of 19" in command("trace", "check", "x.down").stdout
     assert command("trace", "convert", "x.down", "--out", "y.down").returncode == 0
     assert list(read(tmp_path / "y.down")) == [4, 10, 20]
 

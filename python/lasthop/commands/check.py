@@ -8,9 +8,9 @@ from ..scenario import from_here, load, overrides_of
 
 
 def main(options: Namespace) -> int:
-    """Says whether a scenario is right; errors say what is not."""
+    """Says whether a scenario is valid; errors say why not."""
     scenario = load(options.file)
     overrides = from_here(overrides_of(options.set), scenario.directory)
     text = _lasthop.check(scenario.text, scenario.directory, overrides)
-    print(text if options.print else f"{options.file}: right")
+    print(text if options.print else f"{options.file}: valid")
     return 0

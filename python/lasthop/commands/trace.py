@@ -24,7 +24,7 @@ def main(options: Namespace) -> int:
         print(json.dumps(found, indent=1))
     elif options.action == "check":
         print(
-            f"{options.file}: right: {found['opportunities']} opportunities, "
+            f"{options.file}: valid: {found['opportunities']} opportunities, "
             f"{duration(found['duration_s'])}, {rate(found['mean_rate_bps'])} on average"
         )
     else:
@@ -48,7 +48,7 @@ def _log(options: Namespace) -> int:
         return 0
     if options.action == "check":
         print(
-            f"{options.file}: right: a log of {duration(found['duration_s'])}, "
+            f"{options.file}: valid: a log of {duration(found['duration_s'])}, "
             f"{found['arrivals']} packets came, {found['departures']} left"
         )
         return 0
