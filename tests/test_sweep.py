@@ -345,12 +345,12 @@ def test_sigterm_is_taken_as_ctrl_c(tmp_path: Path, short: Path) -> None:
 def test_another_build_does_not_take_from_the_journal(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lasthop import runs
+    from lasthop import request as requests
     from lasthop.scenario import load
 
-    request = runs.Request(load(short), (), 1)
+    request = requests.Request(load(short), (), 1)
     before = request.key()
-    monkeypatch.setattr(runs, "build", lambda: b"another")
+    monkeypatch.setattr(requests, "build", lambda: b"another")
     assert request.key() != before
 
 

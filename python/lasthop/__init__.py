@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._lasthop import EmulationError, ScenarioError, TraceError
-    from .archive import read, rerun
     from .errors import UserError
+    from .reading import read, rerun
     from .result import Result, emulate, run
     from .scenario import check, schema
     from .sweeps import Sweep, sweep
@@ -52,8 +52,8 @@ _HOMES = {
     "UserError": "errors",
     "check": "scenario",
     "emulate": "result",
-    "read": "archive",
-    "rerun": "archive",
+    "read": "reading",
+    "rerun": "reading",
     "run": "result",
     "schema": "scenario",
     "sweep": "sweeps",

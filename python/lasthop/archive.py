@@ -25,15 +25,13 @@ from .atomic import replacing
 from .bundle import check_whole, unpack
 from .errors import UserError
 from .record import Record, Summary
-from .result import Result
 from .scenario import Overrides
 from .tables import field, joined, parted, raw_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
-    from .sweeps import Sweep
+    from .result import Result
 
 FORMAT = 2
 """Raised when files are written in another way."""
@@ -123,7 +121,7 @@ def write_result(result: Result, path: str | os.PathLike[str]) -> None:
             "label": os.path.basename(result.label),
             "scenario": result.scenario,
             "seed": result.seed,
-            "summary": _without_clock(result.summary),
+            "summary": without_clock(result.summary),
             "names": result.names,
             "columns": {
                 name: {column: kind for column, (kind, _) in columns.items()}
@@ -134,60 +132,12 @@ def write_result(result: Result, path: str | os.PathLike[str]) -> None:
     )
 
 
-def read(path: str | os.PathLike[str]) -> Result | Sweep | pd.DataFrame:
-    """Reads a file of lasthop: a :class:`Result`, a :class:`Sweep`, or the data of a figure."""
-    table, document = read_frame(path)
-    with sound(os.fspath(path)):
-        if document["kind"] == "sweep":
-            from .sweeps import read_sweep
-
-            return read_sweep(table, document)
-        if document["kind"] != "run":
-            frame: pd.DataFrame = table.to_pandas()
-            return frame
-        return Result(
-            _record(table, document),
-            directory=os.path.dirname(os.path.abspath(path)),
-            label=str(document["label"]),
-            files=decode_files(document["files"]),
-        )
-
-
-def rerun(path: str | os.PathLike[str]) -> list[str]:
-    """Repeats what a file records; returns the differences, none where all bits are equal."""
-    found, name = read(path), os.fspath(path)
-    if isinstance(found, Result):
-        if found.summary.get("emulation"):
-            raise UserError(f"{name}: an emulation is never the same twice: wanted a simulation")
-        with sound(name):
-            return _differences(found, repeat(found))
-    from .sweeps import Sweep, rerun_sweep
-
-    if isinstance(found, Sweep):
-        with sound(name):
-            return rerun_sweep(found)
-    raise UserError(f"{name}: data of a figure: wanted the result of a run or sweep")
-
-
 def repeat(result: Result, overrides: Overrides = ()) -> _lasthop.RunResult:
     """Runs what a result records once more, with the trace files that it holds."""
     with tempfile.TemporaryDirectory(prefix="lasthop-") as folder:
         moved = unpack(result.files(), folder)
         check_whole(result.scenario, dict(moved))
         return _lasthop.run(result.scenario, folder, (*moved, *overrides), result.seed)
-
-
-def _differences(old: Result, native: _lasthop.RunResult) -> list[str]:
-    differences = summary_differences(
-        _without_clock(old.summary), _without_clock(json.loads(native.summary_json))
-    )
-    before_all, after_all = old.raw_tables, native.tables
-    for name in sorted(before_all.keys() | after_all.keys()):
-        before, after = before_all.get(name, {}), after_all.get(name, {})
-        for column in sorted(before.keys() | after.keys()):
-            if before.get(column) != after.get(column):
-                differences.append(f"table {name}, column {column}")
-    return differences
 
 
 def summary_differences(old: Any, new: Any, path: str = "") -> list[str]:
@@ -232,11 +182,12 @@ def decode_files(files: dict[str, str]) -> dict[str, bytes]:
     return found
 
 
-def _without_clock(summary: Summary) -> Summary:
+def without_clock(summary: Summary) -> Summary:
+    """A summary without what is never the same twice."""
     return {key: value for key, value in summary.items() if key != "wall_s"}
 
 
-def _record(table: pa.Table, document: dict[str, Any]) -> Record:
+def record_in(table: pa.Table, document: dict[str, Any]) -> Record:
     """Takes the sampled tables out of the long table again, with their own types."""
     parts = parted(table, document["columns"])
     tables = {

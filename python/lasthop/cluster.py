@@ -19,7 +19,8 @@ from typing import Any
 from . import _lasthop
 from .bundle import pack, unpack
 from .errors import UserError, tell
-from .runs import Key, Outcome, Record, Request, simulate
+from .record import Record
+from .request import Key, Outcome, Request, simulate
 from .scenario import Overrides, Scenario
 
 BATCH_S = 1.0

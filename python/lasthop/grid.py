@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _lasthop
 from .errors import UserError
-from .runs import Request
+from .request import Request
 from .scenario import Overrides, Scenario, overrides_of
 
 Grid = Sequence[tuple[str, Sequence[str]]]

@@ -6,75 +6,21 @@ scenario and seed alone, and :meth:`Runner.run` returns records in the order the
 asked for: neither the number of jobs nor the place of work can change a bit.
 """
 
-import hashlib
 import os
 import queue
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
 from typing import Self
 
 from . import _lasthop
-from .bundle import referenced_files
 from .errors import UserError
 from .journal import Journal
 from .progress import Progress
-from .record import Record, Summary, Tables, record_of
+from .record import Record
+from .request import Key, Outcome, Request, simulate
 from .scenario import Overrides, Scenario
 
-__all__ = ["Record", "Request", "Runner", "Summary", "Tables", "cores", "record_of", "simulate"]
-
-Key = tuple[str, bool]
-"""Names a run, and says whether its samples are wanted."""
-
-Outcome = Record | _lasthop.ScenarioError
-"""What became of a run: its record, or why it was refused."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """One run that is wanted."""
-
-    scenario: Scenario
-    overrides: Overrides
-    seed: int
-    tables: bool = False
-    """Whether the sampled tables are wanted too, not only the summary."""
-
-    def fingerprint(self) -> bytes:
-        """Stands for all but the seed that decides the run's numbers, the build included.
-
-        Raises :class:`lasthop.ScenarioError` where the scenario is wrong.
-        """
-        text, directory, _ = self.scenario
-        effective = _lasthop.check(text, directory, self.overrides)
-        digest = hashlib.sha256(build() + effective.encode() + b"\0")
-        if "file" in effective:
-            for _, path in referenced_files(effective, directory):
-                with open(path, "rb") as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.digest()
-
-    def key(self, fingerprint: bytes | None = None) -> str:
-        """Names the run by all that decides its numbers, and nothing else."""
-        known = self.fingerprint() if fingerprint is None else fingerprint
-        return hashlib.sha256(known + str(self.seed).encode()).hexdigest()
-
-
-@cache
-def build() -> bytes:
-    """A fingerprint of the simulator: what another build has noted is not taken for its own."""
-    with open(_lasthop.__file__, "rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
-
-
-def simulate(request: Request) -> Record:
-    """Carries out one run."""
-    text, directory, _ = request.scenario
-    return record_of(
-        _lasthop.run(text, directory, request.overrides, request.seed), tables=request.tables
-    )
+__all__ = ["Record", "Request", "Runner", "cores", "simulate"]
 
 
 class Runner:

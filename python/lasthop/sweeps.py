@@ -18,7 +18,9 @@ from .bundle import check_whole, pack
 from .errors import UserError
 from .grid import Grid, mean_delay, mean_of, parse_grid, points_of, requests_of, total_goodput
 from .journal import shards_of
-from .runs import Outcome, Record, Request, Runner
+from .record import Record
+from .request import Outcome, Request
+from .runs import Runner
 from .scenario import Scenario, Settings, Source, of, overrides_of
 from .tables import fairness, field, fields, figures, joined, parted, sampled, table_of
 

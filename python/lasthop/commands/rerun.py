@@ -4,7 +4,8 @@
 from argparse import Namespace
 
 from .. import _lasthop
-from ..archive import read_frame, rerun
+from ..archive import read_frame
+from ..reading import rerun
 
 
 def main(options: Namespace) -> int:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from ..grid import flatten
+from ..record import Record, Summary
+from ..request import Request
 from ..result import tables_of
-from ..runs import Record, Request, Runner, Summary
+from ..runs import Runner
 from ..scenario import Overrides, Scenario, Source, of, overrides_of
 from .samples import of_flow, of_queue
 

@@ -134,7 +134,7 @@ def _row(run: Real, world: str, summary: dict[str, Any]) -> dict[str, Any]:
 
 def windows(lab: Lab) -> pd.DataFrame:
     """The congestion window against time on the constant link, of the first seed."""
-    from ...archive import read
+    from ...reading import read
     from ...result import Result
 
     frames = [
