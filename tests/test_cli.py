@@ -153,6 +153,72 @@ def test_wrong_input_is_one_clear_line(
     assert after == before, "nothing half-written is left"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["lsitt"], "did you mean list?"),
+        (["run", "short.toml", "--sed", "3"], "did you mean --seed?"),
+        (["trace", "sta", "x.down"], "did you mean stat?"),
+        (["trace", "make", "--out", "x", "--durration", "3 s"], "did you mean --duration?"),
+        (["run", "short.toml", "--set", "flow[0].sender=cubc"], "did you mean cubic?"),
+        (["run", "short.toml", "--set", "flow[0].sendr=cubic"], "did you mean sender?"),
+        (["sweep", "short.toml", "--plot", "x=delay,y=gooodput"], "did you mean goodput?"),
+    ],
+)
+def test_a_near_miss_is_suggested(
+    command: Command, short: Path, arguments: list[str], near: str
+) -> None:
+    assert_one_line(command(*arguments), near)
+
+
+def test_paths_on_the_command_line_start_in_the_working_directory(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.down").write_text("".join(f"{ms}\n" for ms in range(1, 101)))
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "s.toml").write_text(SHORT)
+    (other / "beside.down").write_text("".join(f"{ms}\n" for ms in range(2, 101, 2)))
+    rates = []
+    for radio in (
+        '{ kind = "trace", file = "mine.down" }',
+        '{ kind = "trace", file = "beside.down" }',
+    ):
+        done = command("run", "elsewhere/s.toml", "--set", f"ap[0].radio={radio}", "--json")
+        assert done.returncode == 0, done.stderr
+        rates.append(json.loads(done.stdout)["queues"][0]["capacity_bps"])
+    assert rates == pytest.approx([12e6, 6e6], rel=0.02)
+
+
+def test_an_odd_terminal_is_no_traceback(command: Command, short: Path) -> None:
+    wild = ("run", short, "--set", 'flow[0].name="a\\u001b[31m$x$"')
+    done = command(*wild)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout and "a\N{REPLACEMENT CHARACTER}[31m$x$" in done.stdout
+    environment = {**os.environ, "COLUMNS": "²", "PYTHONIOENCODING": "ascii"}
+    for arguments in (["run", "--help"], ["run", str(short)], ["run", "missing.toml"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "lasthop", *arguments], env=environment, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr
+    closed = subprocess.run(
+        f"{sys.executable} -m lasthop run missing.toml 2>&-", shell=True, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (closed.returncode, closed.stdout) == (2, "")
+
+
+def test_scalars_of_numpy_are_numbers(short: Path) -> None:
+    import numpy as np
+
+    values = {"flow[0].sender": {"kind": "aimd", "alpha": np.float64(0.3), "beta": np.float32(0.5)}}
+    found = package.run(short, set={**values, "flow[0].count": np.int64(2)}, seed=int(np.int64(3)))
+    assert len(found.flows) == 3
+    sweep = package.sweep(short, grid={"flow[0].count": np.arange(1, 3)}, seeds=np.int64(2))
+    assert list(sweep.runs["flow[0].count_value"]) == [1.0, 1.0, 2.0, 2.0]
+
+
 def test_a_wrong_ending_costs_no_run(
     short: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,6 +143,6 @@ def test_the_report_has_the_numbers(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_a_walk(command: Command) -> None:
-    made = command("trace", "make", "--manner", "walking", "--seconds", 5, "--out", "w.down")
+    made = command("trace", "make", "--manner", "walking", "--duration", "5 s", "--out", "w.down")
     assert made.returncode == 0
     assert ": valid" in command("trace", "check", "w.down").stdout

@@ -90,9 +90,11 @@ def test_huge_csv_is_refused_at_once(command: Command, tmp_path: Path) -> None:
         assert_one_line(command("trace", "convert", "t.csv", "--out", "t.down"), "t.csv", *parts)
     (tmp_path / "long.down").write_text("1\n1000000000\n")
     convert = ("trace", "convert", "long.down", "--out", "t.csv", "--bin")
-    assert_one_line(command(*convert, 1), "1000000000 rows of 1 ms", "--bin")
-    assert_one_line(command("trace", "make", "--out", "m.down", "--seconds", 10**9), "--seconds")
-    assert_one_line(command("trace", "make", "--out", "m.down", "--rate", 10**12), "--rate")
+    assert_one_line(command(*convert, "1 ms"), "1000000000 rows of 1 ms", "--bin")
+    assert_one_line(
+        command("trace", "make", "--out", "m.down", "--duration", "1e9 s"), "--duration"
+    )
+    assert_one_line(command("trace", "make", "--out", "m.down", "--rate", "1e12 bit/s"), "--rate")
 
 
 def test_a_start_that_is_not_0_is_told(command: Command, tmp_path: Path) -> None:
@@ -121,11 +123,13 @@ def test_part_of_a_bin_is_no_bin(tmp_path: Path) -> None:
 
 
 def test_the_commands(command: Command, tmp_path: Path) -> None:
-    assert command("trace", "make", "--out", "m.down", "--seconds", 5).returncode == 0
+    assert command("trace", "make", "--out", "m.down", "--duration", "5 s").returncode == 0
     assert ": valid" in command("trace", "check", "m.down").stdout
     assert "mean rate" in command("trace", "stat", "m.down").stdout
     assert json.loads(command("trace", "stat", "m.down", "--json").stdout)["duration_s"] <= 5.0
-    assert command("trace", "convert", "m.down", "--out", "m.csv", "--bin", 500).returncode == 0
+    assert (
+        command("trace", "convert", "m.down", "--out", "m.csv", "--bin", "500 ms").returncode == 0
+    )
 
 
 def test_the_shipped_trace_is_what_its_maker_makes() -> None:
@@ -189,3 +193,45 @@ def test_broken_logs_are_refused(
 ) -> None:
     (tmp_path / "x.down").write_text(content)
     assert_one_line(command("trace", "stat", "x.down"), "x.down", *parts)
+
+
+def test_several_stand_side_by_side_whatever_their_kind(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.down").write_text("".join(f"{ms}\n" for ms in range(1, 1001)))
+    (tmp_path / "b.csv").write_text("time_s,rate_bps\n0,6e6\n1,6e6\n")
+    (tmp_path / "x.down").write_text(LOG)
+    done = command("trace", "stat", "a.down", "b.csv", "x.down")
+    assert done.returncode == 0, done.stderr
+    heading, *rows = done.stdout.splitlines()
+    assert heading.split() == ["a.down", "b.csv"]
+    mean = next(row for row in rows if row.startswith("mean rate"))
+    assert mean.split()[2:] == ["12.0", "Mbit/s", "6.00", "Mbit/s"]
+    assert any(row.split() == ["x.down"] for row in rows)
+    found = json.loads(command("trace", "stat", "a.down", "b.csv", "--json").stdout)
+    assert [about["mean_rate_bps"] for about in found] == pytest.approx([12e6, 6e6])
+    assert len(command("trace", "check", "a.down", "b.csv").stdout.splitlines()) == 2
+
+
+def test_the_picture_of_a_log(command: Command, tmp_path: Path) -> None:
+    from lasthop.tracing import draw_traces
+
+    (tmp_path / "x.down").write_text(LOG)
+    figure = draw_traces([tmp_path / "x.down"], 0.01)
+    rates, delays = figure.axes
+    # Bins of 10 ms: opportunities at 4, 10, 20 ms; packets left at 4 and 10 ms.
+    shaded = rates.collections[0].get_paths()[0].vertices[:, 1].max()
+    assert shaded == pytest.approx(1504 * 8 / 0.01 / 1e6)
+    assert list(rates.lines[0].get_ydata())[:2] == pytest.approx([1.2, 1.2])
+    assert list(delays.lines[0].get_ydata()) == [3, 7]
+    assert "[ms]" in delays.get_ylabel() and "[Mbit/s]" in rates.get_ylabel()
+    done = command("trace", "plot", "x.down", "--out", "x.png", "--bin", "10 ms")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "x.png").stat().st_size > 5_000
+    assert_one_line(command("trace", "plot", "x.down", "--out", "x.txt"), ".png")
+
+
+def test_what_never_ends_is_not_read(command: Command, tmp_path: Path) -> None:
+    assert_one_line(command("trace", "stat", "/dev/zero"), "/dev/zero", "regular file")
+    (tmp_path / "far.down").write_text("# base timestamp: 0\n1 + 1500\n900000000000 - 1500 1\n")
+    assert_one_line(command("trace", "stat", "far.down"), "far.down", "wanted at most")
+    make = ("trace", "make", "--out", "m.down", "--rate", "1 bit/s", "--duration", "1e7 s")
+    assert_one_line(command(*make), "--duration 1e+07 s", "86400 s")

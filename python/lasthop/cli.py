@@ -44,7 +44,37 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=_Formatter, **options)
 
     def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (see {self.prog} --help)")
+        raise UserError(f"{message}{self._near(message)} (see {self.prog} --help)")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Has the command's own parser complain of options that it does not know."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser: Any = self
+            for chosen in (found.command, getattr(found, "action", None)):
+                if chosen is not None:
+                    parser = parser.commands().get(chosen, parser)
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found
+
+    def commands(self) -> dict[str, Any]:
+        """The parsers of its commands, by their names."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return dict(action.choices)
+        return {}
+
+    def _near(self, message: str) -> str:
+        """Suggests a command or an option where what was written is near to one."""
+        from .text import suggestion
+
+        if "invalid choice" in message:
+            words = message.split("'")
+            return suggestion(words[1], words[3::2])
+        if message.startswith("unrecognized arguments: -"):
+            given = message.split()[2].partition("=")[0]
+            return suggestion(given, self._option_string_actions)
+        return ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -113,7 +143,9 @@ def _flush() -> None:
 
 
 def _complain(message: str) -> int:
-    tell(message)
+    from .text import with_suggestion
+
+    tell(with_suggestion(message))
     return WRONG_INPUT
 
 
@@ -229,32 +261,40 @@ def _parser() -> argparse.ArgumentParser:
     fig.add_argument("--out", type=_file, metavar="DIR", default="out/fig", help="folder (out/fig)")
     fig.add_argument("--json", action="store_true", help="print the claims as JSON")
 
-    trace = command("trace", "trace", "Check, convert or describe rate traces.")
+    trace = command("trace", "trace", "Check, describe, draw, convert or make up rate traces.")
     actions = trace.add_subparsers(
         dest="action", metavar="ACTION", required=True, prog="lasthop trace"
     )
-    for name, text in (
-        ("check", "Check a mahimahi trace."),
-        ("stat", "Describe a mahimahi trace: duration, mean rate, outages."),
-        ("convert", "Convert between mahimahi (.down, .up) and CSV (time_s,rate_bps)."),
-    ):
-        action = actions.add_parser(name, help=text, description=text)
-        action.set_defaults(module="trace")
-        action.add_argument("file", metavar="FILE")
-        if name == "convert":
-            action.add_argument("--out", type=_file, metavar="FILE", required=True)
-            action.add_argument("--bin", type=_milliseconds, default=100, metavar="MS",
-                                help="width of a CSV row in ms (100)")  # fmt: skip
-        else:
-            action.add_argument("--json", action="store_true")
 
-    text = "Make up a trace like that of a phone on the move over LTE."
-    make = actions.add_parser("make", help=text, description=text)
-    make.set_defaults(module="trace")
-    make.add_argument("--out", type=_file, metavar="FILE", required=True)
-    make.add_argument("--seconds", type=_positive, default=30, metavar="S", help="length (30)")
-    make.add_argument("--rate", type=_positive, default=8_000_000, metavar="BPS",
-                      help="mean rate in bit/s (8000000)")  # fmt: skip
+    def action(name: str, text: str) -> argparse.ArgumentParser:
+        found: argparse.ArgumentParser = actions.add_parser(name, help=text, description=text)
+        found.set_defaults(module="trace")
+        return found
+
+    kinds = "mahimahi trace (.down, .up), CSV (time_s,rate_bps) or log of mm-link"
+    for name, text in (
+        ("check", "Check traces."),
+        ("stat", "Describe traces, side by side: duration, mean rate, outages."),
+    ):
+        describe = action(name, text)
+        describe.add_argument("files", nargs="+", metavar="FILE", help=kinds)
+        describe.add_argument("--json", action="store_true", help="print as JSON")
+    draw = action("plot", "Draw traces: capacity shaded; of logs throughput, and delay below.")
+    draw.add_argument("files", nargs="+", metavar="FILE", help=kinds)
+    draw.add_argument("--out", type=_file, metavar="FILE.png", required=True, help="the picture")
+    draw.add_argument("--bin", type=_seconds, default=0.5, metavar="TIME",
+                      help="width of the bins of rates (500 ms)")  # fmt: skip
+    convert = action("convert", "Convert between mahimahi (.down, .up) and CSV (time_s,rate_bps).")
+    convert.add_argument("file", metavar="FILE", help=kinds)
+    convert.add_argument("--out", type=_file, metavar="FILE", required=True, help="a .csv or trace")
+    convert.add_argument("--bin", type=_seconds, default=0.1, metavar="TIME",
+                         help="width of a CSV row (100 ms)")  # fmt: skip
+    make = action("make", "Make up a trace like that of a phone on the move over LTE.")
+    make.add_argument("--out", type=_file, metavar="FILE", required=True, help="the trace")
+    make.add_argument("--duration", type=_seconds, default=30.0, metavar="TIME",
+                      help="length, e.g. 2 min (30 s)")  # fmt: skip
+    make.add_argument("--rate", type=_rate, default=8e6, metavar="RATE",
+                      help="mean rate, e.g. 3 Mbit/s (8 Mbit/s)")  # fmt: skip
     make.add_argument("--manner", choices=("driving", "walking"), default="driving",
                       help="driving (as by default): quick fading, short handovers; "
                            "walking: slow fading, outages of seconds")  # fmt: skip
@@ -313,6 +353,10 @@ def _seconds(text: str) -> float:
     return _quantity(text, "s", "a time with its unit, e.g. 10 min")
 
 
+def _rate(text: str) -> float:
+    return _quantity(text, "bps", "a rate with its unit, e.g. 8 Mbit/s")
+
+
 def _quantity(text: str, ending: str, wanted: str) -> float:
     """A value with a unit, in plain units."""
     from ._lasthop import quantity
@@ -329,10 +373,6 @@ def _positive(text: str) -> int:
 
 def _seed(text: str) -> int:
     return _whole(text, 0, "a whole number from 0")
-
-
-def _milliseconds(text: str) -> int:
-    return _whole(text, 1, "a positive whole number of ms")
 
 
 def _whole(text: str, least: int, wanted: str) -> int:

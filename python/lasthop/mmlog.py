@@ -13,7 +13,6 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .atomic import write_text
 from .errors import UserError
 
 if TYPE_CHECKING:
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
 
 BASE = "# base timestamp: "
 OPPORTUNITY, ARRIVAL, DEPARTURE, DROP = "#", "+", "-", "d"
+LONGEST_MS = 30_000_000
+"""Over eight hours; each ms has its signal delay."""
+
 NUMBERS = {OPPORTUNITY: 1, ARRIVAL: 1, DEPARTURE: 2, DROP: 2}
 """How many numbers follow each kind of event."""
 
@@ -88,6 +90,9 @@ def read(path: str | os.PathLike[str]) -> Log:
         raise UserError(f"{name}: cannot read: {error.strerror}") from error
     if is_first:
         raise UserError(f"{name}: no event: wanted a log of mm-link")
+    if log.last_ms - log.first_ms > LONGEST_MS:
+        raise UserError(f"{name}: {(log.last_ms - log.first_ms) / 1e3:g} s: wanted at most "
+                        f"{LONGEST_MS / 1e3:g} s")  # fmt: skip
     return log
 
 
@@ -161,11 +166,10 @@ def _in_s(ms: int | None) -> float | None:
     return None if ms is None else ms / 1e3
 
 
-def to_trace(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> int:
-    """Writes the trace whose opportunities a log tells; returns their number."""
+def opportunities(path: str | os.PathLike[str]) -> list[int]:
+    """The instants in ms of the opportunities that a log tells: a trace."""
     # A trace starts after 0 ms: what came at 0 is of the time before.
     stamps = [at for at, _ in read(path).opportunities if at > 0]
     if not stamps:
         raise UserError(f"{os.fspath(path)}: no opportunity: wanted a log over a recorded channel")
-    write_text(out, "".join(f"{stamp}\n" for stamp in sorted(stamps)))
-    return len(stamps)
+    return sorted(stamps)

@@ -75,6 +75,22 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f": did you mean {near[0]}?" if near else ""
 
 
+def with_suggestion(message: str) -> str:
+    """Adds a near name to a line that says what was found and lists what is wanted.
+
+    The names stand in quotes: ``x = "cubc": wanted "reno" or "cubic"``, or in backticks.
+    """
+    import re
+
+    found, separator, wanted = message.rpartition("wanted ")
+    for mark in ('"', "`"):
+        given = re.findall(f"{mark}([^{mark}]+){mark}", found)
+        known = re.findall(f"{mark}([^{mark}]+){mark}", wanted)
+        if separator and given and len(known) > 1:
+            return message + suggestion(given[-1], known).replace(": did", "; did", 1)
+    return message
+
+
 def percent(share: float | None) -> str:
     """A share of one."""
     return "–" if share is None else f"{significant(100 * share)} %"

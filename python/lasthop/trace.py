@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from .atomic import write_text
 from .errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
 MTU_BITS = 1500 * 8
@@ -24,6 +27,12 @@ MTU_BITS = 1500 * 8
 
 MOST_LINES = 10_000_000
 """Longer files are refused: nobody has recorded one, and they fill the memory."""
+
+LARGEST = 1 << 28
+"""Bytes of the largest file that is read."""
+
+LONGEST_MADE_S = 86_400
+"""A day: longer synthetic traces take hours to make."""
 
 LONGEST_S = 1e6
 """What the simulator reads; what is longer has its times in another unit."""
@@ -34,6 +43,7 @@ def read(path: str | os.PathLike[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
     import numpy as np
 
     name = os.fspath(path)
+    regular(name)
     try:
         kind, raw = _lasthop.mahimahi(name)
     except _lasthop.TraceError as error:
@@ -41,11 +51,39 @@ def read(path: str | os.PathLike[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.frombuffer(raw, dtype=kind).astype(np.int64)
 
 
+def regular(name: str) -> None:
+    """Refuses what is no regular file of a bearable size: it may never end."""
+    try:
+        about = os.stat(name)
+    except OSError as error:
+        raise UserError(f"{name}: cannot read: {error.strerror}") from error
+    if not stat.S_ISREG(about.st_mode):
+        raise UserError(f"{name}: cannot read: wanted a regular file")
+    if about.st_size > LARGEST:
+        raise UserError(f"{name}: {about.st_size} B: wanted at most {LARGEST}")
+
+
+def is_csv(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is by its name one of ``time_s,rate_bps`` rows."""
+    return os.fspath(path).lower().endswith(".csv")
+
+
+def stamps_of(path: str | os.PathLike[str]) -> tuple[Sequence[int], float]:
+    """The opportunities in ms of a mahimahi trace, a CSV or a log, and the time that became 0 s."""
+    from . import mmlog
+
+    if is_csv(path):
+        return _from_rates(path)
+    if mmlog.is_log(path):
+        return mmlog.opportunities(path), 0.0
+    return [int(stamp) for stamp in read(path)], 0.0
+
+
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Length, mean rate, spread of the rate and longest silence of a trace."""
     import numpy as np
 
-    stamps = read(path)
+    stamps = np.array(stamps_of(path)[0], dtype=np.int64)
     length_ms = max(int(stamps[-1]), 1)
     gaps = np.diff(stamps, prepend=0)
     # Whole bins alone; a trace that is shorter than one is a bin of its own length.
@@ -77,7 +115,7 @@ def to_csv(path: str | os.PathLike[str], out: str | os.PathLike[str], bin_ms: in
     """Writes the rate of a mahimahi trace in bins; returns the number of rows."""
     import numpy as np
 
-    stamps = read(path)
+    stamps = np.array(stamps_of(path)[0], dtype=np.int64)
     bins = int(_bins(stamps[-1:], bin_ms)[0]) + 1
     if bins > MOST_LINES:
         raise UserError(
@@ -100,6 +138,12 @@ def from_csv(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> tuple
     come where the rate's integral passes a whole packet, so none is gained or lost. The trace
     starts with the first row; returns its number of lines and the time of that row.
     """
+    stamps, start_s = _from_rates(path)
+    write_text(out, "".join(f"{stamp}\n" for stamp in stamps))
+    return len(stamps), start_s
+
+
+def _from_rates(path: str | os.PathLike[str]) -> tuple[list[int], float]:
     times, rates = _read_csv(path)
     if len(times) < 2:
         raise UserError(f"{os.fspath(path)}: {len(times)} rows: wanted at least two")
@@ -125,12 +169,12 @@ def from_csv(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> tuple
         bits = after
     if not stamps:
         raise UserError(f"{os.fspath(path)}: not one packet in all: wanted higher rates")
-    write_text(out, "".join(f"{stamp}\n" for stamp in stamps))
-    return len(stamps), times[0]
+    return stamps, times[0]
 
 
 def _read_csv(path: str | os.PathLike[str]) -> tuple[list[float], list[float]]:
     name = os.fspath(path)
+    regular(name)
     times: list[float] = []
     rates: list[float] = []
     try:
@@ -191,7 +235,7 @@ MANNERS = {
 
 def lte_like(
     *,
-    seconds: int,
+    seconds: float,
     seed: int,
     mean_bps: float = 8e6,
     fastest_bps: float = 30e6,
@@ -207,7 +251,11 @@ def lte_like(
     if not mean_bps <= fastest_bps:
         raise UserError(f"--rate {mean_bps:.0f}: wanted at most {fastest_bps:.0f}, the fastest")
     if seconds * max(mean_bps / MTU_BITS, 1) > MOST_LINES:
-        raise UserError(f"--seconds {seconds}: wanted at most {MOST_LINES} packets in all")
+        raise UserError(
+            f"--duration {seconds:g} s: wanted at most {MOST_LINES} packets in all (--rate)"
+        )
+    if not 1e-3 <= seconds <= LONGEST_MADE_S:
+        raise UserError(f"--duration {seconds:g} s: wanted 1 ms to {LONGEST_MADE_S} s")
     moves = MANNERS[manner]
     draw = random.Random(seed)
     fast = slow = 0.0
@@ -217,7 +265,7 @@ def lte_like(
     # exp(x) has the mean exp(s²/2), s² the sum of the variances of the two parts.
     fast_weight, slow_weight = moves.weights
     bias = (fast_weight * fast_weight + slow_weight * slow_weight) / 2
-    for ms in range(seconds * 1000):
+    for ms in range(round(seconds * 1000)):
         if ms % 20 == 0:
             fast = moves.fast * fast + moves.fast_noise * draw.gauss(0, 1)
             slow = moves.slow * slow + moves.slow_noise * draw.gauss(0, 1)

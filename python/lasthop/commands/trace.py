@@ -1,96 +1,127 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """``lasthop trace``."""
 
+from __future__ import annotations
+
 import json
 from argparse import Namespace
+from typing import Any
 
 from .. import mmlog
 from ..atomic import check_apart, check_writable, write_text
 from ..errors import UserError
 from ..text import align, duration, percent, rate
-from ..trace import describe, from_csv, lte_like, to_csv
+from ..trace import describe, is_csv, lte_like, regular, stamps_of, to_csv
+
+STAT = (
+    ("packets let through", "opportunities", str),
+    ("duration", "duration_s", duration),
+    ("mean rate", "mean_rate_bps", rate),
+    ("5 % of 100-ms bins below", "p5_rate_bps", rate),
+    ("half of them below", "median_rate_bps", rate),
+    ("95 % of them below", "p95_rate_bps", rate),
+    ("longest silence", "longest_silence_s", duration),
+)
+LOG_STAT = (
+    ("duration", "duration_s", duration),
+    ("packets came", "arrivals", str),
+    ("packets left", "departures", str),
+    ("packets dropped", "drops", str),
+    ("capacity", "capacity_bps", rate),
+    ("traffic that came", "ingress_bps", rate),
+    ("throughput", "throughput_bps", rate),
+    ("capacity used", "utilisation", percent),
+    ("95 % of packets waited at most", "p95_delay_s", duration),
+    ("95 % of signal delays at most", "p95_signal_delay_s", duration),
+)
 
 
 def main(options: Namespace) -> int:
-    """Checks, describes or converts a trace."""
-    if options.action == "convert":
-        return _convert(options)
+    """Checks, describes, draws, converts or makes up traces."""
     if options.action == "make":
         return _make(options)
-    if mmlog.is_log(options.file):
-        return _log(options)
-    found = describe(options.file)
+    if options.action == "convert":
+        return _convert(options)
+    if options.action == "plot":
+        return _plot(options)
+    found = [mmlog.describe(f) if mmlog.is_log(f) else describe(f) for f in options.files]
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(found if len(found) > 1 else found[0], indent=1))
     elif options.action == "check":
-        print(
-            f"{options.file}: valid: {found['opportunities']} opportunities, "
-            f"{duration(found['duration_s'])}, {rate(found['mean_rate_bps'])} on average"
-        )
+        for about in found:
+            print(_checked(about))
     else:
-        lines = [
-            ["packets let through", str(found["opportunities"])],
-            ["duration", duration(found["duration_s"])],
-            ["mean rate", rate(found["mean_rate_bps"])],
-            ["5 % of 100-ms bins below", rate(found["p5_rate_bps"])],
-            ["half of them below", rate(found["median_rate_bps"])],
-            ["95 % of them below", rate(found["p95_rate_bps"])],
-            ["longest silence", duration(found["longest_silence_s"])],
-        ]
-        print(align(lines))
+        print(_side_by_side(found))
     return 0
 
 
-def _log(options: Namespace) -> int:
-    found = mmlog.describe(options.file)
-    if options.json:
-        print(json.dumps(found, indent=1))
-        return 0
-    if options.action == "check":
-        print(
-            f"{options.file}: valid: a log of {duration(found['duration_s'])}, "
-            f"{found['arrivals']} packets came, {found['departures']} left"
+def _checked(about: dict[str, Any]) -> str:
+    if "arrivals" in about:
+        return (
+            f"{about['file']}: valid: a log of {duration(about['duration_s'])}, "
+            f"{about['arrivals']} packets came, {about['departures']} left"
         )
-        return 0
-    lines = [
-        ["duration", duration(found["duration_s"])],
-        ["packets came, left, dropped",
-         f"{found['arrivals']}, {found['departures']}, {found['drops']}"],
-        ["capacity", rate(found["capacity_bps"])],
-        ["traffic that came", rate(found["ingress_bps"])],
-        ["throughput", rate(found["throughput_bps"])],
-        ["capacity used", percent(found["utilisation"])],
-        ["95 % of packets waited at most", duration(found["p95_delay_s"])],
-        ["95 % of signal delays at most", duration(found["p95_signal_delay_s"])],
-    ]  # fmt: skip
-    print(align(lines))
+    return (
+        f"{about['file']}: valid: {about['opportunities']} opportunities, "
+        f"{duration(about['duration_s'])}, {rate(about['mean_rate_bps'])} on average"
+    )
+
+
+def _side_by_side(found: list[dict[str, Any]]) -> str:
+    """The figures of traces and logs, a column a file, a row a figure."""
+    parts = []
+    for rows, own in ((STAT, [a for a in found if "arrivals" not in a]),
+                      (LOG_STAT, [a for a in found if "arrivals" in a])):  # fmt: skip
+        lines = [["", *(about["file"] for about in own)]] if len(found) > 1 else []
+        lines += [
+            [name, *("–" if about[key] is None else shown(about[key]) for about in own)]
+            for name, key, shown in rows
+        ]
+        if own:
+            parts.append(align(lines))
+    return "\n\n".join(parts)
+
+
+def _plot(options: Namespace) -> int:
+    from ..plot import picture_kind, save
+    from ..tracing import draw_traces
+
+    picture_kind(options.out)
+    check_writable(options.out)
+    check_apart([options.out], options.files)
+    save(draw_traces(options.files, options.bin), options.out)
     return 0
 
 
 def _convert(options: Namespace) -> int:
     check_writable(options.out)
     check_apart([options.out], [options.file])
-    if mmlog.is_log(options.file):
-        count = mmlog.to_trace(options.file, options.out)
-        print(f"{options.out}: {count} opportunities (mahimahi)")
+    if options.out.endswith(".csv"):
+        count = to_csv(options.file, options.out, _milliseconds(options.bin))
+        print(f"{options.out}: {count} rows of {duration(options.bin)} (CSV)")
         return 0
-    if options.file.endswith(".csv"):
-        count, start_s = from_csv(options.file, options.out)
-        moved = f"; its start at {start_s:g} s became 0 s" if start_s else ""
-        print(f"{options.out}: {count} opportunities (mahimahi){moved}")
-    elif not options.out.endswith(".csv"):
+    if not (is_csv(options.file) or mmlog.is_log(options.file)):
+        regular(options.file)
         raise UserError(f"--out {options.out}: wanted a name that ends in .csv")
-    else:
-        count = to_csv(options.file, options.out, options.bin)
-        print(f"{options.out}: {count} rows of {options.bin} ms (CSV)")
+    stamps, start_s = stamps_of(options.file)
+    write_text(options.out, "".join(f"{stamp}\n" for stamp in stamps))
+    moved = f"; its start at {start_s:g} s became 0 s" if start_s else ""
+    print(f"{options.out}: {len(stamps)} opportunities (mahimahi){moved}")
     return 0
+
+
+def _milliseconds(seconds: float) -> int:
+    found = round(seconds * 1e3)
+    if found < 1 or abs(found - seconds * 1e3) > 1e-6:
+        raise UserError(f"--bin {duration(seconds)}: wanted whole milliseconds, at least 1 ms")
+    return found
 
 
 def _make(options: Namespace) -> int:
     check_writable(options.out)
     stamps = lte_like(
-        seconds=options.seconds, seed=options.seed, mean_bps=options.rate, manner=options.manner
+        seconds=options.duration, seed=options.seed, mean_bps=options.rate, manner=options.manner
     )
     write_text(options.out, "".join(f"{stamp}\n" for stamp in stamps))
-    print(f"{options.out}: {len(stamps)} opportunities in {options.seconds} s")
+    print(f"{options.out}: {len(stamps)} opportunities in {duration(options.duration)}")
     return 0
