@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Writes ``docs/scenario.md`` and ``docs/api.md``, and tables in two other pages.
+"""Writes ``docs/scenario.md`` and ``docs/api.md``, and tables in other pages.
 
 The first comes from the JSON Schema of scenario files, and so from the Rust structs that read
 them; the second from the docstrings of the Python package; the deviations in
 ``docs/models.md`` from ``papers/*/paper.toml``; the summary's keys in ``docs/results.md`` from the
-comments in ``summary.rs``. Run it after a change of any of them;
+comments in ``summary.rs``; the verdicts in ``docs/verdicts.md`` and their counts in the README
+from ``docs/verdicts.json``. Run it after a change of any of them;
 ``tests/test_docs.py`` fails while a page is not what this makes.
 """
 
@@ -426,9 +427,23 @@ def results_page() -> str:
 
 
 def readme_page() -> str:
-    """The README, with the verdicts and tables that a run of ``lasthop fig`` left in ``KEPT``."""
+    """The README, with how many claims of each paper hold."""
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    rows = [["command", "claims", "hold", "fail", "open", "of these, need longer runs"]]
+    rows.append(["---", *["---:"] * 5])
+    for stem in stems():
+        entries = [entry for entry in kept["claims"] if entry["id"].startswith(f"{stem}:")]
+        if entries:
+            counts = [*_counts(entries), sum(map(_needs_longer_runs, entries))]
+            rows.append([f"`{_command(stem, entries)}`", *map(str, [len(entries), *counts])])
+    return _between(text, "claims", _rows(rows))
+
+
+def verdicts_page() -> str:
+    """The page of verdicts, with what a run of ``lasthop fig`` left in ``KEPT``."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    text = (DOCS / "verdicts.md").read_text(encoding="utf-8")
     for stem in stems():
         entries = [entry for entry in kept["claims"] if entry["id"].startswith(f"{stem}:")]
         text = _between(text, f"verdicts {stem}", _verdicts(stem, entries))
@@ -440,27 +455,36 @@ def _verdicts(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
     """How many claims hold, and those that do not."""
     if not entries:
         return f"No result is kept here: `lasthop fig {stem}` gives it.\n"
-    (scale,) = {entry["scale"] for entry in entries}
     seeds = sorted({entry["seeds"] for entry in entries})
-    counts = [sum(e["verdict"] == v for e in entries) for v in ("holds", "fails", "open")]
     longer = sum(_needs_longer_runs(entry) for entry in entries)
     line = (
-        f"Of {len(entries)} claims [in its folder](python/lasthop/papers/{stem}/claims.toml) "
-        "{} hold, {} fail and {} are open".format(*counts)
-        + (f", {longer} of them for want of longer runs" if longer else "")
-        + f": `lasthop fig {stem} --scale {scale}`, "
-        + f"{' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seeds a claim.\n"
+        f"Of {len(entries)} [claims](../python/lasthop/papers/{stem}/claims.toml) "
+        "{} hold, {} fail and {} are open".format(*_counts(entries))
+        + (f", {longer} of them because they need longer runs" if longer else "")
+        + f" (`{_command(stem, entries)}`, "
+        + f"{' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seeds per claim).\n"
     )
     left = [e for e in entries if e["verdict"] == "open" and not _needs_longer_runs(e)]
     if left:
         told = ", ".join(f"`{e['id']}` {_measured(e)}, wanted {_accepted(e)}" for e in left)
-        line += f"\nThe seeds do not tell: {told}.\n"
+        line += f"\nUndecided with these seeds: {told}.\n"
     rows = [["fails", "what is said", "accepted", "measured", "why"], ["---"] * 5]
     for entry in entries:
         if entry["verdict"] == "fails":
             cells = (entry["claim"], _accepted(entry), _measured(entry), entry["why"])
             rows.append([f"`{entry['id']}`", *map(_cell, cells)])
     return f"{line}\n{_rows(rows)}" if len(rows) > 2 else line
+
+
+def _counts(entries: Sequence[Mapping[str, Any]]) -> list[int]:
+    """How many hold, fail and are open."""
+    return [sum(e["verdict"] == verdict for e in entries) for verdict in ("holds", "fails", "open")]
+
+
+def _command(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
+    """The command that gave the verdicts of a paper."""
+    (scale,) = {entry["scale"] for entry in entries}
+    return f"lasthop fig {stem} --scale {scale}"
 
 
 def _needs_longer_runs(entry: Mapping[str, Any]) -> bool:
@@ -541,6 +565,7 @@ PAGES = {
     "results.md": results_page,
     "scenario.md": lambda: scenario_page(lasthop.schema()),
     "api.md": api_page,
+    "verdicts.md": verdicts_page,
     "../README.md": readme_page,
 }
 """The pages and who makes them."""

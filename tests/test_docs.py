@@ -231,9 +231,9 @@ def test_a_verdict_in_words() -> None:
         "verdict": "fails", "why": "so it is",
     }  # fmt: skip
     text = maker()._verdicts("clamp", [entry, open_, longer, fails])
-    assert "1 hold, 1 fail and 2 are open, 1 of them for want of longer runs" in text
-    assert "`lasthop fig clamp --scale full`, 4 to 32 seeds a claim" in text
-    assert "tell: `clamp:2-y` 2.00 (0.5 to 3.50), wanted over 1.00." in text
+    assert "1 hold, 1 fail and 2 are open, 1 of them because they need longer runs" in text
+    assert "(`lasthop fig clamp --scale full`, 4 to 32 seeds per claim)" in text
+    assert "seeds: `clamp:2-y` 2.00 (0.5 to 3.50), wanted over 1.00." in text
     assert "| `clamp:2-f` | a \\| b | over 1.00 | 0.5, deterministic | so it is |" in text
 
 
