@@ -132,6 +132,13 @@ def test_a_frame_has_a_row_a_run_and_each_run_is_run_once() -> None:
     assert value == frame["bps"].iloc[0]
 
 
+def test_a_picture_takes_one_run() -> None:
+    lab = Lab({"wire": Sweep(WIRE, {"mbps": Axis([5, 10])})}, seeds=[3, 4])
+    run = lab.run("wire", mbps=10)
+    assert (run.seed, run.point) == (3, {"mbps": 10})
+    assert [one.seed for one in lab._runs.values()] == [3]
+
+
 def test_errors_name_what_is_wanted() -> None:
     lab = Lab({"s": Sweep(WIRE, {"mbps": Axis([5])}, columns={"x": "y"}), "t": table(seed=[1])})
     for definition, message in (

@@ -232,7 +232,7 @@ class Lab:
 
     def run(self, name: str, /, **where: Any) -> Run:
         """The run of one point with the first seed, for a picture."""
-        return self.runs(name, **where)[0]
+        return replace(self, seeds=self.seeds[:1]).runs(name, **where)[0]
 
     def frame(self, name: str, /, **where: Any) -> pd.DataFrame:
         """A sweep, or some points of it, as a frame: a row a run, first its axes and its seed."""

@@ -11,7 +11,7 @@ import pandas as pd
 from ... import _lasthop
 from ...lab import Drawing, Lab, within
 from ...plot import COLOURS
-from .measures import rate_of
+from .measures import long_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -187,7 +187,7 @@ def queue_of_130(lab: Lab, at: str, title: str) -> Drawing:
         within(lab.run(f"last-part-{kind}", delay=f"{kind}-at-{at}").queue("mobile-2"), *_span(lab))
         for kind in ("clamp", "tcp")
     )
-    data = _beside(clamp, tcp, "bytes", "bytes")
+    data = _beside(clamp, tcp)
 
     def draw(figure: Figure) -> None:
         top, bottom = figure.subplots(2, 1, sharex=True, sharey=True)
@@ -209,8 +209,8 @@ def _span(lab: Lab) -> tuple[float, float]:
 
 def figure_8a(lab: Lab) -> Drawing:
     """Rate of the long flow."""
-    clamp, tcp = (rate_of(lab.run(f"dynamics-{kind}").flow("long")) for kind in ("clamp", "tcp"))
-    data = _beside(clamp, tcp, "rate_bps", "bps")
+    clamp, tcp = (long_rate(lab.run(f"dynamics-{kind}")) for kind in ("clamp", "tcp"))
+    data = pd.DataFrame({"clamp_bps": clamp, "tcp_bps": tcp}).reset_index()
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
@@ -224,7 +224,7 @@ def figure_8a(lab: Lab) -> Drawing:
 def figure_8b(lab: Lab) -> Drawing:
     """Queue at the access point."""
     clamp, tcp = (lab.run(f"dynamics-{kind}").queue("mobile") for kind in ("clamp", "tcp"))
-    data = _beside(clamp, tcp, "bytes", "bytes")
+    data = _beside(clamp, tcp)
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
@@ -235,9 +235,10 @@ def figure_8b(lab: Lab) -> Drawing:
     return Drawing(data, draw, size=(6.4, 3.6))
 
 
-def _beside(clamp: pd.DataFrame, tcp: pd.DataFrame, column: str, unit: str) -> pd.DataFrame:
+def _beside(clamp: pd.DataFrame, tcp: pd.DataFrame) -> pd.DataFrame:
+    """Two queues over time."""
     return pd.DataFrame(
-        {"time_s": clamp["time_s"], f"clamp_{unit}": clamp[column], f"tcp_{unit}": tcp[column]}
+        {"time_s": clamp["time_s"], "clamp_bytes": clamp["bytes"], "tcp_bytes": tcp["bytes"]}
     )
 
 

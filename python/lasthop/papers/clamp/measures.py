@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ... import _lasthop
-from ...lab import Lab, Run, within
+from ...lab import Lab, Run, acknowledged, rates, within
 
 MEGABYTE_BITS = 8e6
 WHOLE_PACKETS = 1500 / 1460
@@ -61,12 +61,9 @@ def window_spread_bytes(run: Run, window: str) -> float:
     return math.sqrt(sum(variances) / len(variances))
 
 
-def rate_of(frame: pd.DataFrame, bin_s: float = 1.0) -> pd.DataFrame:
-    """A flow's rate in bit/s in bins, from its count of acknowledged bytes."""
-    bins = (frame["time_s"] / bin_s + 1e-9).astype(int)
-    last = frame.groupby(bins)["acknowledged_bytes"].last().astype(float)
-    rate = last.diff().fillna(last) * 8 / bin_s
-    return pd.DataFrame({"time_s": (last.index + 0.5) * bin_s, "rate_bps": rate.to_numpy()})
+def long_rate(run: Run) -> pd.Series:
+    """The long flow's rate in bit/s, second by second (Fig. 8)."""
+    return rates(acknowledged(run.tables)[["long"]])["long"]
 
 
 def rate_variation(run: Run) -> float:
@@ -74,7 +71,7 @@ def rate_variation(run: Run) -> float:
 
     While short flows come and go the rate must follow the load.
     """
-    rate = rate_of(run.flow("long"))["rate_bps"].to_numpy()
+    rate = long_rate(run).to_numpy()
     half = 10
     trend = [np.median(rate[max(0, i - half) : i + half + 1]) for i in range(len(rate))]
     return float(np.std(rate - trend) / np.mean(rate))
