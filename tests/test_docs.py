@@ -16,7 +16,8 @@ import lasthop
 import pytest
 from conftest import Command
 from lasthop.claims import Claim, check
-from lasthop.cli import _parser, _split
+from lasthop.cli import _parser
+from lasthop.commands.emulation import split
 from lasthop.paper import load_paper, stems
 
 ROOT = Path(__file__).parent.parent
@@ -107,7 +108,7 @@ def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_command_lines_exist(page: Path) -> None:
     for line, whole in commands(page):
-        words, _ = _split(shlex.split(line)[1:])
+        words, _ = split(shlex.split(line)[1:])
         if whole:
             _parser().parse_args(words)
             continue

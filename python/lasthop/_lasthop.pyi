@@ -41,8 +41,8 @@ class EmulationError(RuntimeError):
 
 def emulate(
     text: str, directory: str, overrides: Sequence[tuple[str, str]], options: Mapping[str, object]
-) -> tuple[RunResult, int | None, bool]:
-    """Emulates a scenario; with the command's exit status, and whether a signal ended it."""
+) -> tuple[RunResult, tuple[int | None, int | None, list[str]]]:
+    """Emulates; with the command's exit status, the signal that ended it, and complaints."""
 
 def check(text: str, directory: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Validates a scenario and returns it with the overrides applied."""

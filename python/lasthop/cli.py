@@ -14,6 +14,7 @@ import signal
 import sys
 from contextlib import suppress
 
+from .commands import emulation
 from .errors import Terminated, UserError, tell
 
 TYPE_CHECKING = False
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     try:
         try:
-            own, inner = _split(list(sys.argv[1:] if arguments is None else arguments))
+            own, inner = emulation.split(list(sys.argv[1:] if arguments is None else arguments))
             options = _parser().parse_args(own)
             options.inner = inner
             status = int(_command(options)(options))
@@ -149,14 +150,6 @@ def _complain(message: str) -> int:
     return WRONG_INPUT
 
 
-def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
-    """The command's own arguments, and those behind ``--`` for what ``emu`` is to run."""
-    if arguments[:1] != ["emu"] or "--" not in arguments:
-        return arguments, None
-    at = arguments.index("--")
-    return arguments[:at], arguments[at + 1 :]
-
-
 def _command(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     from importlib import import_module
 
@@ -202,31 +195,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--pcap-end", choices=("sender", "receiver"), default="sender",
                      help="the end of the flows at which packets are seen (sender)")  # fmt: skip
 
-    emu = command("emu", "emu", "Run a scenario in real time, between real kernels.")
-    emu.usage = "lasthop emu [options] FILE [-- COMMAND …]"
-    emu.epilog = (
-        "COMMAND runs behind the network as with mm-link: in it, $LASTHOP_HOST is this machine "
-        "and $LASTHOP_SERVER what --serve runs. Without it the scenario's flows run over sockets."
-    )
-    emu.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
-    _set_and_seed(emu)
-    emu.add_argument("--serve", action="append", default=[], metavar="COMMAND",
-                     help="run a server on the other side; repeat for more")  # fmt: skip
-    emu.add_argument("--station", metavar="NAME",
-                     help="where COMMAND runs (the first flow's)")  # fmt: skip
-    emu.add_argument("--flows", action="store_true", help="run the flows beside COMMAND too")
-    emu.add_argument("--cc", metavar="NAME", help="the kernel's congestion control: bbr, cubic …")
-    emu.add_argument("--ipv6", action="store_true", help="run the flows over IPv6")
-    emu.add_argument("--offload", action="store_true",
-                     help="join packets that leave together, as network cards do")  # fmt: skip
-    emu.add_argument("--allow-lag", action="store_true",
-                     help="accept a run that is not to be believed")  # fmt: skip
-    emu.add_argument("--log", type=_file, metavar="PREFIX",
-                     help="write PREFIX.down and PREFIX.up in mm-link's format")  # fmt: skip
-    emu.add_argument("--json", action="store_true", help="print the result as JSON")
-    emu.add_argument("--out", type=_file, metavar="FILE.parquet", help="write the result")
-    emu.add_argument("--plot", type=_file, metavar="FILE.png",
-                     help="draw rates and queues against time")  # fmt: skip
+    _set_and_seed(emulation.add_parsers(command))
 
     sweep = command("sweep", "sweep", "Run a scenario over a grid of values and several seeds.")
     sweep.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")

@@ -53,14 +53,22 @@ def emulate(
     ipv6: bool = False,
     offload: bool = False,
     log: str | os.PathLike[str] | None = None,
+    user: str | None = None,
+    privileged: bool = False,
+    apart: bool = False,
+    internet: bool = False,
 ) -> Result:
     """Runs a scenario in real time, between real kernels, and returns its result.
 
     The ``command`` runs behind the network, at ``station``, until it ends; without one the
     scenario's flows run. ``serve`` names commands that run on the other side, ``flows`` has the
     flows run beside the command, ``cc`` names the kernel's congestion control, ``log`` is the
-    prefix of two files in mm-link's format. ``result.status`` is the command's exit status,
-    ``result.summary["emulation"]`` says how well time was kept.
+    prefix of two files in mm-link's format. Commands run as ``user``, by default as the caller
+    (also through ``sudo``), without root's capabilities unless ``privileged``; ``apart`` has them
+    print on standard error, ``internet`` has the machine forward what comes from inside.
+    ``result.status`` is the command's exit status, ``result.signal`` what ended the run,
+    ``result.complaints`` what failed besides, and ``result.summary["emulation"]`` says how well
+    time was kept: it is to be believed if ``faults`` in it is empty.
     Raises :class:`lasthop.ScenarioError` where the scenario or an option is wrong and
     :class:`lasthop.EmulationError` where the system does not give what it takes.
     """
@@ -76,11 +84,15 @@ def emulate(
         "ipv6": ipv6,
         "offload": offload,
         "log": log,
+        "user": user,
+        "privileged": privileged,
+        "apart": apart,
+        "internet": internet,
     }
-    native, status, interrupted = _lasthop.emulate(text, directory, overrides_of(set), options)
+    native, end = _lasthop.emulate(text, directory, overrides_of(set), options)
     wall_s = time.perf_counter() - begun
     result = Result(record_of(native), directory=directory, label=label, wall_s=wall_s)
-    result.status, result.interrupted = status, interrupted
+    result.status, result.signal, result.complaints = end
     return result
 
 
@@ -108,8 +120,10 @@ class Result:
         """Time that the run took, in seconds; None for a result read from a file."""
         self.status: int | None = None
         """Exit status of the command that an emulation ran; None without one."""
-        self.interrupted = False
-        """Whether a signal ended an emulation."""
+        self.signal: int | None = None
+        """The signal that ended an emulation; None if none did."""
+        self.complaints: list[str] = []
+        """What failed besides: servers, and logs that could not be written."""
 
     @property
     def scenario(self) -> str:

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use lasthop_emu::{Figures, Options, run};
+use lasthop_emu::{Figures, Options, Report, run};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args_os().skip(1);
@@ -15,9 +15,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     options.offload = std::env::var_os("OFFLOAD").is_some();
     options.congestion_control = std::env::var("CC").ok();
     let directory = file.parent().unwrap_or(Path::new("."));
-    let (outcome, emulation, ended) = run(&std::fs::read_to_string(file)?, directory, &[], &options, &|| false)?;
+    let Report { outcome, emulation, ended, complaints } =
+        run(&std::fs::read_to_string(file)?, directory, &[], &options, &|| None)?;
     let figures = Figures { summary: &outcome.summary, emulation: Some(&emulation) };
     println!("{}", serde_json::to_string_pretty(&figures)?);
-    eprintln!("{ended:?}");
+    eprintln!("{ended:?} {complaints:?}");
     Ok(())
 }

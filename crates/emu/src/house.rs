@@ -4,17 +4,16 @@
 //! Nothing is left to clean, however we end: the namespaces go with the last process in them.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::os::fd::AsFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::{Mutex, PoisonError};
 
 use lasthop_linux::namespace::Namespace;
 use lasthop_linux::netlink::{Prefix, Routing, Via, device_index};
+use lasthop_linux::nftables::Masquerade;
 use lasthop_linux::sysctl::{self, has_v6};
 use lasthop_linux::tun::Device;
 use lasthop_linux::{Attempt, Error, counters};
+use nix::ifaddrs::getifaddrs;
 
 use crate::plan::{Ip, MOST_EMULATIONS, Plan};
 
@@ -32,6 +31,7 @@ pub(crate) struct House {
     /// The servers' device, then those of the hosts.
     pub(crate) devices: Vec<Device>,
     way: Option<Way>,
+    nested: bool,
     settings: BTreeMap<String, String>,
 }
 
@@ -62,6 +62,8 @@ pub(crate) struct Fittings {
     pub(crate) congestion_control: Option<String>,
     /// Whether nobody else sets it, so that a kernel that does not allow this is an error.
     pub(crate) must_be_default: bool,
+    /// Whether the machine forwards what comes from inside.
+    pub(crate) internet: bool,
 }
 
 impl House {
@@ -93,6 +95,11 @@ impl House {
         all
     }
 
+    /// Whether all of this is at a host of another emulation.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.nested
+    }
+
     /// Whether the machine can be reached from inside.
     pub(crate) fn reaches_machine(&self) -> bool {
         self.way.is_some()
@@ -100,12 +107,13 @@ impl House {
 
     /// Builds the namespaces of a plan, whose number it may change to the first free one.
     pub(crate) fn build(plan: &mut Plan, hosts: usize, fittings: &Fittings) -> Result<Self, Error> {
-        // The way to the machine comes first: its name claims the emulation's number.
-        let servers = Namespace::first()?;
+        // The way to the machine comes first: its name takes the emulation's number.
+        let nested = is_nested();
+        let servers = Namespace::first().map_err(|error| if nested { no_rights() } else { error })?;
         let settings = Settings::default();
-        let way = connect_machine(plan, &servers, fittings)?;
+        let way = connect_machine(plan, &servers, fittings, &settings)?;
         let device = servers.within(|| fit_servers(plan, fittings, way.is_some(), &settings))?;
-        let mut house = Self { servers, hosts: vec![], devices: vec![device], way, settings: BTreeMap::new() };
+        let mut house = Self { servers, hosts: vec![], devices: vec![device], way, nested, settings: BTreeMap::new() };
         for host in 0..hosts {
             let (namespace, device) = Namespace::new(|| fit_host(plan, host, fittings, &settings))?;
             house.hosts.push(namespace);
@@ -116,62 +124,68 @@ impl House {
     }
 }
 
-/// An emulation's number: nobody else on this machine has it as long as this lives, however that ends.
+/// A pair of devices between the machine and the servers, by whose name nobody else has the emulation's number; it goes with
+/// this, or with the servers' namespace at the latest.
 #[derive(Debug)]
-struct Claim {
-    _name: UnixListener,
+struct Way {
+    name: String,
+    _masquerades: Vec<Masquerade>,
 }
 
-/// Claims the first free number for a plan.
-fn claim(plan: &mut Plan) -> Result<Claim, Error> {
-    for number in 0..MOST_EMULATIONS {
-        let name = SocketAddr::from_abstract_name(format!("lasthop/{number}")).attempt("name a socket")?;
-        match UnixListener::bind_addr(&name) {
-            Ok(listener) => {
-                plan.number = number;
-                return Ok(Claim { _name: listener });
-            }
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-            Err(error) => return Err(Error::of("claim a number for the emulation", error)),
+impl Drop for Way {
+    fn drop(&mut self) {
+        let _ = Routing::new().and_then(|routing| routing.remove(&self.name));
+    }
+}
+
+/// The first number that an emulation in this namespace may have: behind that of the one whose host this is, as behind that
+/// one's own. So the addresses of all through which a packet goes differ.
+fn first_number() -> u8 {
+    let own = getifaddrs().into_iter().flatten().filter(|one| one.interface_name == DEVICE);
+    let numbers = own.filter_map(|one| Plan::number_of(one.address?.as_sockaddr_in()?.ip()));
+    numbers.max().map_or(0, |number| number + 1)
+}
+
+/// Makes the pair of devices with the first number that is free; none where the kernel has no such kind of device, or the
+/// network is not ours: then the hosts reach the servers alone.
+fn add_pair(routing: &Routing, plan: &mut Plan, servers: &Namespace, mtu: u32) -> Result<Option<String>, Error> {
+    for number in first_number()..MOST_EMULATIONS {
+        let name = format!("{DEVICE}{number}");
+        plan.number = number;
+        match routing.add_veth(&name, "machine", servers.as_fd(), mtu) {
+            Ok(()) => return Ok(Some(name)),
+            Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {}
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EPERM)) => return Ok(None),
+            Err(error) => return Err(Error::of(&format!("make the device {name}"), error)),
         }
     }
     Err(Error::new(format!("{MOST_EMULATIONS} emulations run already: wanted fewer")))
 }
 
-/// A pair of devices between the machine and the servers; it goes with this.
-#[derive(Debug)]
-struct Way {
-    name: String,
-    _claim: Claim,
-}
-
-impl Drop for Way {
-    fn drop(&mut self) {
-        // The kernel removes it with the servers' namespace at the latest.
-        let _ = Routing::new().and_then(|routing| routing.remove(&self.name));
-    }
-}
-
 /// Connects the machine and the servers, where the kernel has the devices for it.
-fn connect_machine(plan: &mut Plan, servers: &Namespace, fittings: &Fittings) -> Result<Option<Way>, Error> {
-    let claim = claim(plan)?;
+fn connect_machine(
+    plan: &mut Plan,
+    servers: &Namespace,
+    fittings: &Fittings,
+    settings: &Settings,
+) -> Result<Option<Way>, Error> {
     let routing = Routing::new().attempt("open a netlink socket")?;
     let mtu = u32::from(fittings.mtu).max(1500);
-    let name = format!("lasthop{}", plan.number);
-    if device_index(&name).is_ok() {
-        // One that was killed has left it: the number is ours.
-        routing.remove(&name).attempt(&format!("remove the device {name}, which an earlier run has left"))?;
-    }
-    match routing.add_veth(&name, "machine", servers.as_fd(), mtu) {
-        Ok(()) => {}
-        // No such kind of device, or not our network: the hosts reach the servers alone.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EPERM)) => return Ok(None),
-        Err(error) => return Err(Error::of(&format!("make the device {name}"), error)),
-    }
-    let index = device_index(&name).attempt(&format!("find the device {name}"))?;
+    let Some(name) = add_pair(&routing, plan, servers, mtu)? else {
+        if is_nested() {
+            return Err(no_rights());
+        }
+        if fittings.internet {
+            return Err(Error::new("cannot let what is inside out to the Internet: it takes root"));
+        }
+        return Ok(None);
+    };
+    let mut way = Way { name, _masquerades: vec![] };
+    let name = &way.name;
+    let index = device_index(name).attempt(&format!("find the device {name}"))?;
     for ip in versions() {
-        let [of_servers, of_hosts, way] = plan.prefixes(ip);
-        let own = Prefix { address: plan.machine(ip), length: way.length };
+        let [of_servers, of_hosts, between] = plan.prefixes(ip);
+        let own = Prefix { address: plan.machine(ip), length: between.length };
         routing.add_address(index, own).attempt(&format!("give {name} its address"))?;
         routing.up(index).attempt(&format!("bring {name} up"))?;
         for prefix in [of_servers, of_hosts] {
@@ -179,7 +193,28 @@ fn connect_machine(plan: &mut Plan, servers: &Namespace, fittings: &Fittings) ->
             routing.add_route(prefix, via).attempt(&format!("add a route over {name}"))?;
         }
     }
-    Ok(Some(Way { name, _claim: claim }))
+    // A host of another emulation forwards to its own network; the machine does if it is told to, and keeps IPv6 as it is.
+    let forwards: Vec<Ip> = match (is_nested(), fittings.internet) {
+        (true, _) => versions().collect(),
+        (false, true) => vec![Ip::V4],
+        (false, false) => vec![],
+    };
+    for ip in forwards {
+        settings.set(if ip == Ip::V4 { "ipv4/ip_forward" } else { "ipv6/conf/all/forwarding" }, "1")?;
+        let masquerade = Masquerade::new(name, plan.machine(ip)).attempt("masquerade what comes from inside")?;
+        way._masquerades.push(masquerade);
+    }
+    Ok(Some(way))
+}
+
+/// What an emulation inside another wants.
+fn no_rights() -> Error {
+    Error::new("cannot connect to the emulation around this one: wanted --privileged for that one's command")
+}
+
+/// Whether this namespace is that of a host of another emulation.
+fn is_nested() -> bool {
+    device_index(DEVICE).is_ok()
 }
 
 fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool, settings: &Settings) -> Result<Device, Error> {
@@ -238,6 +273,10 @@ fn fit(fittings: &Fittings, settings: &Settings) -> Result<(Routing, u32, Device
     // Buffers must not be what limits: a scenario says if they are.
     settings.set("ipv4/tcp_rmem", "4096 131072 67108864")?;
     settings.set("ipv4/tcp_wmem", "4096 65536 67108864")?;
+    // Commands have no rights of root: they ping, and serve at whatever port, all the same.
+    let groups = ["0 2147483647", "0 0"];
+    let _ = groups.iter().any(|groups| settings.set("ipv4/ping_group_range", groups).is_ok());
+    settings.set("ipv4/ip_unprivileged_port_start", "0")?;
     // What has been killed is not to be kept alive by connections that nobody answers.
     settings.set("ipv4/tcp_orphan_retries", "1")?;
     if let Some(name) = &fittings.congestion_control {

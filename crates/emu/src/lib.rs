@@ -20,6 +20,7 @@
 //! | `run` | an emulation from a scenario's text to its result |
 //! | `stage` | a scenario set up for real time |
 //! | `summary` | how well real time was kept |
+//! | `ends`, `inside` | who stands at the ends: hosts and their laws, commands |
 //! | `house` | the namespaces, fitted out |
 //! | `plan` | who has which address, and which route packets take |
 //! | `driver` | the loop in real time |
@@ -35,12 +36,14 @@
 
 mod driver;
 mod edge;
+mod ends;
 mod endurance;
 mod entrance;
 mod error;
 mod flows;
 mod frame;
 mod house;
+mod inside;
 mod judge;
 mod log;
 mod plan;
@@ -51,6 +54,6 @@ mod summary;
 
 pub use error::Error;
 pub use frame::Addresses;
-pub use run::{Ended, Options, run};
+pub use run::{Ended, Options, Report, run};
 pub use stage::check;
 pub use summary::{Emulation, Figures};

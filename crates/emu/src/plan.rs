@@ -61,6 +61,14 @@ impl Plan {
         Self { number, host_of, default_of }
     }
 
+    /// The number of the emulation that has this address.
+    pub(crate) fn number_of(address: Ipv4Addr) -> Option<u8> {
+        match address.octets() {
+            [100, second, ..] => second.checked_sub(64).filter(|number| *number < MOST_EMULATIONS),
+            _ => None,
+        }
+    }
+
     /// The address of a flow's server.
     pub(crate) fn server(&self, ip: Ip, flow: usize) -> IpAddr {
         self.address(ip, 1, 0, flow)
@@ -200,6 +208,14 @@ mod tests {
             assert_eq!(plan.stream_towards(plan.machine(ip), plan.host(ip, 0)), Some((0, 0)));
             assert_eq!(plan.stream_from(1, "192.0.2.1".parse().unwrap()), Some(2));
         }
+    }
+
+    #[test]
+    fn an_address_tells_the_emulation() {
+        let IpAddr::V4(own) = plan().host(Ip::V4, 0) else { panic!("an address of IPv4") };
+        assert_eq!(Plan::number_of(own), Some(3));
+        assert_eq!(Plan::number_of("100.128.0.1".parse().unwrap()), None);
+        assert_eq!(Plan::number_of("10.67.0.1".parse().unwrap()), None);
     }
 
     #[test]

@@ -10,26 +10,28 @@ use lasthop_core::units::{Duration, Instant};
 use lasthop_linux::buffers::LargeBuffers;
 use lasthop_linux::cgroup::throttled_s;
 use lasthop_linux::clock::{Clock, thread_cpu_s};
-use lasthop_linux::process::{self, Running};
 use lasthop_linux::realtime::{LockedMemory, Rank, become_realtime};
-use lasthop_linux::signals::{Origin, Signal, Signals};
-use lasthop_linux::sysctl::{congestion_controls, has_v6};
+use lasthop_linux::signals::Signals;
+use lasthop_linux::sysctl::has_v6;
 use lasthop_linux::tun::Splitter;
 use lasthop_linux::{Attempt, Error as SystemError};
 use lasthop_sim::Outcome;
-use lasthop_sim::scenario::{Receiver, Scenario, ScenarioError, Sender};
+use lasthop_sim::scenario::{Scenario, ScenarioError};
+use lasthop_sim::{Fairness, System};
 
 use crate::driver::Driver;
 use crate::edge::Edge;
+use crate::ends::{command_host, controls_of, hosts, not_met};
 use crate::endurance::longest_stall;
 use crate::error::Error;
 use crate::flows::Flows;
 use crate::frame::Frame;
 use crate::house::{Fittings, House};
+use crate::inside::{Commands, Watch, variables};
 use crate::judge::{Evidence, faults};
 use crate::log::Log;
-use crate::plan::{Ip, MOST_FLOWS, MOST_HOSTS, Plan};
-use crate::stage::{Stage, StageCount, StageFlow};
+use crate::plan::{Ip, Plan};
+use crate::stage::{Stage, StageCount};
 use crate::stalls::Stalls;
 use crate::summary::Emulation;
 
@@ -62,6 +64,14 @@ pub struct Options {
     pub offload: bool,
     /// Where to write logs of the first access point, without their endings.
     pub log: Option<PathBuf>,
+    /// As whom commands run; the caller by default, even through `sudo`.
+    pub user: Option<String>,
+    /// Whether commands have all of our rights.
+    pub privileged: bool,
+    /// Whether what commands print on standard output goes to standard error.
+    pub apart: bool,
+    /// Whether the machine forwards what comes from inside to wherever it can reach.
+    pub internet: bool,
 }
 
 /// How an emulation ended.
@@ -71,12 +81,25 @@ pub enum Ended {
     InTime,
     /// With its command, which had this exit status.
     Command(i32),
-    /// By a signal.
-    Interrupted,
+    /// By this signal.
+    Interrupted(i32),
+}
+
+/// What an emulation leaves behind.
+#[derive(Debug)]
+pub struct Report {
+    /// What any run leaves.
+    pub outcome: Outcome,
+    /// How well real time was kept.
+    pub emulation: Emulation,
+    /// How it ended.
+    pub ended: Ended,
+    /// What failed besides: servers, and logs that could not be written. A line each.
+    pub complaints: Vec<String>,
 }
 
 /// Runs the scenario `text` with `overrides` put in; files that it names are looked for in `directory`. It ends early when
-/// `interrupted`, which is asked now and then, or a signal says so.
+/// a signal says so, or `interrupted`, which is asked now and then for the number of one.
 ///
 /// # Errors
 /// A scenario that cannot be run or emulated, or a system that does not give what it takes.
@@ -85,9 +108,9 @@ pub fn run(
     directory: &Path,
     overrides: &[(String, String)],
     options: &Options,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<(Outcome, Emulation, Ended), Error> {
-    let serve = command_lines(&options.serve)?;
+    interrupted: &dyn Fn() -> Option<i32>,
+) -> Result<Report, Error> {
+    let commands = Commands::of(options)?;
     if options.ipv6 && !has_v6() {
         return Err(ScenarioError::at("--ipv6", "this kernel has no IPv6: wanted to do without").into());
     }
@@ -100,20 +123,16 @@ pub fn run(
     let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
     let runs_flows = options.command.is_none() || options.flows;
     let controls = controls_of(&stage.flows, options, runs_flows)?;
-    let (names, host_of) = hosts(&stage.flows)?;
-    let command_host = match &options.host {
-        None => 0,
-        Some(host) => names
-            .iter()
-            .position(|name| name == host)
-            .ok_or_else(|| ScenarioError::at("--station", format!("{host:?}: wanted one of {}", names.join(", "))))?,
-    };
+    let not_met = if runs_flows { vec![] } else { not_met(&stage.flows) };
+    let (names, host_of) = hosts(&mut stage.flows, options.host.as_ref())?;
+    let command_host = command_host(&names, options.host.as_ref())?;
     let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
     let mut plan = Plan::new(0, host_of.clone());
     // The flows set theirs by themselves.
     let must_be_default = options.command.is_some() && !options.flows;
     let congestion_control = options.congestion_control.clone();
-    let fittings = Fittings { mtu, joins: options.offload, congestion_control, must_be_default };
+    let internet = options.internet;
+    let fittings = Fittings { mtu, joins: options.offload, congestion_control, must_be_default, internet };
     let _buffers = LargeBuffers::raise(DATAGRAMS);
     let mut house = House::build(&mut plan, names.len(), &fittings)?;
     let logged = match &options.log {
@@ -172,25 +191,24 @@ pub fn run(
         let ended = {
             let _stop = StopAtEnd(&stop);
             let watch = Watch { signals: &signals, stop: &stop, interrupted };
-            inside(
-                &house,
-                &variables(&house, &plan, &names[command_host], command_host),
-                (options, &serve, command_host),
-                &watch,
-            )
+            let serves = runs_flows || !options.serve.is_empty();
+            let variables = variables(&house, &plan, &names[command_host], (command_host, serves));
+            commands.run(&house, &variables, (options, command_host), &watch)
         };
         let relayed = join(relay);
         let counts = running.map_or_else(|| Ok((vec![StageCount::default(); flow_names], Stalls::default())), join);
         (relayed, counts, ended)
     });
     let Driver { network, edge, stalls, .. } = driver;
-    if let (Some(log), Some(prefix)) = (edge.log, &options.log) {
-        log.finish(until).attempt(&format!("write {}", prefix.display()))?;
-    }
+    let logged = match (edge.log, &options.log) {
+        (Some(log), Some(prefix)) => log.finish(until).attempt(&format!("write {}", prefix.display())),
+        _ => Ok(()),
+    };
     if let Some(failure) = edge.failure {
         return Err(SystemError::of("exchange packets with the kernel", failure).into());
     }
-    let ((mut counts, stalls_of_flows), ended) = (counts?, ended?);
+    let ((mut counts, stalls_of_flows), (ended, mut complaints)) = (counts?, ended?);
+    complaints.extend(logged.err().map(|error| error.to_string()));
     for (count, control) in counts.iter_mut().zip(&controls) {
         count.congestion_control.clone_from(control);
     }
@@ -226,7 +244,19 @@ pub fn run(
         congestion_control: if runs_flows { controls } else { vec![] },
         sysctls: house.settings(),
     };
-    Ok((stage.finish(network, until, edge.recorder, &counts), emulation, ended))
+    let mut outcome = stage.finish(network, until, edge.recorder, &counts);
+    if !runs_flows {
+        // Nobody has opened them.
+        outcome.summary.flows.clear();
+        outcome.summary.system = System { overhead: None, cov: None, success: None, ..outcome.summary.system };
+        outcome.summary.fairness = Fairness { jain: None, short_term: None };
+    }
+    outcome.summary.notes.extend(not_met);
+    if until < span.from {
+        let warmup = (span.from - Instant::ZERO).as_secs_f64();
+        outcome.summary.notes.push(format!("it ended before its warm-up of {warmup} s was over: nothing was measured"));
+    }
+    Ok(Report { outcome, emulation, ended, complaints })
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
@@ -240,163 +270,6 @@ impl Drop for StopAtEnd<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
-}
-
-/// The words of command lines.
-fn command_lines(lines: &[String]) -> Result<Vec<Vec<OsString>>, ScenarioError> {
-    let words = |line: &String| {
-        let words = shlex::split(line)
-            .filter(|words| !words.is_empty())
-            .ok_or_else(|| ScenarioError::at("--serve", format!("{line:?}: wanted a command, quoted as in a shell")))?;
-        Ok(words.into_iter().map(Into::into).collect())
-    };
-    lines.iter().map(words).collect()
-}
-
-/// Runs the commands until the end: that of the one inside, that of the scenario, or a signal.
-fn inside(
-    house: &House,
-    variables: &[(String, String)],
-    (options, serve, host): (&Options, &[Vec<OsString>], usize),
-    watch: &Watch<'_>,
-) -> Result<Ended, Error> {
-    let mut servers = vec![];
-    for words in serve {
-        servers.push(process::start(words, &house.servers, variables)?);
-    }
-    let command = options.command.as_ref();
-    let mut command = command.map(|words| process::start(words, &house.hosts[host], variables)).transpose()?;
-    let ended = watch.wait(command.as_mut());
-    for (server, line) in servers.iter_mut().zip(&options.serve) {
-        // One that could not do its work is not to be searched for.
-        if let Ok(Some(status)) = server.status()
-            && status != 0
-        {
-            eprintln!("lasthop: --serve {line:?}: ended with {status}");
-        }
-    }
-    ended
-}
-
-/// What ends a run from outside.
-struct Watch<'a> {
-    signals: &'a Signals,
-    stop: &'a AtomicBool,
-    interrupted: &'a dyn Fn() -> bool,
-}
-
-impl Watch<'_> {
-    /// Waits for the end. An interrupt from the terminal goes to the command as well: it decides.
-    fn wait(&self, mut command: Option<&mut Running>) -> Result<Ended, Error> {
-        loop {
-            let signal = self.signals.wait(20)?;
-            if let Some(command) = &mut command
-                && let Some(status) = command.status().attempt("wait for the command")?
-            {
-                return Ok(Ended::Command(status));
-            }
-            match signal {
-                Some((Signal::SIGINT | Signal::SIGQUIT, Origin::Terminal)) if command.is_some() => {}
-                Some((Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT, _)) => {
-                    return Ok(Ended::Interrupted);
-                }
-                _ => {}
-            }
-            if (self.interrupted)() {
-                return Ok(Ended::Interrupted);
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(Ended::InTime);
-            }
-        }
-    }
-}
-
-/// What a command inside may want to know.
-fn variables(house: &House, plan: &Plan, name: &str, host: usize) -> Vec<(String, String)> {
-    let flow = plan.stream_from(host, plan.machine(Ip::V4)).unwrap_or(0) as usize;
-    let mut variables = vec![
-        ("LASTHOP_STATION".to_owned(), name.to_owned()),
-        ("LASTHOP_ADDRESS".to_owned(), plan.host(Ip::V4, host).to_string()),
-        ("LASTHOP_SERVER".to_owned(), plan.server(Ip::V4, flow).to_string()),
-        ("LASTHOP_SERVER6".to_owned(), plan.server(Ip::V6, flow).to_string()),
-    ];
-    if house.reaches_machine() {
-        let machine = plan.machine(Ip::V4).to_string();
-        variables.push(("LASTHOP_HOST6".to_owned(), plan.machine(Ip::V6).to_string()));
-        variables.push(("LASTHOP_HOST".to_owned(), machine.clone()));
-        variables.push(("MAHIMAHI_BASE".to_owned(), machine));
-    }
-    variables
-}
-
-/// The hosts by name, and that of each flow.
-fn hosts(flows: &[StageFlow]) -> Result<(Vec<String>, Vec<usize>), ScenarioError> {
-    if flows.len() > MOST_FLOWS {
-        return Err(ScenarioError::at("flow", format!("{}: wanted at most {MOST_FLOWS} to emulate", flows.len())));
-    }
-    let mut names: Vec<String> = vec![];
-    let mut host_of = vec![];
-    for flow in flows {
-        let host = names.iter().position(|name| *name == flow.host).unwrap_or_else(|| {
-            names.push(flow.host.clone());
-            names.len() - 1
-        });
-        host_of.push(host);
-    }
-    if names.len() > MOST_HOSTS {
-        return Err(ScenarioError::at("flow", format!("{} hosts: wanted at most {MOST_HOSTS}", names.len())));
-    }
-    Ok((names, host_of))
-}
-
-/// Says that a flow's receiver is not to be had.
-fn no_clamp(flow: &StageFlow) -> ScenarioError {
-    let message = "\"clamp\": the kernel's receivers are plain: wanted receiver = \"plain\"";
-    ScenarioError::at(&format!("flow[{}].receiver", flow.table), message)
-}
-
-/// The kernel's congestion control for each flow.
-fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<String>, Error> {
-    let available = congestion_controls()?;
-    let check = |key: &str, name: &str| match available.iter().any(|known| known == name) {
-        true => Ok(name.to_owned()),
-        false => {
-            let wanted = format!("wanted one that this kernel has: {}", available.join(", "));
-            Err(Error::from(ScenarioError::at(key, format!("{name:?}: {wanted}"))))
-        }
-    };
-    if let Some(name) = &options.congestion_control {
-        let name = check("--cc", name)?;
-        if run && let Some(flow) = flows.iter().find(|flow| matches!(flow.receiver, Receiver::Clamp(_))) {
-            return Err(no_clamp(flow).into());
-        }
-        return Ok(vec![name; flows.len()]);
-    }
-    if !run {
-        return Ok(vec![String::new(); flows.len()]);
-    }
-    flows
-        .iter()
-        .map(|flow| {
-            let key = format!("flow[{}].sender", flow.table);
-            if matches!(flow.receiver, Receiver::Clamp(_)) {
-                return Err(no_clamp(flow).into());
-            }
-            match &flow.sender {
-                Sender::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),
-                Sender::Reno(_) | Sender::Newreno(_) | Sender::LinuxReno(_) => check(&key, "reno"),
-                Sender::Cubic(_) | Sender::LinuxCubic(_) => check(&key, "cubic"),
-                Sender::Vegas(_) => check(&key, "vegas"),
-                Sender::Veno(_) => check(&key, "veno"),
-                Sender::Westwood(_) => check(&key, "westwood"),
-                _ => {
-                    let message = "the kernel has no such sender: name one of its own by --cc, such as --cc reno";
-                    Err(ScenarioError::at(&key, message).into())
-                }
-            }
-        })
-        .collect()
 }
 
 /// The access points whose packets are logged.

@@ -58,6 +58,8 @@ pub(crate) struct StageFlow {
     pub(crate) table: usize,
     /// The host on the wireless side, or at the path's end.
     pub(crate) host: String,
+    /// The node at which its path begins, if that may be a host as well.
+    pub(crate) begins_at: Option<String>,
     /// Whether the data comes from that host.
     pub(crate) is_upload: bool,
     /// Size of a full packet.
@@ -121,6 +123,7 @@ impl<P: Traveller> Stage<P> {
                 name: label.name.clone(),
                 table,
                 host: end.clone(),
+                begins_at: spec.path.first().filter(|_| spec.station.is_none() && spec.source.is_none()).cloned(),
                 is_upload,
                 packet: spec.packet,
                 sender: spec.sender.clone(),

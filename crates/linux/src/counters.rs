@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the kernel counts in the network namespace that the calling thread is in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Counters of packets that came to an end and were dropped there, as the kernel calls them.
@@ -34,6 +34,29 @@ pub fn endpoint_drops(device: &str) -> BTreeMap<String, u64> {
 pub fn overruns(device: &str) -> u64 {
     let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     device_column(&table, device, 11)
+}
+
+/// Sockets that wait for somebody: the protocol and the local port of each TCP listener and of each datagram socket without
+/// a peer.
+pub fn waiting_sockets() -> BTreeSet<(&'static str, u16)> {
+    // TCP_LISTEN, and TCP_CLOSE, which is what a datagram socket without a peer shows.
+    let tables = [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")];
+    let rows = |(table, state): (&'static str, &'static str)| {
+        let text = fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default();
+        waiting(&text, state).into_iter().map(move |port| (table, port)).collect::<Vec<_>>()
+    };
+    tables.into_iter().flat_map(rows).collect()
+}
+
+/// The local ports of a table of sockets in one state.
+fn waiting(table: &str, state: &str) -> Vec<u16> {
+    let port = |line: &str| {
+        let mut columns = line.split_whitespace().skip(1);
+        let (local, _, found) = (columns.next()?, columns.next()?, columns.next()?);
+        let port = u16::from_str_radix(local.rsplit(':').next()?, 16).ok()?;
+        (found == state).then_some(port)
+    };
+    table.lines().skip(1).filter_map(port).collect()
 }
 
 /// Tables of two lines each: `Udp: InDatagrams …` and `Udp: 5 …`.
@@ -75,6 +98,15 @@ mod tests {
         assert_eq!(device_column(table, "tun", 11), 12);
         assert_eq!(device_column(table, "tun", 3), 4);
         assert_eq!(device_column(table, "other", 11), 0);
+    }
+
+    #[test]
+    fn what_waits_is_a_listener_on_its_local_port() {
+        let table = "  sl  local_address rem_address   st tx_queue\n   0: 0100007F:1F90 00000000:0000 0A 0:0\n\
+                     1: 0100007F:1F91 0200007F:0050 01 0:0\n";
+        assert_eq!(waiting(table, "0A"), [8080]);
+        let own = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(waiting_sockets().contains(&("udp", own.local_addr().unwrap().port())));
     }
 
     #[test]

@@ -17,9 +17,10 @@
 //! |---|---|
 //! | [`namespace`] | network namespaces, made and entered; root of a user namespace where that is what it takes |
 //! | [`netlink`] | devices, addresses and routes of a namespace |
+//! | [`nftables`] | masquerading |
 //! | [`sysctl`], [`buffers`] | its settings; the machine's default buffers |
 //! | [`tun`] | the device through which its packets come and go |
-//! | [`process`] | commands in it that end with us |
+//! | [`process`] | commands in it that end with us, without root's rights |
 //! | [`tcp_info`] | what the kernel tells of a TCP connection |
 //! | [`counters`] | what it dropped at its ends |
 //! | [`clock`], [`wait`] | monotonic time; waiting for an instant or for what is ready |
@@ -37,6 +38,7 @@ pub mod counters;
 pub mod error;
 pub mod namespace;
 pub mod netlink;
+pub mod nftables;
 pub mod process;
 pub mod realtime;
 pub mod signals;

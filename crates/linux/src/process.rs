@@ -2,17 +2,18 @@
 //! Commands that run in a namespace, each in a process tree that ends with us.
 //!
 //! `unshare` (util-linux) gives a command process numbers of its own: when its first process ends, or we do, the kernel
-//! kills all that it has started.
+//! kills all that it has started. `setpriv` (util-linux) takes root's rights from it.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::unistd::{Uid, User, geteuid};
 
-use crate::error::Error;
+use crate::error::{Attempt, Error};
 use crate::namespace::Namespace;
 
 /// The shell between the first process, to which signals without a handler do nothing, and the command. An interrupt from
@@ -20,16 +21,99 @@ use crate::namespace::Namespace;
 const FIRST_PROCESS: [&str; 6] =
     ["env", "--default-signal=INT,QUIT", "/bin/sh", "-c", "trap : INT QUIT; \"$@\"; exit $?", "lasthop"];
 
-/// Starts a command in a namespace, with `variables` in its environment.
+/// What takes root's rights: no capability, nor a way to get one but that by which `ping` pings.
+const WITHOUT_RIGHTS: [&str; 5] = [
+    "setpriv",
+    "--inh-caps=-all",
+    "--ambient-caps=-all",
+    "--bounding-set=-all,+net_raw",
+    "--securebits=+noroot,+noroot_locked",
+];
+
+/// As whom a command runs, and with what rights.
+#[derive(Clone, Debug, Default)]
+pub enum Rights {
+    /// As ourselves, without root's capabilities.
+    #[default]
+    Plain,
+    /// As another user.
+    Of(Box<User>),
+    /// As ourselves, with all that we have.
+    All,
+}
+
+impl Rights {
+    /// Those of a user by name. It takes root.
+    ///
+    /// # Errors
+    /// If there is no such user, or we may not become another.
+    pub fn of_user(name: &str) -> Result<Self, Error> {
+        let user = User::from_name(name).attempt(&format!("look up the user {name}"))?;
+        let user = user.ok_or_else(|| Error::new(format!("{name:?}: wanted a user of this machine")))?;
+        if !geteuid().is_root() {
+            return Err(Error::new(format!("{name:?}: wanted root, who alone may run commands as somebody else")));
+        }
+        Ok(Self::Of(Box::new(user)))
+    }
+
+    /// Those of the user who called us by `sudo`, or our own.
+    pub fn of_caller() -> Self {
+        let uid = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok()).map(Uid::from_raw);
+        let user = uid.filter(|uid| !uid.is_root() && geteuid().is_root()).and_then(|uid| User::from_uid(uid).ok()?);
+        user.map_or(Self::Plain, |user| Self::Of(Box::new(user)))
+    }
+
+    /// What stands in front of a command that has these rights.
+    fn prefix(&self) -> Vec<OsString> {
+        let without = WITHOUT_RIGHTS.map(OsString::from);
+        match self {
+            Self::All => vec![],
+            Self::Plain => without.into_iter().chain(["--".into()]).collect(),
+            Self::Of(user) => {
+                let own = [
+                    format!("--reuid={}", user.uid),
+                    format!("--regid={}", user.gid),
+                    "--init-groups".to_owned(),
+                    "--".to_owned(),
+                ];
+                without.into_iter().chain(own.map(OsString::from)).collect()
+            }
+        }
+    }
+
+    fn variables(&self) -> Vec<(String, OsString)> {
+        match self {
+            Self::Plain | Self::All => vec![],
+            Self::Of(user) => vec![
+                ("HOME".to_owned(), user.dir.clone().into_os_string()),
+                ("USER".to_owned(), user.name.clone().into()),
+                ("LOGNAME".to_owned(), user.name.clone().into()),
+            ],
+        }
+    }
+}
+
+/// Starts a command in a namespace, with `variables` in its environment. Its standard output is ours, or our standard error
+/// if ours is to be kept `apart`.
 ///
 /// # Errors
 /// If the system does not start it. A command that is not to be found ends with 127, as in a shell.
-pub fn start(arguments: &[OsString], namespace: &Namespace, variables: &[(String, String)]) -> Result<Running, Error> {
+pub fn start(
+    arguments: &[OsString],
+    namespace: &Namespace,
+    variables: &[(String, String)],
+    (rights, apart): (&Rights, bool),
+) -> Result<Running, Error> {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--"]);
-    command.args(FIRST_PROCESS).args(arguments);
+    command.args(FIRST_PROCESS).args(rights.prefix()).args(arguments);
+    command.envs(rights.variables());
     command.envs(variables.iter().map(|(name, value)| (name, value)));
-    let descriptor = std::os::fd::AsFd::as_fd(namespace).as_raw_fd();
+    if apart {
+        let ours = io::stderr().as_fd().try_clone_to_owned().attempt("share standard error")?;
+        command.stdout(Stdio::from(ours));
+    }
+    let descriptor = namespace.as_fd().as_raw_fd();
     // SAFETY: between fork and exec nothing but system calls is made.
     unsafe {
         command.pre_exec(move || {
@@ -50,7 +134,6 @@ pub fn start(arguments: &[OsString], namespace: &Namespace, variables: &[(String
         _ => Error::of(&format!("start {}", display(arguments)), error),
     })
 }
-
 /// A command, which ends with this at the latest, and all that it has started with it.
 #[derive(Debug)]
 pub struct Running(Child);

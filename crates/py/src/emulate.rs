@@ -4,9 +4,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use lasthop_emu::{Ended, Error, Options};
+use lasthop_emu::{Ended, Error, Options, Report};
 use pyo3::create_exception;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::{Overrides, RunResult, refuse};
@@ -26,9 +26,20 @@ struct Wanted {
     ipv6: bool,
     offload: bool,
     log: Option<PathBuf>,
+    user: Option<String>,
+    privileged: bool,
+    apart: bool,
+    internet: bool,
 }
 
-/// Emulates a scenario; with the result come the command's exit status and whether it was interrupted.
+/// The signals that Python may take: an interrupt, and what else ends a process.
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
+/// The command's exit status, the signal that ended the run, and what failed besides.
+type End = (Option<i32>, Option<i32>, Vec<String>);
+
+/// Emulates a scenario; with the result comes how it ended.
 #[pyfunction]
 fn emulate(
     py: Python<'_>,
@@ -36,22 +47,42 @@ fn emulate(
     directory: PathBuf,
     overrides: Overrides,
     options: Wanted,
-) -> PyResult<(RunResult, Option<i32>, bool)> {
-    let Wanted { seed, command, serve, station, flows, cc, ipv6, offload, log } = options;
-    let options = Options { seed, command, serve, host: station, flows, congestion_control: cc, ipv6, offload, log };
+) -> PyResult<(RunResult, End)> {
+    let Wanted { seed, command, serve, station: host, flows, cc: congestion_control, ipv6, offload, log, .. } = options;
+    let Wanted { user, privileged, apart, internet, .. } = options;
+    let options = Options {
+        seed,
+        command,
+        serve,
+        host,
+        flows,
+        congestion_control,
+        ipv6,
+        offload,
+        log,
+        user,
+        privileged,
+        apart,
+        internet,
+    };
     // A signal may be taken by another thread of the interpreter, which tells this one.
-    let interrupted = || Python::attach(|py| py.check_signals().is_err());
+    let interrupted = || {
+        Python::attach(|py| {
+            let error = py.check_signals().err()?;
+            Some(if error.is_instance_of::<PyKeyboardInterrupt>(py) { SIGINT } else { SIGTERM })
+        })
+    };
     let run = py.detach(|| lasthop_emu::run(text, &directory, &overrides, &options, &interrupted));
-    let (outcome, emulation, ended) = run.map_err(|error| match error {
+    let Report { outcome, emulation, ended, complaints } = run.map_err(|error| match error {
         Error::Scenario(error) => refuse(error),
         error @ Error::System(_) => EmulationError::new_err(error.to_string()),
     })?;
-    let (status, interrupted) = match ended {
-        Ended::InTime => (None, false),
-        Ended::Command(status) => (Some(status), false),
-        Ended::Interrupted => (None, true),
+    let (status, signal) = match ended {
+        Ended::InTime => (None, None),
+        Ended::Command(status) => (Some(status), None),
+        Ended::Interrupted(signal) => (None, Some(signal)),
     };
-    Ok((RunResult { outcome, emulation: Some(emulation) }, status, interrupted))
+    Ok((RunResult { outcome, emulation: Some(emulation) }, (status, signal, complaints)))
 }
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who stands at the ends of the flows: hosts by name, and which of the scenario's laws kernels have.
+
+use lasthop_linux::sysctl::congestion_controls;
+use lasthop_sim::scenario::{Receiver, ScenarioError, Sender};
+
+use crate::error::Error;
+use crate::plan::{MOST_FLOWS, MOST_HOSTS};
+use crate::run::Options;
+use crate::stage::StageFlow;
+
+/// The hosts by name, and that of each flow. Where `wanted` is the node at which a path begins, it is the host of that
+/// path's flows: their data comes from it.
+pub(crate) fn hosts(
+    flows: &mut [StageFlow],
+    wanted: Option<&String>,
+) -> Result<(Vec<String>, Vec<usize>), ScenarioError> {
+    if flows.len() > MOST_FLOWS {
+        return Err(ScenarioError::at("flow", format!("{}: wanted at most {MOST_FLOWS} to emulate", flows.len())));
+    }
+    if let Some(wanted) = wanted
+        && flows.iter().all(|flow| flow.host != *wanted)
+    {
+        for flow in flows.iter_mut().filter(|flow| flow.begins_at.as_ref() == Some(wanted)) {
+            flow.host.clone_from(wanted);
+            flow.is_upload = true;
+        }
+    }
+    let mut names: Vec<String> = vec![];
+    let mut host_of = vec![];
+    for flow in flows {
+        let host = names.iter().position(|name| *name == flow.host).unwrap_or_else(|| {
+            names.push(flow.host.clone());
+            names.len() - 1
+        });
+        host_of.push(host);
+    }
+    if names.len() > MOST_HOSTS {
+        return Err(ScenarioError::at("flow", format!("{} hosts: wanted at most {MOST_HOSTS}", names.len())));
+    }
+    Ok((names, host_of))
+}
+
+/// The host on which the command runs.
+pub(crate) fn command_host(names: &[String], wanted: Option<&String>) -> Result<usize, ScenarioError> {
+    let Some(wanted) = wanted else { return Ok(0) };
+    let place = names.iter().position(|name| name == wanted);
+    place.ok_or_else(|| ScenarioError::at("--station", format!("{wanted:?}: wanted one of {}", names.join(", "))))
+}
+
+/// What of the scenario a command does not meet, as its connections have the kernel's own ends: a line for each law.
+pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
+    let of = |flow: &StageFlow| {
+        let sender = match &flow.sender {
+            Sender::Xcp(_) => Some("xcp"),
+            Sender::Qfcp(_) => Some("qfcp"),
+            _ => None,
+        };
+        let sender = sender.map(|law| (flow.table, "sender", law));
+        let receiver = matches!(flow.receiver, Receiver::Clamp(_)).then_some((flow.table, "receiver", "clamp"));
+        sender.into_iter().chain(receiver)
+    };
+    let mut found: Vec<_> = flows.iter().flat_map(of).collect();
+    found.sort_unstable();
+    found.dedup();
+    let line = |(table, key, law)| {
+        format!("flow[{table}].{key} = {law:?}: what the command opens has the kernel's own {key} and does not obey it")
+    };
+    found.into_iter().map(line).collect()
+}
+
+/// Says that a flow's receiver is not to be had.
+fn no_clamp(flow: &StageFlow) -> ScenarioError {
+    let message = "\"clamp\": the kernel's receivers are plain: wanted receiver = \"plain\"";
+    ScenarioError::at(&format!("flow[{}].receiver", flow.table), message)
+}
+
+/// The kernel's congestion control for each flow, if they are to `run`.
+pub(crate) fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<String>, Error> {
+    let available = congestion_controls()?;
+    let check = |key: &str, name: &str| match available.iter().any(|known| known == name) {
+        true => Ok(name.to_owned()),
+        false => {
+            let wanted = format!("wanted one that this kernel has: {}", available.join(", "));
+            Err(Error::from(ScenarioError::at(key, format!("{name:?}: {wanted}"))))
+        }
+    };
+    if let Some(name) = &options.congestion_control {
+        let name = check("--cc", name)?;
+        if run && let Some(flow) = flows.iter().find(|flow| matches!(flow.receiver, Receiver::Clamp(_))) {
+            return Err(no_clamp(flow).into());
+        }
+        return Ok(vec![name; flows.len()]);
+    }
+    if !run {
+        return Ok(vec![String::new(); flows.len()]);
+    }
+    flows
+        .iter()
+        .map(|flow| {
+            let key = format!("flow[{}].sender", flow.table);
+            if matches!(flow.receiver, Receiver::Clamp(_)) {
+                return Err(no_clamp(flow).into());
+            }
+            match &flow.sender {
+                Sender::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),
+                Sender::Reno(_) | Sender::Newreno(_) | Sender::LinuxReno(_) => check(&key, "reno"),
+                Sender::Cubic(_) | Sender::LinuxCubic(_) => check(&key, "cubic"),
+                Sender::Vegas(_) => check(&key, "vegas"),
+                Sender::Veno(_) => check(&key, "veno"),
+                Sender::Westwood(_) => check(&key, "westwood"),
+                _ => {
+                    let message = "the kernel has no such sender: name one of its own by --cc, such as --cc reno";
+                    Err(ScenarioError::at(&key, message).into())
+                }
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The arguments of the commands that run others behind an emulated network."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Callable
+
+VERBS = ("emu", "delay", "link", "loss")
+"""Commands behind whose ``--`` stands another."""
+
+STDOUT = "-"
+"""What ``--json`` without a file stands for."""
+
+
+def split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    """A command's own arguments, and those behind ``--`` for what it is to run.
+
+    A file behind ``--json`` is known by its ending: what follows may be the scenario.
+    """
+    if arguments[:1] not in [[verb] for verb in VERBS]:
+        return arguments, None
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    own: list[str] = []
+    for word in arguments[:at]:
+        if own and own[-1] == "--json" and word.endswith(".json"):
+            own[-1] = f"--json={word}"
+        else:
+            own.append(word)
+    own = [f"--json={STDOUT}" if word == "--json" else word for word in own]
+    return own, arguments[at + 1 :] if at < len(arguments) else None
+
+
+def add_parsers(command: Callable[[str, str, str], ArgumentParser]) -> ArgumentParser:
+    """Adds the commands; gives the parser of ``emu``, which has more options than these."""
+    emu = command("emu", "emu", "Run a scenario in real time, between real kernels.")
+    emu.usage = "lasthop emu [options] FILE [-- COMMAND …]"
+    emu.epilog = (
+        "COMMAND runs behind the network as with mm-link: in it, $LASTHOP_HOST is this machine "
+        "and $LASTHOP_SERVER what --serve runs. Without it the scenario's flows run over sockets."
+    )
+    emu.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
+    _common(emu)
+    emu.add_argument("--station", metavar="NAME",
+                     help="where COMMAND runs (the first flow's)")  # fmt: skip
+    emu.add_argument("--flows", action="store_true", help="run the flows beside COMMAND too")
+    emu.add_argument("--ipv6", action="store_true", help="run the flows over IPv6")
+    emu.add_argument("--out", type=_file, metavar="FILE.parquet", help="write the result")
+    emu.add_argument("--plot", type=_file, metavar="FILE.png",
+                     help="draw rates and queues against time")  # fmt: skip
+
+    delay = command("delay", "shells", "Run a command behind a delay, as mm-delay does.")
+    delay.usage = "lasthop delay [options] TIME -- COMMAND …"
+    delay.add_argument("time", metavar="TIME", help='one way, such as "20 ms"')
+    link = command("link", "shells", "Run a command behind a link, as mm-link does.")
+    link.usage = "lasthop link [options] UP DOWN -- COMMAND …"
+    for way in ("up", "down"):
+        text = f'the way {way}: a mahimahi trace, or a rate such as "10 Mbit/s"'
+        link.add_argument(way, metavar=way.upper(), help=text)
+    link.add_argument("--queue", metavar="SIZE", help='buffer of each way, such as "100 kB"')
+    loss = command("loss", "shells", "Run a command behind random losses, as mm-loss does.")
+    loss.usage = "lasthop loss [options] up|down SHARE -- COMMAND …"
+    loss.add_argument("way", metavar="up|down", choices=("up", "down"), help="which way")
+    loss.add_argument("share", metavar="SHARE", type=_share, help="of the packets, such as 1%%")
+    for parser in (delay, link, loss):
+        _common(parser)
+        parser.set_defaults(
+            set=[], seed=None, station=None, flows=False, ipv6=False, out=None, plot=None
+        )
+    return emu
+
+
+def _common(parser: ArgumentParser) -> None:
+    parser.add_argument("--serve", action="append", default=[], metavar="COMMAND",
+                        help="run a server on the other side; repeat for more")  # fmt: skip
+    parser.add_argument("--cc", metavar="NAME",
+                        help="the kernel's congestion control: bbr, cubic …")  # fmt: skip
+    parser.add_argument("--user", metavar="NAME",
+                        help="run commands as NAME (who called, even by sudo)")  # fmt: skip
+    parser.add_argument("--privileged", action="store_true",
+                        help="run commands with all of root's rights")  # fmt: skip
+    parser.add_argument("--internet", action="store_true",
+                        help="let commands out to wherever this machine reaches")  # fmt: skip
+    parser.add_argument("--offload", action="store_true",
+                        help="join packets that leave together, as network cards do")  # fmt: skip
+    parser.add_argument("--allow-lag", action="store_true",
+                        help="accept a run that is not to be believed")  # fmt: skip
+    parser.add_argument("--log", type=_file, metavar="PREFIX",
+                        help="write PREFIX.down and PREFIX.up in mm-link's format")  # fmt: skip
+    parser.add_argument("--json", nargs="?", const=STDOUT, metavar="FILE.json",
+                        help="write the result as JSON, or print it")  # fmt: skip
+
+
+def _file(text: str) -> str:
+    if not text:
+        raise ArgumentTypeError('"": wanted a name')
+    return text
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise ArgumentTypeError(f'{text}: wanted a share below 100%, such as "1%" or 0.01')
+    return share
