@@ -132,6 +132,25 @@ def test_the_scenarios_have_the_parameters_of_the_paper() -> None:
         assert all(flow["receiver"]["tau"] == parameters["tau"] for flow in document["flow"])
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"sweep": "none", "column": "x"}, "clamp:x: none: no such sweep"),
+        ({"python": "measures.none"}, 'clamp:x: python = "measures.none": wanted a function'),
+        ({"python": "none.knees"}, 'clamp:x: python = "none.knees": wanted a function'),
+        (None, "claim clamp:x: no measure: wanted one"),
+    ],
+)
+def test_a_wrong_claim_is_told_in_one_line(wrong: dict[str, str] | None, message: str) -> None:
+    paper = load_paper("clamp")
+    entry = {"id": "clamp:x", "figure": "clamp:2", "claim": "a thing", "band": [0, 1]}
+    paper.document["claim"] = [entry if wrong is None else {**entry, "measure": wrong}]
+    with pytest.raises(lasthop.UserError) as told:
+        paper.measure(paper.claims[0], paper.lab("quick", [1], Runner()))
+    assert str(told.value).startswith(message)
+    assert "\n" not in str(told.value)
+
+
 def test_what_fig_is_asked_for() -> None:
     ((paper, figures, claims),) = select(["clamp:4"])
     assert (paper.stem, figures) == ("clamp", ["4a", "4b", "4c", "4d"])

@@ -90,7 +90,10 @@ class Paper:
         """Measures a claim, one value a seed."""
         from .lab import measure
 
-        return measure(self.measure_of(claim), lab)
+        try:
+            return measure(self.measure_of(claim), lab)
+        except UserError as error:
+            raise UserError(f"{claim.id}: {error}") from error
 
     def measure_of(self, claim: Claim) -> Any:
         """What is measured, with functions in the place of their names."""
@@ -160,12 +163,19 @@ class Paper:
     def _function(self, entry: Mapping[str, Any]) -> Callable[..., Any]:
         """The function that an entry names, with the arguments that it gives."""
         module, _, name = entry["python"].rpartition(".")
-        home = import_module(f".papers.{self.stem}.{module}", __package__)
-        function: Callable[..., Any] = getattr(home, name)
+        try:
+            home = import_module(f".papers.{self.stem}.{module}", __package__)
+            function: Callable[..., Any] = getattr(home, name)
+        except (ImportError, AttributeError) as error:
+            wanted = f"wanted a function of a module in {FOLDER / self.stem}"
+            raise UserError(f'python = "{entry["python"]}": {wanted} ({error})') from error
         return partial(function, **entry["with"]) if "with" in entry else function
 
 
 def _claim(entry: dict[str, Any]) -> Claim:
+    for key in ("id", "figure", "claim", "measure", "band"):
+        if key not in entry:
+            raise UserError(f"claim {entry.get('id', entry)}: no {key}: wanted one")
     low, high = entry["band"]
     return Claim(
         id=entry["id"],
