@@ -39,6 +39,10 @@ impl Wire {
         Self::new(None, delay, Loss::None)
     }
 
+    fn takes_time(&self) -> bool {
+        self.rate.is_some() || !self.delay.is_zero()
+    }
+
     fn is_pure_delay(&self) -> bool {
         self.rate.is_none() && matches!(self.loss, Loss::None)
     }
@@ -83,6 +87,24 @@ impl Jitter {
 /// A chain of private links.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
+    plain: Plain,
+    /// In place of the plain path, if it is not one.
+    chain: Option<Box<Chain>>,
+}
+
+/// The common path, on every packet's way: a delay, a rate or none, a delay; no losses and no jitter.
+#[derive(Clone, Debug, Default)]
+struct Plain {
+    lead: Duration,
+    rate: Option<Rate>,
+    sending: (Bytes, Duration),
+    busy_until: Instant,
+    delay: Duration,
+}
+
+/// Any path.
+#[derive(Clone, Debug)]
+struct Chain {
     jitter: Option<Jitter>,
     /// The pure delays in front of the first wire.
     lead: Duration,
@@ -93,15 +115,21 @@ pub struct Path {
 impl Path {
     /// The links in the order in which packets cross them, after the jitter of the host.
     pub fn new(jitter: Option<Jitter>, wires: Vec<Wire>) -> Self {
-        let mut path = Self { jitter, lead: Duration::ZERO, wires: vec![] };
+        let mut chain = Chain { jitter, lead: Duration::ZERO, wires: vec![] };
         for wire in wires {
             if wire.is_pure_delay() {
-                *path.wires.last_mut().map_or(&mut path.lead, |last| &mut last.delay) += wire.delay;
+                *chain.wires.last_mut().map_or(&mut chain.lead, |last| &mut last.delay) += wire.delay;
             } else {
-                path.wires.push(wire);
+                chain.wires.push(wire);
             }
         }
-        path
+        let plain = |rate, delay| Plain { lead: chain.lead, rate, delay, ..Plain::default() };
+        let plain = match (&chain.jitter, chain.wires.as_slice()) {
+            (None, []) => plain(None, Duration::ZERO),
+            (None, [Wire { rate, delay, loss: Loss::None, .. }]) => plain(*rate, *delay),
+            _ => return Self { plain: Plain::default(), chain: Some(Box::new(chain)) },
+        };
+        Self { plain, chain: None }
     }
 
     /// A pure delay.
@@ -111,18 +139,43 @@ impl Path {
 
     /// The time that every packet takes, if all take the same: no jitter, no rates, no losses.
     pub fn fixed_delay(&self) -> Option<Duration> {
-        (self.jitter.is_none() && self.wires.is_empty()).then_some(self.lead)
+        (self.chain.is_none() && self.plain.rate.is_none()).then_some(self.plain.lead)
     }
 
     /// Whether every packet leaves later than it came.
     pub fn takes_time(&self) -> bool {
-        !self.lead.is_zero() || self.wires.iter().any(|wire| wire.rate.is_some() || !wire.delay.is_zero())
+        match &self.chain {
+            None => self.plain.rate.is_some() || !self.plain.lead.is_zero(),
+            Some(chain) => !chain.lead.is_zero() || chain.wires.iter().any(Wire::takes_time),
+        }
     }
 
     /// When a packet that enters at `now` is out at the far end; none if it is lost on the way. Packets must come in
     /// order of time, and they leave so.
     #[inline]
     pub fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
+        match &mut self.chain {
+            None => Some(self.plain.transit(now, size)),
+            Some(chain) => chain.transit(now, size),
+        }
+    }
+}
+
+impl Plain {
+    #[inline]
+    fn transit(&mut self, now: Instant, size: Bytes) -> Instant {
+        if self.sending.0 != size {
+            self.sending = (size, self.rate.map_or(Duration::ZERO, |rate| size / rate));
+        }
+        // What comes in order never finds a pure delay busy.
+        self.busy_until = self.busy_until.max(now + self.lead) + self.sending.1;
+        self.busy_until + self.delay
+    }
+}
+
+impl Chain {
+    #[inline(never)]
+    fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
         let mut at = match &mut self.jitter {
             Some(jitter) => jitter.transit(now),
             None => now,
@@ -268,6 +321,6 @@ mod tests {
         let always = Loss::Bernoulli { p: 1.0, stream: Streams::new(1).stream("link", "loss") };
         let mut path = Path::new(None, vec![Wire::new(Some(Rate::from_bps(1_000_000_000)), Duration::ZERO, always)]);
         assert_eq!(path.transit(at(0), Bytes::new(1500)), None);
-        assert_eq!(path.wires[0].busy_until, at(12));
+        assert_eq!(path.chain.unwrap().wires[0].busy_until, at(12));
     }
 }

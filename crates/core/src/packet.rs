@@ -188,6 +188,48 @@ pub struct Report {
 /// Unit of [`Report::hold`] on its way \[ns\].
 const HOLD_UNIT_NS: u64 = 10;
 
+/// What a TCP acknowledgement tells, without the packet that it travels in: where the way back holds no surprise, it comes to
+/// its host as this.
+#[derive(Clone, Debug)]
+pub struct Ack {
+    /// Next byte that the receiver expects.
+    pub number: u64,
+    /// Advertised window \[B\].
+    pub window: u32,
+    /// Size on the wire \[B\].
+    pub size: u32,
+    /// When the receiver handed it over.
+    pub sent: Instant,
+    /// `sent` of the packet that caused it.
+    pub echo: Instant,
+    /// Feedback from routers.
+    pub signal: Signal,
+    /// Selective acknowledgements, if any.
+    pub sack: Option<Box<SackBlocks>>,
+    /// Whether it answers a SYN.
+    pub is_syn_ack: bool,
+}
+
+impl Ack {
+    /// An acknowledgement of all before byte `number`, with an advertised window.
+    #[inline]
+    pub fn new(number: u64, window: Bytes, size: u32, sent: Instant) -> Self {
+        let (echo, signal) = (Instant::ZERO, Signal::None);
+        Self { number, window: clamp_window(window), size, sent, echo, signal, sack: None, is_syn_ack: false }
+    }
+
+    /// The packet of flow `flow` that it travels in.
+    #[inline]
+    pub fn into_packet(self, flow: u32) -> Packet {
+        let kind = if self.is_syn_ack { Kind::SynAck } else { Kind::Ack };
+        let mut packet = Packet::new(kind, flow, self.number, self.window, self.size, self.sent);
+        packet.echo = self.echo;
+        packet.signal = self.signal;
+        packet.sack = self.sack;
+        packet
+    }
+}
+
 /// A TCP segment, or a packet of a rate-based flow, on its way; 64 bytes: one cache line.
 #[derive(Clone, Debug)]
 pub struct Packet {
@@ -261,6 +303,22 @@ impl Packet {
             station: 0,
             hop: 0,
             kind,
+        }
+    }
+
+    /// What an acknowledgement tells, or the answer to a SYN.
+    #[inline]
+    pub fn into_ack(self) -> Ack {
+        debug_assert!(matches!(self.kind, Kind::Ack | Kind::SynAck), "a sender got {:?}", self.kind);
+        Ack {
+            number: self.number,
+            window: self.amount,
+            size: self.size,
+            sent: self.sent,
+            echo: self.echo,
+            signal: self.signal,
+            sack: self.sack,
+            is_syn_ack: self.kind == Kind::SynAck,
         }
     }
 

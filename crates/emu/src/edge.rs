@@ -3,7 +3,6 @@
 
 use std::io;
 
-use lasthop_core::element::Departure;
 use lasthop_core::packet::Parcel;
 use lasthop_core::stats::LogHistogram;
 use lasthop_core::units::{Bytes, Duration, Instant};
@@ -116,10 +115,8 @@ impl Ends<Frame> for Edge {
         }
     }
 
-    fn answer(&mut self, _: Instant, _: Frame) -> Option<Departure<Frame>> {
-        // Nobody is asked ahead of time in real time.
-        None
-    }
+    /// Nobody is asked ahead of time in real time.
+    fn answer(&mut self, _: &mut Network<Frame>, _: Instant, _: Frame) {}
 
     fn wake(&mut self, network: &mut Network<Frame>, who: u32, now: Instant) {
         if let Some(recorder) = &mut self.recorder {

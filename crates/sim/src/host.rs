@@ -125,6 +125,14 @@ impl Element<Packet> for Receiver {
     }
 }
 
+impl Host {
+    /// Whether it has nothing to do by itself up to `at`.
+    #[inline]
+    pub(crate) fn is_free_until(&self, at: Instant) -> bool {
+        self.next_wake().is_none_or(|wake| wake > at)
+    }
+}
+
 impl Element<Packet> for Host {
     #[inline]
     fn receive(&mut self, now: Instant, packet: Packet) {

@@ -4,7 +4,7 @@
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::line::Path;
 use lasthop_core::packet::{Kind, Packet, Parcel};
-use lasthop_core::units::Instant;
+use lasthop_core::units::{Bytes, Instant};
 
 use crate::capture::{Capture, Point};
 use crate::host::{self, Host, Receiver, Sender};
@@ -44,23 +44,38 @@ impl Ends<Packet> for Hosts {
     }
 
     #[inline]
-    fn answer(&mut self, at: Instant, packet: Packet) -> Option<Departure<Packet>> {
-        let flow = packet.flow as usize;
-        let out = self.exits[flow].transit(at, packet.size())?;
+    fn answer(&mut self, network: &mut Network<Packet>, at: Instant, packet: Packet) {
+        let flow = packet.flow;
+        let Some(out) = self.exits[flow as usize].transit(at, packet.size()) else { return };
         self.arrive(out, &packet);
-        let Receiver::Tcp(receiver) = &mut self.receivers[flow] else {
+        let Receiver::Tcp(receiver) = &mut self.receivers[flow as usize] else {
             unreachable!("only TCP's receivers are without a timer")
         };
-        receiver.receive(out, packet);
-        let ack = receiver.poll_departure()?;
-        self.capture(ack.at, Point::Receiver, &ack.packet);
-        Some(ack)
+        let Some(ack) = receiver.answer(out, &packet) else { return };
+        let Some(home) = network.way_home(flow) else {
+            let packet = ack.into_packet(flow);
+            self.capture(out, Point::Receiver, &packet);
+            return network.send_back(self, out, packet);
+        };
+        let size = Bytes::new(u64::from(ack.size));
+        let Some((at, overtakes_nothing)) = network.come_home(home, out, size) else { return };
+        let host = &mut self.hosts[flow as usize];
+        if overtakes_nothing
+            && at < self.end
+            && host.is_free_until(at)
+            && let Sender::Tcp(sender) = &mut host.sender
+        {
+            sender.hear(at, &ack);
+            self.pump_host(network, flow);
+        } else {
+            network.wait(home, at, ack.into_packet(flow));
+        }
     }
 
     #[inline]
     fn hear(&mut self, network: &mut Network<Packet>, at: Instant, packet: Packet) -> Option<Packet> {
         let host = &mut self.hosts[packet.flow as usize];
-        if at >= self.end || host.next_wake().is_some_and(|wake| wake <= at) {
+        if at >= self.end || !host.is_free_until(at) {
             return Some(packet);
         }
         let flow = packet.flow;

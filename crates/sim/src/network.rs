@@ -64,8 +64,8 @@ impl Traveller for Packet {
 pub trait Ends<P: Traveller> {
     /// A packet comes to its flow's host or receiver.
     fn take(&mut self, network: &mut Network<P>, place: Place, now: Instant, packet: P);
-    /// A packet leaves for its receiver at `at`, which is to be asked ahead of time; what it answers goes on.
-    fn answer(&mut self, at: Instant, packet: P) -> Option<Departure<P>>;
+    /// A packet leaves for its receiver at `at`, which is to be asked ahead of time; what it answers is to go on.
+    fn answer(&mut self, network: &mut Network<P>, at: Instant, packet: P);
     /// A packet comes to its flow's host at `at`, which may take it ahead of time; gives it back if it has to wait for that.
     #[inline]
     fn hear(&mut self, _network: &mut Network<P>, _at: Instant, packet: P) -> Option<P> {
@@ -137,6 +137,16 @@ pub(crate) struct Parts<P> {
     /// The hops of all flows, one after the other.
     pub(crate) hops: Vec<Hop>,
     pub(crate) routes: Vec<Route>,
+    /// The ways back that hold no surprise; empty if hosts are not asked ahead of time.
+    pub(crate) homes: Vec<Option<Home>>,
+}
+
+/// The way back of acknowledgements whose host may be asked ahead of time: through a link behind a delay, or none, and over a
+/// lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Home {
+    pub(crate) link: Option<(u32, Duration)>,
+    pub(crate) lane: u32,
 }
 
 /// A network with its event list.
@@ -161,7 +171,7 @@ struct Numbers {
 
 impl<P> Default for Parts<P> {
     fn default() -> Self {
-        Self { lanes: vec![], nodes: vec![], hops: vec![], routes: vec![] }
+        Self { lanes: vec![], nodes: vec![], hops: vec![], routes: vec![], homes: vec![] }
     }
 }
 
@@ -248,23 +258,50 @@ impl<P: Traveller> Network<P> {
     /// A flow's host sends a packet.
     #[inline]
     pub fn send(&mut self, ends: &mut impl Ends<P>, at: Instant, mut packet: P) {
-        packet.set_station(self.parts.routes[packet.stream() as usize].station);
-        self.forward(ends, at, packet);
+        let route = &self.parts.routes[packet.stream() as usize];
+        packet.set_station(route.station);
+        if let Hop::Lane(lane) = self.parts.hops[route.base as usize] {
+            packet.set_hop(1);
+            self.board(lane, at, packet);
+        } else {
+            self.forward(ends, at, packet);
+        }
     }
 
     /// A flow's receiver sends a packet back.
     #[inline]
     pub fn send_back(&mut self, ends: &mut impl Ends<P>, at: Instant, mut packet: P) {
-        self.turn(&mut packet);
-        self.forward(ends, at, packet);
-    }
-
-    /// The packet goes back from here.
-    #[inline]
-    fn turn(&self, packet: &mut P) {
         let route = &self.parts.routes[packet.stream() as usize];
         packet.set_hop(route.back);
         packet.set_station(route.station);
+        self.forward(ends, at, packet);
+    }
+
+    /// The way back of a flow's acknowledgements, if it holds no surprise.
+    #[inline]
+    pub(crate) fn way_home(&self, flow: u32) -> Option<Home> {
+        self.parts.homes.get(flow as usize).copied().flatten()
+    }
+
+    /// When an acknowledgement of `size` that leaves its receiver at `at` is home, if it gets there; and whether it overtakes
+    /// nothing if it is taken at once.
+    #[inline]
+    pub(crate) fn come_home(&mut self, home: Home, mut at: Instant, size: Bytes) -> Option<(Instant, bool)> {
+        if let Some((node, delay)) = home.link {
+            let Node::Link(link) = &mut self.parts.nodes[node as usize] else { return None };
+            at = link.foresee(at + delay, size)?;
+        }
+        let line = &mut self.parts.lanes[home.lane as usize].line;
+        Some((line.transit(at, size)?, line.is_empty()))
+    }
+
+    /// The packet, which will be home at `at`, waits for that on its lane.
+    pub(crate) fn wait(&mut self, home: Home, at: Instant, packet: P) {
+        let line = &mut self.parts.lanes[home.lane as usize].line;
+        if line.is_empty() {
+            self.events.push(at, home.lane);
+        }
+        line.put(at, packet);
     }
 
     #[inline]
@@ -380,7 +417,7 @@ impl<P: Traveller> Network<P> {
     }
 
     /// The packet leaves an element at `at` and goes where its route says, as far as it need not wait for others: onto a
-    /// lane, or ahead of time through links and to the receiver, whose answer goes on in its place.
+    /// lane, or ahead of time through links and to the receiver or the host.
     #[inline]
     fn forward(&mut self, ends: &mut impl Ends<P>, mut at: Instant, mut packet: P) {
         loop {
@@ -395,11 +432,7 @@ impl<P: Traveller> Network<P> {
                     let Some(out) = link.foresee(at + delay, packet.size()) else { return };
                     at = out;
                 }
-                Hop::Receiver => {
-                    let Some(mut ack) = ends.answer(at, packet) else { return };
-                    self.turn(&mut ack.packet);
-                    (at, packet) = (ack.at, ack.packet);
-                }
+                Hop::Receiver => return ends.answer(self, at, packet),
             }
         }
     }

@@ -11,7 +11,7 @@ use super::ranges::Ranges;
 use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::packet::{Kind, Packet, Parcel, Signal};
+use crate::packet::{Ack, Kind, Packet, Parcel, Signal};
 use crate::role::{AnyReceiver, DataSample};
 use crate::stats::Span;
 use crate::units::{Bytes, Instant};
@@ -285,32 +285,46 @@ impl Receiver {
     #[inline]
     fn take_due(&mut self) -> Option<Departure<Packet>> {
         let due = self.due.take()?;
-        Some(Departure { at: due.at, packet: self.build(due) })
+        Some(Departure { at: due.at, packet: self.build(due).into_packet(self.flow) })
     }
 
     #[inline]
-    fn build(&self, due: Due) -> Packet {
+    fn build(&self, due: Due) -> Ack {
         let window = Bytes::new(self.edge - self.next);
-        let size = self.config.ack_size;
-        let mut packet = if due.is_syn_ack {
-            Packet::syn_ack(self.flow, window, size, due.at)
+        let mut ack = Ack::new(self.next, window, self.config.ack_size, due.at);
+        if due.is_syn_ack {
+            (ack.number, ack.is_syn_ack) = (0, true);
         } else if self.config.sack && !self.ranges.is_empty() {
-            self.selective_ack(window, due.at)
-        } else {
-            Packet::ack(self.flow, self.next, window, size, due.at)
-        };
-        packet.echo = due.echo;
-        packet.signal = self.feedback;
-        packet
+            self.select(&mut ack);
+        }
+        ack.echo = due.echo;
+        ack.signal = self.feedback;
+        ack
     }
 
     #[cold]
-    fn selective_ack(&self, window: Bytes, at: Instant) -> Packet {
+    fn select(&self, ack: &mut Ack) {
         let blocks = self.ranges.sack_blocks();
-        let size = self.config.ack_size + SACK_OPTION + SACK_BLOCK * blocks.iter().count() as u32;
-        let mut packet = Packet::ack(self.flow, self.next, window, size, at);
-        packet.sack = Some(Box::new(blocks));
-        packet
+        ack.size += SACK_OPTION + SACK_BLOCK * blocks.iter().count() as u32;
+        ack.sack = Some(Box::new(blocks));
+    }
+
+    /// Takes a SYN or data and answers at once: the short way of [`receive`](Element::receive) and one
+    /// [`poll_departure`](Element::poll_departure) for a receiver without a [timer](Self::has_timer).
+    #[inline]
+    pub fn answer(&mut self, now: Instant, packet: &Packet) -> Option<Ack> {
+        self.hear(now, packet);
+        let due = self.due.take()?;
+        Some(self.build(due))
+    }
+
+    #[inline]
+    fn hear(&mut self, now: Instant, packet: &Packet) {
+        match packet.kind() {
+            Kind::Data => self.on_data(now, packet),
+            Kind::Syn => self.on_syn(now, packet),
+            Kind::Ack | Kind::SynAck | Kind::Feedback => debug_assert!(false, "a receiver got {:?}", packet.kind()),
+        }
     }
 }
 
@@ -321,11 +335,7 @@ impl Element<Packet> for Receiver {
         if self.due.is_some() || self.deadline <= now {
             self.catch_up(now);
         }
-        match packet.kind() {
-            Kind::Data => self.on_data(now, &packet),
-            Kind::Syn => self.on_syn(now, &packet),
-            Kind::Ack | Kind::SynAck | Kind::Feedback => debug_assert!(false, "a receiver got {:?}", packet.kind()),
-        }
+        self.hear(now, &packet);
     }
 
     #[inline]

@@ -22,7 +22,7 @@ use super::scoreboard::Scoreboard;
 use super::stats::{SenderStats, WindowAverages};
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::packet::{Kind, Packet, Signal};
+use crate::packet::{Ack, Packet, Signal};
 use crate::role::{AckSample, AnySender, Feedback, Window};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
@@ -272,6 +272,17 @@ impl Sender {
 
     // Events.
 
+    /// An acknowledgement, or the answer to the SYN, comes at `now`.
+    #[inline]
+    pub fn hear(&mut self, now: Instant, heard: &Ack) {
+        self.begin_event(now);
+        if heard.is_syn_ack {
+            self.on_syn_ack(heard);
+        } else {
+            self.on_ack(heard);
+        }
+    }
+
     #[inline]
     fn begin_event(&mut self, now: Instant) {
         if !self.settled || self.deadline <= now {
@@ -313,12 +324,12 @@ impl Sender {
         self.end_event();
     }
 
-    fn on_syn_ack(&mut self, packet: &Packet) {
+    fn on_syn_ack(&mut self, heard: &Ack) {
         if self.state != State::SynSent {
             return;
         }
         if self.syns == 1 || self.config.timestamps {
-            let rtt = self.now.saturating_since(packet.echo);
+            let rtt = self.now.saturating_since(heard.echo);
             self.rto.sample(rtt);
             if let Some(tracking) = &mut self.tracking {
                 tracking.measured(rtt);
@@ -329,28 +340,28 @@ impl Sender {
         if self.syns > 1 {
             self.set_cwnd(1.0); // RFC 5681 §3.1, after eq. 1
         }
-        self.release = packet.sent;
-        self.set_awnd(packet.window().get());
+        self.release = heard.sent;
+        self.set_awnd(u64::from(heard.window));
         self.establish();
     }
 
     #[inline]
-    fn on_ack(&mut self, packet: &Packet) {
-        let ack = packet.ack_number();
-        let rtt = self.now.saturating_since(packet.echo);
+    fn on_ack(&mut self, heard: &Ack) {
+        let ack = heard.number;
+        let rtt = self.now.saturating_since(heard.echo);
         if self.span.contains(self.now) {
             self.stats.rtt.record(rtt);
         }
         if ack < self.una || ack > self.max || self.state == State::SynSent {
             return;
         }
-        self.release = packet.sent;
-        let window = packet.window().get();
+        self.release = heard.sent;
+        let window = u64::from(heard.window);
         let is_update = window != self.awnd;
         self.set_awnd(window);
-        if matches!(packet.signal, Signal::Change(_) | Signal::Rate(_)) {
+        if matches!(heard.signal, Signal::Change(_) | Signal::Rate(_)) {
             self.on_feedback(Feedback {
-                signal: packet.signal,
+                signal: heard.signal,
                 is_duplicate: ack == self.una,
                 in_recovery: self.state == State::Recovery,
                 rtt_s: rtt.as_secs_f64(),
@@ -358,9 +369,9 @@ impl Sender {
             });
         }
         if ack > self.una {
-            self.on_new_ack(ack, rtt, packet);
+            self.on_new_ack(ack, rtt, heard);
         } else {
-            self.on_repeated_ack(packet, is_update);
+            self.on_repeated_ack(heard, is_update);
         }
         self.end_event();
     }
@@ -384,21 +395,21 @@ impl Sender {
     }
 
     #[inline]
-    fn on_new_ack(&mut self, ack: u64, rtt: Duration, packet: &Packet) {
+    fn on_new_ack(&mut self, ack: u64, rtt: Duration, heard: &Ack) {
         let acked = ack - self.una;
         let flight = self.nxt.saturating_sub(self.una);
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         let rtt = self.measure_rtt(ack, rtt, flight);
         if self.state == State::Recovery {
-            self.on_ack_in_recovery(acked, packet);
+            self.on_ack_in_recovery(acked, heard);
             if self.config.grow_at_recovery_end && self.state == State::Open {
                 self.grow(acked, flight, rtt);
             }
         } else {
             self.start_timer(self.rto.timeout()); // RFC 6298 §5.3
-            if self.duplicate_acks > 0 || self.state == State::Loss || packet.sack.is_some() {
-                self.leave_doubt(packet);
+            if self.duplicate_acks > 0 || self.state == State::Loss || heard.sack.is_some() {
+                self.leave_doubt(heard);
             }
             let is_used = match self.config.validation {
                 Validation::Always => true,
@@ -529,12 +540,7 @@ impl Element<Packet> for Sender {
     /// Takes a SYN-ACK or an acknowledgement.
     #[inline]
     fn receive(&mut self, now: Instant, packet: Packet) {
-        self.begin_event(now);
-        match packet.kind() {
-            Kind::Ack => self.on_ack(&packet),
-            Kind::SynAck => self.on_syn_ack(&packet),
-            Kind::Data | Kind::Syn | Kind::Feedback => debug_assert!(false, "a sender got {:?}", packet.kind()),
-        }
+        self.hear(now, &packet.into_ack());
     }
 
     #[inline]

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use lasthop_core::units::Duration;
 
 use super::Flow;
-use crate::network::{Hop, Parts, Place, Route, Traveller};
+use crate::network::{Home, Hop, Parts, Place, Route, Traveller};
 use crate::node::Node;
 
 /// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
@@ -26,6 +26,7 @@ struct InOrder {
 /// Replaces the hops to links and hosts that may be asked ahead of time.
 pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[Flow]) {
     shorten_to_hosts(network);
+
     for (node, found) in in_order(network, flows) {
         let Some(InOrder { flows, delay }) = found else { continue };
         for flow in flows {
@@ -33,6 +34,7 @@ pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[Flow]) {
             network.hops[route.base as usize + usize::from(route.back)] = Hop::Link(node, delay);
         }
     }
+    network.homes = network.routes.iter().map(|route| home(network, route)).collect();
 }
 
 /// A host that is asked ahead of time puts packets onto its first lane ahead of time. That changes nothing as long as none of
@@ -46,6 +48,15 @@ fn shorten_to_hosts<P>(network: &mut Parts<P>) {
         {
             *last = Hop::Host(lane);
         }
+    }
+}
+
+/// The way back to a host that may be asked ahead of time, if nothing else that is not known is on it.
+fn home<P>(network: &Parts<P>, route: &Route) -> Option<Home> {
+    match network.hops_of(route)[usize::from(route.back)..] {
+        [Hop::Host(lane)] => Some(Home { link: None, lane }),
+        [Hop::Link(node, delay), Hop::Host(lane)] => Some(Home { link: Some((node, delay)), lane }),
+        _ => None,
     }
 }
 

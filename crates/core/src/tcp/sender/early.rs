@@ -6,7 +6,7 @@ use super::reduction::{Progress, Reduction};
 use super::tracking::Probe;
 use super::{Sender, State, TOO_LATE, Urgent};
 use crate::element::Departure;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Ack, Kind, Packet};
 use crate::role::AckSample;
 use crate::units::{Duration, Instant};
 
@@ -88,12 +88,12 @@ impl Sender {
     }
 
     /// Outside fast recovery: does an acknowledgement tell of losses?
-    pub(super) fn judge(&mut self, packet: &Packet) {
+    pub(super) fn judge(&mut self, heard: &Ack) {
         if self.state == State::Loss {
-            self.survey(packet);
+            self.survey(heard);
             return;
         }
-        self.detect(packet.echo);
+        self.detect(heard.echo);
         if self.may_recover() && self.board.is_lost(self.una) {
             self.begin_recovery();
         } else {

@@ -4,7 +4,7 @@
 
 use super::{Sender, State, Urgent};
 use crate::element::Departure;
-use crate::packet::Packet;
+use crate::packet::{Ack, Packet};
 use crate::tcp::config::Recovery;
 use crate::units::Duration;
 
@@ -17,10 +17,10 @@ const REORDERING_SHARE: f64 = 0.25;
 
 impl Sender {
     /// An acknowledgement that acknowledges nothing new; `is_update` if it changes the window.
-    pub(super) fn on_repeated_ack(&mut self, packet: &Packet, is_update: bool) {
+    pub(super) fn on_repeated_ack(&mut self, heard: &Ack, is_update: bool) {
         let is_sack = self.config.recovery == Recovery::Sack;
-        let is_news = is_sack && self.board.update(packet.sack.as_deref(), self.una, self.max);
-        self.track_repeated_ack(packet.echo, is_news);
+        let is_news = is_sack && self.board.update(heard.sack.as_deref(), self.una, self.max);
+        self.track_repeated_ack(heard.echo, is_news);
         if self.nxt == self.una {
             self.on_window_update();
             return;
@@ -34,7 +34,7 @@ impl Sender {
         self.law.on_duplicate(self.now);
         if self.state == State::Recovery || self.is_in_sack_recovery() {
             if is_sack {
-                self.survey(packet);
+                self.survey(heard);
             } else {
                 // RFC 5681 §3.2 step 4
                 //= qfcp#10  cwnd = feedback·RTT + num_dupACK
@@ -44,7 +44,7 @@ impl Sender {
         }
         self.duplicate_acks += 1;
         if self.config.rack {
-            self.judge(packet);
+            self.judge(heard);
             return;
         }
         let is_loss = self.duplicate_acks >= DUP_THRESH || (is_sack && self.board.is_lost(self.una));
@@ -125,7 +125,7 @@ impl Sender {
     }
 
     /// New data is acknowledged in fast recovery: all of it, and recovery ends, or a part.
-    pub(super) fn on_ack_in_recovery(&mut self, acked: u64, packet: &Packet) {
+    pub(super) fn on_ack_in_recovery(&mut self, acked: u64, heard: &Ack) {
         let is_full = self.recover.is_none_or(|recover| self.una >= recover);
         self.law.on_ack_in_recovery(self.now, acked as f64 / self.mss as f64);
         match self.config.recovery {
@@ -151,11 +151,11 @@ impl Sender {
             }
             Recovery::Sack => {
                 self.restart_timer();
-                self.board.update(packet.sack.as_deref(), self.una, self.max);
+                self.board.update(heard.sack.as_deref(), self.una, self.max);
                 self.board.high_rxt = self.board.high_rxt.max(self.una);
                 if is_full && self.config.rack {
                     self.end_recovery(self.window.ssthresh);
-                    self.judge(packet);
+                    self.judge(heard);
                     return;
                 }
                 let goes_on = is_full && self.config.find_lost_retransmissions && self.board.is_lost(self.una);
@@ -165,7 +165,7 @@ impl Sender {
                 if is_full && !goes_on {
                     self.end_recovery(self.window.ssthresh);
                 } else {
-                    self.survey(packet);
+                    self.survey(heard);
                 }
             }
         }
@@ -183,8 +183,8 @@ impl Sender {
     }
 
     /// What is lost and what is in the network, after an acknowledgement in SACK recovery.
-    pub(super) fn survey(&mut self, packet: &Packet) {
-        let mut is_worse = self.config.rack && self.detect(packet.echo);
+    pub(super) fn survey(&mut self, heard: &Ack) {
+        let mut is_worse = self.config.rack && self.detect(heard.echo);
         if self.config.find_lost_retransmissions {
             let reordering = if self.config.rack {
                 self.reordering_window()
@@ -192,7 +192,7 @@ impl Sender {
                 Duration::from_nanos((self.rto.srtt_s() * 1e9 * REORDERING_SHARE) as u64)
             };
             let Self { repairs, board, una, .. } = self;
-            is_worse |= repairs.arrived(packet.echo, reordering, |start, end| board.is_missing(*una, start, end));
+            is_worse |= repairs.arrived(heard.echo, reordering, |start, end| board.is_missing(*una, start, end));
         }
         self.measure_pipe();
         if self.config.rate_reduction && self.state == State::Recovery {
@@ -218,9 +218,9 @@ impl Sender {
 
     /// New data is acknowledged after duplicates, or after a time-out.
     #[cold]
-    pub(super) fn leave_doubt(&mut self, packet: &Packet) {
+    pub(super) fn leave_doubt(&mut self, heard: &Ack) {
         if self.config.recovery == Recovery::Sack {
-            self.board.update(packet.sack.as_deref(), self.una, self.max);
+            self.board.update(heard.sack.as_deref(), self.una, self.max);
         }
         self.duplicate_acks = 0;
         self.inflation = 0;
@@ -228,7 +228,7 @@ impl Sender {
             self.state = State::Open;
         }
         if self.config.rack {
-            self.judge(packet);
+            self.judge(heard);
         }
     }
 
