@@ -5,9 +5,11 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import lasthop as package
+import lasthop.scenario
 import pytest
 from conftest import SHORT, Command, assert_one_line
 from lasthop.paper import load_paper, stems
@@ -261,6 +263,36 @@ def test_check(command: Command, short: Path) -> None:
     assert command("check", short).stdout.endswith(": valid\n")
     printed = command("check", short, "--set", "duration=9 s", "--print").stdout
     assert 'duration = "9 s"' in printed
+
+
+def test_show_draws_the_topology(command: Command, short: Path) -> None:
+    done = command("show", short)
+    assert (done.returncode, done.stdout) == (0, "short.svg\n"), done.stderr
+    picture = (short.parent / "short.svg").read_text()
+    for part in ("near", "far", "newreno", "RTT 30 ms", "m1", "m2", "jakes", "20 kB", "1 ms",
+                 "Two flows for three seconds"):  # fmt: skip
+        assert part in picture, part
+    assert_one_line(command("show", short, "--out", "short.txt"), ".png")
+    assert_one_line(command("show", short, "--set", "duration=3 x"), "duration = ", "wanted")
+
+
+@pytest.mark.parametrize("name", lasthop.scenario.shipped())
+def test_every_shipped_scenario_can_be_drawn(name: str) -> None:
+    from lasthop.topology import draw_topology
+
+    scenario = lasthop.scenario.load(name)
+    figure = draw_topology(scenario)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    document = tomllib.loads(scenario.text)
+    for part in (*document.get("ap", []), *document.get("wlan", [])):
+        assert any(text.startswith(part["name"]) for text in texts)
+    assert len([text for text in texts if "→" in text]) >= 1
+    # No box lies over another.
+    figure.canvas.draw()
+    boxes = [t.get_window_extent().padded(2) for t in figure.axes[0].texts
+             if t.get_bbox_patch() is not None and t.get_fontsize() == 7]  # fmt: skip
+    for index, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:index])
 
 
 def test_list_names_papers_figures_scenarios_and_laws(command: Command) -> None:

@@ -127,6 +127,27 @@ def test_units_are_read_off_the_names() -> None:
     ]  # fmt: skip
 
 
+def test_notebooks_show_tables_and_the_picture() -> None:
+    page = lasthop.run(SHORT, set={**PROBED, "title": "a < b"})._repr_html_()
+    assert "a &lt; b" in page and page.count("<table") == 2 and page.count("<svg") == 1
+    assert "<svg" not in lasthop.run(SHORT)._repr_html_()
+    sweep = lasthop.sweep(SHORT, seeds=2)
+    assert "&lt;lasthop.Sweep" in sweep._repr_html_() and "<table" in sweep._repr_html_()
+
+
+def test_samples_in_xarray() -> None:
+    pytest.importorskip("xarray")
+    result = lasthop.run(SHORT, set=PROBED)
+    found = result.to_xarray()
+    assert set(found.dims) == {"time_s", "flow", "queue"}
+    frame = result.table("flows")
+    far = frame[frame["flow"] == "far"]
+    assert (found["cwnd_bytes"].sel(flow="far").to_numpy() == far["cwnd_bytes"].to_numpy()).all()
+    assert found["cwnd_bytes"].attrs["units"] == "byte"
+    with pytest.raises(lasthop.UserError, match="probe"):
+        lasthop.run(SHORT).to_xarray()
+
+
 def test_pictures_show_something(tmp_path: Path) -> None:
     from matplotlib.image import imread
 

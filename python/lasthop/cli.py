@@ -277,6 +277,12 @@ def _parser() -> argparse.ArgumentParser:
 
     command("schema", "schema", "Print the JSON Schema of scenario files.")
 
+    show = command("show", "show", "Draw a scenario's topology: hosts, links, access points.")
+    show.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
+    _set(show)
+    show.add_argument("--out", type=_file, metavar="FILE.svg",
+                      help="the picture (NAME.svg)")  # fmt: skip
+
     check = command("check", "check", "Check a scenario without running it.")
     check.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
     _set(check)

@@ -160,7 +160,7 @@ class _Work:
     def _finished(self) -> Iterator[tuple[Key, Outcome]]:
         """What has finished within a second."""
         from distributed import wait
-        from distributed.client import FutureCancelledError
+        from distributed.client import FutureCancelledError, FuturesCancelledError
 
         try:
             if self.running:
@@ -170,7 +170,7 @@ class _Work:
                 time.sleep(0.2)
         except TimeoutError:
             pass
-        except FutureCancelledError:
+        except (FutureCancelledError, FuturesCancelledError):
             if self.client.status != "running":
                 raise self._gone() from None
         for future in [f for f in self.running if f.status != "pending"]:

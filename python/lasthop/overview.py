@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +41,8 @@ def draw_results(results: Sequence[Result]) -> Figure:
         _shade_warmup(axes, results)
         if len(results) == 1:
             _draw_one(axes, results[0])
+            from .result import title_of
+
             figure.suptitle(plain(title_of(results[0])), fontsize="medium")
         else:
             _draw_several(axes, results)
@@ -50,11 +51,6 @@ def draw_results(results: Sequence[Result]) -> Figure:
         axes[2].set_ylabel("window [kB]")
         axes[2].set_xlabel("time [s]")
     return figure
-
-
-def title_of(result: Result) -> str:
-    """The title that a scenario gives itself, else its file's name."""
-    return str(tomllib.loads(result.scenario).get("title") or result.label)
 
 
 def rate_bins(frame: pd.DataFrame, duration_s: float) -> tuple[Any, Any]:

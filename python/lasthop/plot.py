@@ -68,6 +68,16 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
         figure.savefig(temporary, metadata=metadata.get(ending))
 
 
+def svg_of(figure: Figure) -> str:
+    """A picture as text that stands in a page."""
+    import io
+
+    buffer = io.StringIO()
+    with styled():
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue().partition("<svg")[1] + buffer.getvalue().partition("<svg")[2]
+
+
 def sampled(scenario: Scenario, overrides: Overrides) -> Overrides:
     """Adds a probe of about 1000 samples where a scenario that is to be drawn has none."""
     from . import _lasthop

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import time
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import pyarrow as pa
+    import xarray
     from matplotlib.figure import Figure
 
 
@@ -183,6 +185,30 @@ class Result:
 
         return joined(self.arrow)
 
+    def to_xarray(self) -> xarray.Dataset:
+        """The samples of flows and queues over ``time_s`` and their names (needs xarray)."""
+        from .errors import UserError
+
+        try:
+            import xarray
+        except ImportError as error:
+            raise UserError("to_xarray: wanted xarray: pip install 'lasthop[xarray]'") from error
+        from .tables import unit_of
+
+        parts = []
+        for group, index in (("flows", "flow"), ("queues", "queue")):
+            if group in self.raw_tables:
+                frame = self.table(group).drop(columns="time_ns").set_index(["time_s", index])
+                parts.append(xarray.Dataset.from_dataframe(frame))
+        if not parts:
+            raise UserError(f'{self.label}: probe.every: wanted samples, e.g. "100 ms"')
+        found = xarray.merge(parts)
+        for name, variable in found.variables.items():
+            variable.attrs["units"] = unit_of(str(name)) or "1"
+        summary = self.summary
+        found.attrs = {key: summary[key] for key in ("scenario", "seed", "version", "duration_s")}
+        return found
+
     def files(self) -> dict[str, bytes]:
         """The trace files that the scenario reads, by the keys that name them."""
         from .bundle import pack
@@ -240,6 +266,20 @@ class Result:
         """Pickled and copied without the simulator's own part, which is made again if needed."""
         return {**self.__dict__, "_native": None}
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the figures, and the picture where there are samples."""
+        parts = [f"<p><b>{html.escape(title_of(self))}</b></p>"]
+        parts += [
+            frame.dropna(axis="columns", how="all").to_html(index=False, max_rows=40)
+            for frame in (self.flows, self.queues)
+        ]
+        parts += [f"<p>note: {html.escape(note)}</p>" for note in self.summary.get("notes", ())]
+        if "flows" in self.raw_tables:
+            from .plot import svg_of
+
+            parts.append(svg_of(self.plot()))
+        return "\n".join(parts)
+
     def __repr__(self) -> str:
         flows, queues = self._record.summary["flows"], self._record.summary["queues"]
         return f"<lasthop.Result {self.label}: {len(flows)} flows, {len(queues)} queues>"
@@ -265,6 +305,11 @@ def tables_of(record: Record) -> dict[str, pd.DataFrame]:
             frame.insert(0, "time_s", frame["time_ns"] / 1e9)
         frames[table] = frame
     return frames
+
+
+def title_of(result: Result) -> str:
+    """The title that a scenario gives itself, else its file's name."""
+    return str(result.summary["scenario"] or result.label)
 
 
 def _frame_of(rows: list[dict[str, Any]], group: str) -> pd.DataFrame:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import os
 import platform
 import tempfile
@@ -157,8 +158,9 @@ class Sweep:
         return f"<lasthop.Sweep {self.document['label']}: {axes} points × {len(self.seeds)} seeds>"
 
     def _repr_html_(self) -> str:
-        html: str = self.mean().to_html(index=False, max_rows=60)
-        return f"<p>{self!r:}</p>".replace("<lasthop", "&lt;lasthop") + html
+        notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in self.notes)
+        table: str = self.mean().to_html(index=False, max_rows=60)
+        return f"<p>{html.escape(repr(self))}</p>{notes}{table}"
 
 
 def sweep(
