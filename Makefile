@@ -10,7 +10,7 @@ SUDO   := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 # Commits whose subjects are checked.
 RANGE  ?= HEAD^..HEAD
 # What check-long does: cases of each property test, seconds of each fuzzer.
-CASES  ?= 5000
+CASES  ?= 2000
 FUZZ_SECONDS ?= 20
 # The oldest compiler that is promised to work.
 OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
