@@ -58,6 +58,7 @@ check-speed: $(VENV)/.packages $(VENV)/.test-tools
 # Minutes: fuzzers, and the property tests with many more cases.
 check-long: fuzz
 	PROPTEST_CASES=$(CASES) cargo test --release --package lasthop-core --package lasthop-sim
+	LASTHOP_CASES=200 $(BIN)/python -m pytest tests/test_random.py
 
 # Each target for so many seconds. What made one fail lies in out/fuzz.
 fuzz: setup
