@@ -155,7 +155,7 @@ impl<P: Parcel> Link<P> {
     /// When a packet of `size` that comes at `now` will have left, if the link foresees that; none if it is dropped or
     /// lost. The short way of [`receive`](Element::receive) and one [`poll_departure`](Element::poll_departure), which
     /// leaves the packet where it is.
-    #[inline]
+    #[inline(always)]
     pub fn foresee(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
         let sending = self.sending_time(size);
         let Buffer::Foreseen(foreseen) = &mut self.buffer else { return None };
@@ -271,8 +271,8 @@ impl Foreseen {
         let start = self.busy_until.max(now);
         // A packet that need not wait needs no room.
         let accepted = start == now || self.limit.admits(self.waiting.len(), self.bytes, size);
-        self.meter.arrive(now, accepted);
         if !accepted {
+            self.meter.arrive(now, false);
             return None;
         }
         if start > now {
@@ -280,12 +280,11 @@ impl Foreseen {
                 self.meter.hold(self.held_until, now, Bytes::ZERO);
             }
             self.held_until = start;
-            self.meter.hold(now, start, size);
             self.waiting.push_back((start, size));
             self.bytes += size;
         }
         self.busy_until = start + sending;
-        self.meter.depart_and_send(now, start, self.busy_until, size);
+        self.meter.pass(now, start, self.busy_until, size);
         Some(self.busy_until)
     }
 

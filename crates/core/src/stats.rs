@@ -205,17 +205,30 @@ impl Meter {
         }
     }
 
-    /// A packet that came at `arrived` left the buffer at `start`, and its `size` bytes were sent until `end`: both of
-    /// the above and below, with the span asked once.
+    /// A packet comes at `arrived`, leaves the buffer at `start`, and its `size` bytes are sent until `end`: an arrival, the
+    /// time in which it is held, its departure and its sending, with the span asked once.
     #[inline]
-    pub fn depart_and_send(&mut self, arrived: Instant, start: Instant, end: Instant, size: Bytes) {
-        if !self.span.contains(start) {
-            self.departed += self.part_of(start, end, size);
-            return;
+    pub fn pass(&mut self, arrived: Instant, start: Instant, end: Instant, size: Bytes) {
+        if self.span.from <= arrived && end <= self.span.until && start < end {
+            let wait = start.saturating_since(arrived);
+            self.arrivals += 1;
+            self.byte_ns += u128::from(size.get()) * u128::from(wait.as_nanos());
+            self.departures += 1;
+            self.delay.record(wait);
+            self.departed += size;
+        } else {
+            self.pass_in_part(arrived, start, end, size);
         }
-        self.departures += 1;
-        self.delay.record(start - arrived);
-        self.departed += if end <= self.span.until { size } else { self.part_of(start, end, size) };
+    }
+
+    #[cold]
+    fn pass_in_part(&mut self, arrived: Instant, start: Instant, end: Instant, size: Bytes) {
+        self.arrive(arrived, true);
+        if start > arrived {
+            self.hold(arrived, start, size);
+        }
+        self.depart(arrived, start);
+        self.send(start, end, size);
     }
 
     /// `size` bytes were sent from `start` until `end`, evenly.

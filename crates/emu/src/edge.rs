@@ -116,7 +116,7 @@ impl Ends<Frame> for Edge {
     }
 
     /// Nobody is asked ahead of time in real time.
-    fn answer(&mut self, _: &mut Network<Frame>, _: Instant, _: Frame) {}
+    fn answer(&mut self, _: &mut Network<Frame>, _: Instant, _: &Frame) {}
 
     fn wake(&mut self, network: &mut Network<Frame>, who: u32, now: Instant) {
         if let Some(recorder) = &mut self.recorder {

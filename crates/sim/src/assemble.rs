@@ -34,7 +34,7 @@ use lasthop_core::wlan::Wlan;
 use crate::capture::{self, Capture};
 use crate::events::MOST_ELEMENTS;
 use crate::host::{Host, Receiver, Sender};
-use crate::hosts::Hosts;
+use crate::hosts::{self, Hosts};
 use crate::network::{Network, Parts, Place, Traveller};
 use crate::node::Node;
 use crate::probe::Recorder;
@@ -109,21 +109,13 @@ pub(crate) fn simulation(
         // Who runs ahead would not be sampled at the instant, nor packets recorded in order.
         ahead::shorten(&mut built.parts, &built.flows);
     }
+    let homes = ahead::homes(&built.parts);
     let Assembly { parts, flows, labels, recorder, .. } = built;
     let capture = scenario.probe.as_ref().is_some_and(|probe| probe.packets).then(|| capture(&labels.flows, &flows));
-    let mut hosts = Hosts {
-        hosts: Vec::with_capacity(flows.len()),
-        receivers: Vec::with_capacity(flows.len()),
-        exits: Vec::with_capacity(flows.len()),
-        end: labels.span.until,
-        packets: 0,
-        recorder,
-        capture,
-    };
-    for Flow { app, sender, receiver, exit, .. } in flows {
-        hosts.hosts.push(Host { app, sender });
-        hosts.receivers.push(receiver);
-        hosts.exits.push(exit);
+    let mut hosts =
+        Hosts { flows: Vec::with_capacity(flows.len()), end: labels.span.until, packets: 0, recorder, capture };
+    for (Flow { app, sender, receiver, exit, .. }, home) in flows.into_iter().zip(homes) {
+        hosts.flows.push(hosts::Flow { host: Host { app, sender }, receiver, exit, home });
     }
     Ok((World::new(parts, hosts), labels))
 }

@@ -65,7 +65,7 @@ pub trait Ends<P: Traveller> {
     /// A packet comes to its flow's host or receiver.
     fn take(&mut self, network: &mut Network<P>, place: Place, now: Instant, packet: P);
     /// A packet leaves for its receiver at `at`, which is to be asked ahead of time; what it answers is to go on.
-    fn answer(&mut self, network: &mut Network<P>, at: Instant, packet: P);
+    fn answer(&mut self, network: &mut Network<P>, at: Instant, packet: &P);
     /// A packet comes to its flow's host at `at`, which may take it ahead of time; gives it back if it has to wait for that.
     #[inline]
     fn hear(&mut self, _network: &mut Network<P>, _at: Instant, packet: P) -> Option<P> {
@@ -95,6 +95,9 @@ pub enum Place {
     Node(u32),
     /// A WLAN, at its base station or at the flow's station.
     Wlan(u32, Direction),
+    /// A link, by its number among the nodes, that foresees its departures, and behind it the receiver of the lane's one flow,
+    /// which is asked ahead of time: the short way of a node and a hop.
+    Through(u32),
 }
 
 /// Where a packet goes from an element.
@@ -137,8 +140,6 @@ pub(crate) struct Parts<P> {
     /// The hops of all flows, one after the other.
     pub(crate) hops: Vec<Hop>,
     pub(crate) routes: Vec<Route>,
-    /// The ways back that hold no surprise; empty if hosts are not asked ahead of time.
-    pub(crate) homes: Vec<Option<Home>>,
 }
 
 /// The way back of acknowledgements whose host may be asked ahead of time: through a link behind a delay, or none, and over a
@@ -147,6 +148,9 @@ pub(crate) struct Parts<P> {
 pub(crate) struct Home {
     pub(crate) link: Option<(u32, Duration)>,
     pub(crate) lane: u32,
+    /// The lane onto which the host sends, and the station to which.
+    pub(crate) first: u32,
+    pub(crate) station: u16,
 }
 
 /// A network with its event list.
@@ -171,7 +175,7 @@ struct Numbers {
 
 impl<P> Default for Parts<P> {
     fn default() -> Self {
-        Self { lanes: vec![], nodes: vec![], hops: vec![], routes: vec![], homes: vec![] }
+        Self { lanes: vec![], nodes: vec![], hops: vec![], routes: vec![] }
     }
 }
 
@@ -277,16 +281,11 @@ impl<P: Traveller> Network<P> {
         self.forward(ends, at, packet);
     }
 
-    /// The way back of a flow's acknowledgements, if it holds no surprise.
-    #[inline]
-    pub(crate) fn way_home(&self, flow: u32) -> Option<Home> {
-        self.parts.homes.get(flow as usize).copied().flatten()
-    }
-
     /// When an acknowledgement of `size` that leaves its receiver at `at` is home, if it gets there; and whether it overtakes
     /// nothing if it is taken at once.
     #[inline]
-    pub(crate) fn come_home(&mut self, home: Home, mut at: Instant, size: Bytes) -> Option<(Instant, bool)> {
+    pub(crate) fn come_home(&mut self, home: &Home, mut at: Instant, size: u32) -> Option<(Instant, bool)> {
+        let size = Bytes::new(u64::from(size));
         if let Some((node, delay)) = home.link {
             let Node::Link(link) = &mut self.parts.nodes[node as usize] else { return None };
             at = link.foresee(at + delay, size)?;
@@ -295,8 +294,16 @@ impl<P: Traveller> Network<P> {
         Some((line.transit(at, size)?, line.is_empty()))
     }
 
+    /// The host sends, as [`send`](Self::send) would.
+    #[inline]
+    pub(crate) fn depart(&mut self, home: &Home, Departure { at, mut packet }: Departure<P>) {
+        packet.set_station(home.station);
+        packet.set_hop(1);
+        self.board(home.first, at, packet);
+    }
+
     /// The packet, which will be home at `at`, waits for that on its lane.
-    pub(crate) fn wait(&mut self, home: Home, at: Instant, packet: P) {
+    pub(crate) fn wait(&mut self, home: &Home, at: Instant, packet: P) {
         let line = &mut self.parts.lanes[home.lane as usize].line;
         if line.is_empty() {
             self.events.push(at, home.lane);
@@ -304,7 +311,7 @@ impl<P: Traveller> Network<P> {
         line.put(at, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, id: u32, at: Option<Instant>) {
         if let Some(at) = at
             && at < self.pending[id as usize]
@@ -338,6 +345,13 @@ impl<P: Traveller> Network<P> {
             Place::Host | Place::Receiver => ends.take(self, to, now, packet),
             Place::Node(node) => self.enter(ends, node, now, packet),
             Place::Wlan(node, direction) => self.enter_wlan(ends, node, direction, now, packet),
+            Place::Through(node) => {
+                if let Node::Link(link) = &mut self.parts.nodes[node as usize]
+                    && let Some(at) = link.foresee(now, packet.size())
+                {
+                    ends.answer(self, at, &packet);
+                }
+            }
         }
     }
 
@@ -432,7 +446,7 @@ impl<P: Traveller> Network<P> {
                     let Some(out) = link.foresee(at + delay, packet.size()) else { return };
                     at = out;
                 }
-                Hop::Receiver => return ends.answer(self, at, packet),
+                Hop::Receiver => return ends.answer(self, at, &packet),
             }
         }
     }
@@ -452,13 +466,13 @@ impl<P: Traveller> Network<P> {
     }
 
     /// The packet goes onto a lane.
-    #[inline]
+    #[inline(always)]
     fn board(&mut self, lane: u32, now: Instant, packet: P) {
         let line = &mut self.parts.lanes[lane as usize].line;
-        let idle = line.is_empty();
-        line.receive(now, packet);
-        if idle && let Some(at) = line.next_wake() {
+        let Some(at) = line.transit(now, packet.size()) else { return };
+        if line.is_empty() {
             self.events.push(at, lane);
         }
+        line.put(at, packet);
     }
 }

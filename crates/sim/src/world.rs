@@ -17,11 +17,11 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(parts: Parts<Packet>, mut hosts: Hosts) -> Self {
-        let flows = hosts.hosts.len() as u32;
+    pub(crate) fn new(parts: Parts<Packet>, hosts: Hosts) -> Self {
+        let flows = hosts.flows.len() as u32;
         let mut network = Network::new(parts, 2 * flows);
-        for (flow, host) in hosts.hosts.iter_mut().enumerate() {
-            network.schedule_end(flow as u32, host.next_wake());
+        for (number, flow) in (0..).zip(&hosts.flows) {
+            network.schedule_end(number, flow.host.next_wake());
         }
         network.schedule_end(2 * flows, hosts.recorder.as_ref().map(Recorder::first));
         Self { network, hosts }
@@ -32,8 +32,8 @@ impl World {
         let end = self.hosts.end;
         let goes_on = self.network.serve(&mut self.hosts, end, events);
         if !goes_on {
-            for receiver in &mut self.hosts.receivers {
-                receiver.finish(end);
+            for flow in &mut self.hosts.flows {
+                flow.receiver.finish(end);
             }
             self.network.finish(end);
         }

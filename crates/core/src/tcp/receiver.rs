@@ -141,7 +141,7 @@ impl Receiver {
         self.due = Some(Due { at: now, echo: packet.sent, is_syn_ack: true });
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_data(&mut self, now: Instant, packet: &Packet) {
         if !self.has_started {
             self.start(now, packet);
@@ -312,10 +312,11 @@ impl Receiver {
     /// Takes a SYN or data and answers at once: the short way of [`receive`](Element::receive) and one
     /// [`poll_departure`](Element::poll_departure) for a receiver without a [timer](Self::has_timer).
     #[inline]
-    pub fn answer(&mut self, now: Instant, packet: &Packet) -> Option<Ack> {
+    pub fn answer(&mut self, now: Instant, packet: &Packet) -> Ack {
         self.hear(now, packet);
-        let due = self.due.take()?;
-        Some(self.build(due))
+        // Who has no timer answers each packet.
+        let due = self.due.take().unwrap_or(Due { at: now, echo: packet.sent, is_syn_ack: false });
+        self.build(due)
     }
 
     #[inline]

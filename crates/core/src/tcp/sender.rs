@@ -270,10 +270,16 @@ impl Sender {
         }
     }
 
+    /// Whether no timer is due up to `at`.
+    #[inline]
+    pub fn is_free_until(&self, at: Instant) -> bool {
+        self.deadline > at
+    }
+
     // Events.
 
     /// An acknowledgement, or the answer to the SYN, comes at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn hear(&mut self, now: Instant, heard: &Ack) {
         self.begin_event(now);
         if heard.is_syn_ack {
@@ -555,7 +561,7 @@ impl Element<Packet> for Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_departure(&mut self) -> Option<Departure<Packet>> {
         // What `poll_slowly` would do in steady state, without its detours.
         if !self.attention {

@@ -34,7 +34,7 @@ pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[Flow]) {
             network.hops[route.base as usize + usize::from(route.back)] = Hop::Link(node, delay);
         }
     }
-    network.homes = network.routes.iter().map(|route| home(network, route)).collect();
+    shorten_to_receivers(network);
 }
 
 /// A host that is asked ahead of time puts packets onto its first lane ahead of time. That changes nothing as long as none of
@@ -51,11 +51,33 @@ fn shorten_to_hosts<P>(network: &mut Parts<P>) {
     }
 }
 
-/// The way back to a host that may be asked ahead of time, if nothing else that is not known is on it.
+/// A link that foresees and a receiver behind it are asked at one stroke.
+fn shorten_to_receivers<P: Traveller>(network: &mut Parts<P>) {
+    for i in 0..network.routes.len() {
+        let route = network.routes[i];
+        if let [Hop::Lane(first), Hop::Receiver, ..] = *network.hops_of(&route)
+            && let Place::Node(node) = network.lanes[first as usize].to
+            && foresees(network, node)
+        {
+            network.lanes[first as usize].to = Place::Through(node);
+        }
+    }
+}
+
+/// For each flow, the way back to its host, if that may be asked ahead of time and no surprise lies on it.
+pub(super) fn homes<P>(network: &Parts<P>) -> Vec<Option<Home>> {
+    network.routes.iter().map(|route| home(network, route)).collect()
+}
+
 fn home<P>(network: &Parts<P>, route: &Route) -> Option<Home> {
-    match network.hops_of(route)[usize::from(route.back)..] {
-        [Hop::Host(lane)] => Some(Home { link: None, lane }),
-        [Hop::Link(node, delay), Hop::Host(lane)] => Some(Home { link: Some((node, delay)), lane }),
+    let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
+    let (link, lane) = match *back {
+        [Hop::Host(lane)] => (None, lane),
+        [Hop::Link(node, delay), Hop::Host(lane)] => (Some((node, delay)), lane),
+        _ => return None,
+    };
+    match there {
+        [Hop::Lane(first), ..] => Some(Home { link, lane, first: *first, station: route.station }),
         _ => None,
     }
 }
@@ -91,7 +113,7 @@ fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
     match *hop {
         Hop::Lane(lane) => match network.lanes[lane as usize].to {
             Place::Node(node) => Some(node),
-            Place::Host | Place::Receiver | Place::Wlan(..) => None,
+            Place::Host | Place::Receiver | Place::Wlan(..) | Place::Through(_) => None,
         },
         Hop::Receiver | Hop::Host(_) | Hop::Link(..) => None,
     }
