@@ -23,10 +23,14 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(5);
 /// How long after a wake the next one is due at the earliest. A wait costs as much as several packets: where packets are
 /// nearer to each other, several leave at once, late by so much at most.
 const GRAIN: Duration = Duration::from_micros(40);
-/// A real-time thread that hardly sleeps is stopped by the kernel for 50 ms a second. Of so much time it therefore spends a
-/// nap asleep, which leaves more than that to others and is over before anybody takes note.
-const STRETCH: Duration = Duration::from_micros(1600);
+/// A real-time thread that hardly sleeps is stopped by the kernel for 50 ms a second. So it owes so many thousandths of its
+/// time to others, and naps when it owes a nap, which is over before anybody takes note.
+const OWED: u64 = 60;
 const NAP: Duration = Duration::from_micros(100);
+/// How much it may sleep in advance.
+const MOST_CREDIT: Duration = Duration::from_millis(20);
+/// How long a wait takes that ends at once.
+const ASKING: Duration = Duration::from_micros(10);
 
 /// The network, the devices at its edge, and what wakes it.
 pub(crate) struct Driver {
@@ -39,30 +43,33 @@ pub(crate) struct Driver {
     arrived: Vec<Vec<u8>>,
 }
 
-/// How much of the last stretch of time was spent asleep.
+/// How much sleep a thread owes.
 #[derive(Clone, Copy, Debug)]
 struct Rest {
     since: Instant,
-    asleep: Duration,
+    owed: Duration,
+    credit: Duration,
 }
 
 impl Rest {
     fn new(now: Instant) -> Self {
-        Self { since: now, asleep: Duration::ZERO }
+        Self { since: now, owed: Duration::ZERO, credit: Duration::ZERO }
     }
 
-    /// Whether a nap is due, as a stretch has passed without so much sleep; a new one begins.
+    /// Whether a nap is due.
     fn is_due(&mut self, now: Instant) -> bool {
-        if now.saturating_since(self.since) < STRETCH {
-            return false;
-        }
-        let lacks = self.asleep < NAP;
-        *self = Self::new(now);
-        lacks
+        let share = Duration::from_nanos(now.saturating_since(self.since).as_nanos() * OWED / 1000);
+        self.since = now;
+        self.owed += share.saturating_sub(self.credit);
+        self.credit = self.credit.saturating_sub(share);
+        self.owed >= NAP
     }
 
+    /// A wait took so long; what it takes to ask for it is no rest.
     fn slept(&mut self, from: Instant, until: Instant) {
-        self.asleep += until.saturating_since(from);
+        let asleep = until.saturating_since(from + ASKING);
+        self.credit = (self.credit + asleep.saturating_sub(self.owed)).min(MOST_CREDIT);
+        self.owed = self.owed.saturating_sub(asleep);
     }
 }
 
@@ -166,5 +173,42 @@ impl Driver {
             true => self.network.send(&mut self.edge, now, frame),
             false => self.network.send_back(&mut self.edge, now, frame),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    /// Naps that are due in a second of waits of so many µs, one each 40 µs.
+    fn naps_a_second(wait_us: u64) -> u64 {
+        let (mut rest, mut now, mut naps) = (Rest::new(us(0)), us(0), 0);
+        while now < us(1_000_000) {
+            if rest.is_due(now) {
+                naps += 1;
+                rest.slept(now, now + NAP);
+                now += NAP;
+            }
+            rest.slept(now, now + Duration::from_micros(wait_us));
+            now += Duration::from_micros(40);
+        }
+        naps
+    }
+
+    #[test]
+    fn who_never_sleeps_naps_for_more_than_the_kernel_takes() {
+        // 40 waits of 5 µs are no sleep; 50 ms of each second are the kernel's.
+        let asleep = naps_a_second(5) * (NAP.as_nanos() - ASKING.as_nanos());
+        assert!((50_000_000..100_000_000).contains(&asleep), "{asleep} ns");
+    }
+
+    #[test]
+    fn who_sleeps_enough_never_naps() {
+        // 5 µs of 40.
+        assert_eq!(naps_a_second(15), 0);
     }
 }
