@@ -308,6 +308,9 @@ parameters! {
         /// and grow it as any other does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno
         /// leaves no more than what is in flight and a segment (option 1).
         pub grow_at_recovery_end: bool = false;
+        /// Let any ACK of new data end a time-out's back-off (as in QUIC, RFC 9002); otherwise a measurement does (RFC 6298, ns-2,
+        /// Linux), which without timestamps takes data that is sent for the first time after it. On for QFCP, off for the others.
+        pub new_ack_ends_back_off: Option<bool> = None;
         /// With selective acknowledgements, find a retransmission lost when something sent later has arrived (RFC 8985);
         /// otherwise it waits for the time-out. On for QFCP, off for the others.
         pub find_lost_retransmissions: Option<bool> = None;

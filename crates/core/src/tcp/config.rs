@@ -85,6 +85,10 @@ pub struct SenderConfig {
     /// any other does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno leaves no more
     /// than what is in flight and a segment (option 1).
     pub grow_at_recovery_end: bool,
+    /// Whether any acknowledgement of new data ends a back-off (as RFC 9002 §6.2.1 has it for QUIC); otherwise a measurement
+    /// does (RFC 6298 §5), which without timestamps takes data that is sent for the first time after the time-out. Where
+    /// losses are many and windows small, time-outs then follow each other faster than such data comes through.
+    pub new_ack_ends_back_off: bool,
     /// Whether a retransmission is found lost when something sent later has arrived (RFC 8985 §6.2), with
     /// [`Recovery::Sack`]; otherwise it waits for the timer.
     pub find_lost_retransmissions: bool,
@@ -144,6 +148,7 @@ impl Default for SenderConfig {
             one_fast_retransmit: false,
             cut_of_window: false,
             grow_at_recovery_end: false,
+            new_ack_ends_back_off: false,
             rto_min: Duration::from_secs(1),
             rto_initial: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),

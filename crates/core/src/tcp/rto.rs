@@ -19,6 +19,8 @@ pub(super) struct Rto {
     /// SRTT and RTTVAR \[ns\]; none before the first measurement.
     smoothed: Option<(f64, f64)>,
     timeout: Duration,
+    /// The time-out without its back-off.
+    computed: Duration,
     min: Duration,
     max: Duration,
     granularity_ns: f64,
@@ -30,6 +32,7 @@ impl Rto {
         Self {
             smoothed: None,
             timeout: config.rto_initial,
+            computed: config.rto_initial,
             min: config.rto_min,
             max: config.rto_max,
             granularity_ns: config.rto_granularity.as_nanos() as f64,
@@ -66,7 +69,7 @@ impl Rto {
         linux.sample(us(rtt), us(self.min), is_next_round);
         self.smoothed = Some(((linux.srtt_8 / 8 * 1000) as f64, (linux.mdev_4 / 4 * 1000) as f64));
         let timeout = Duration::from_micros((linux.srtt_8 / 8 + linux.rttvar) as u64);
-        self.timeout = timeout.clamp(self.min, self.max);
+        self.set(timeout);
     }
 
     /// Whether time-outs follow the rules of Linux.
@@ -88,7 +91,7 @@ impl Rto {
         };
         self.smoothed = Some((srtt, rttvar));
         let timeout = Duration::from_nanos((srtt + (K * rttvar).max(self.granularity_ns)) as u64);
-        self.timeout = timeout.clamp(self.min, self.max);
+        self.set(timeout);
     }
 
     /// The timer went off: twice as long from now on (RFC 6298 §5.5).
@@ -96,10 +99,21 @@ impl Rto {
         self.timeout = (self.timeout * 2).min(self.max);
     }
 
+    /// The back-off is over.
+    pub(super) fn end_back_off(&mut self) {
+        self.timeout = self.computed;
+    }
+
+    #[inline]
+    fn set(&mut self, timeout: Duration) {
+        self.computed = timeout.clamp(self.min, self.max);
+        self.timeout = self.computed;
+    }
+
     /// Data begins, after a handshake in which the SYN was retransmitted (RFC 6298 §5.7).
     pub(super) fn begin_after_lost_syn(&mut self) {
         if self.smoothed.is_none() {
-            self.timeout = AFTER_LOST_SYN.clamp(self.min, self.max);
+            self.set(AFTER_LOST_SYN);
         }
     }
 }

@@ -406,6 +406,9 @@ impl Sender {
         let flight = self.nxt.saturating_sub(self.una);
         self.una = ack;
         self.nxt = self.nxt.max(ack);
+        if self.config.new_ack_ends_back_off {
+            self.rto.end_back_off();
+        }
         let rtt = self.measure_rtt(ack, rtt, flight);
         if self.state == State::Recovery {
             self.on_ack_in_recovery(acked, heard);

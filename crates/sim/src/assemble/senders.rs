@@ -63,6 +63,7 @@ pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> (SenderC
         one_fast_retransmit: options.one_fast_retransmit.unwrap_or(is_aimd),
         cut_of_window: options.cut_of_window.unwrap_or(is_aimd),
         grow_at_recovery_end: options.grow_at_recovery_end,
+        new_ack_ends_back_off: options.new_ack_ends_back_off.unwrap_or(matches!(sender, Sender::Qfcp(_))),
         find_lost_retransmissions: options.find_lost_retransmissions.unwrap_or(matches!(sender, Sender::Qfcp(_))),
         queues: queues.min(usize::from(u8::MAX)) as u8,
         rto_min: options.rto_min.unwrap_or(defaults.rto_min),

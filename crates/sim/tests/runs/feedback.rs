@@ -208,6 +208,36 @@ fn losses_are_no_signal() {
 }
 
 #[test]
+fn a_small_buffer_silences_no_flow() {
+    // Eight downloads, 20 packets: some flows time out more than once. If their back-off lasted until a measurement, a flow of
+    // seed 5 would have .45 of its share.
+    let settings = [
+        ("duration", "110 s"),
+        ("warmup", "10 s"),
+        ("wlan[0].queue.limit", "20 packets"),
+        ("wlan[0].feedback", r#"{ kind = "qfcp", capacity = "1 Mbit/s", packet = "1340 B" }"#),
+        ("flow[0].sender", "qfcp"),
+        ("flow[0].rtt", "100 ms"),
+        ("flow[0].spread", "0.1 s"),
+    ];
+    let others: String = (2..=8)
+        .map(|i| {
+            format!(
+                "[[flow]]\nname = \"flow-{i}\"\nstation = \"m{i}\"\nsender = \"qfcp\"\nrtt = \"100 ms\"\n\
+                 packet = \"1340 B\"\nspread = \"0.1 s\"\n"
+            )
+        })
+        .collect();
+    let text = format!("{AIR}\n{others}");
+    for seed in ["4", "5", "6"] {
+        let flows = run(&text, &[&settings[..], &[("seed", seed)]].concat()).flows;
+        let rates: Vec<f64> = flows.iter().map(mbps).collect();
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        assert!(rates.iter().all(|rate| *rate > 0.9 * mean), "seed {seed}: {rates:?}");
+    }
+}
+
+#[test]
 fn two_wireless_hops_in_series_have_one_rate() {
     // From a station of the WLAN over a wire to a station of an access point of 2 Mbit/s, behind the WLAN's 4: QFCP finds
     // the lesser of the two unknown capacities, with short queues at both.

@@ -78,6 +78,28 @@ fn karns_rule_and_the_end_of_a_back_off() {
 }
 
 #[test]
+fn any_new_acknowledgement_may_end_a_back_off() {
+    // RFC 9002 §6.2.1. Before the first measurement the time-out is the initial one again, after it the computed one: 0 is
+    // measured at 100 ms, 1 is lost, and the ACK of its retransmission, which measures nothing, ends the back-off.
+    let config = SenderConfig { new_ack_ends_back_off: true, ..fine() };
+    sender(config.clone(), "0 open 1 -> 0\n 1000 wake -> 0\n ? rto 2000\n 1100 ack 1 ->\n ? rto 1000");
+    let script = |rto| {
+        format!(
+            "0    open 1  -> 0
+             100  ack 1   ->
+             100  write 1 -> 1
+             400  wake    -> 1
+             1000 wake    -> 1
+             ? rto 1200
+             1100 ack 2   ->
+             ? rto {rto}"
+        )
+    };
+    sender(config, &script("300"));
+    sender(fine(), &script("1200"));
+}
+
+#[test]
 fn a_fast_retransmit_ends_the_timing_too() {
     // §3. 0 is timed and retransmitted; its ACK at 300 ms says nothing.
     sender(
