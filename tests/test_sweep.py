@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -232,6 +233,41 @@ def test_a_cluster_without_workers_is_given_up(command: Command, short: Path) ->
     waiting, given_up = done.stderr.splitlines()
     assert "no worker is there: waiting 2 s" in waiting
     assert "no worker for 2 s (--patience)" in given_up
+
+
+def test_a_scheduler_that_goes_is_told_and_nothing_is_lost(tmp_path: Path, short: Path) -> None:
+    pytest.importorskip("distributed")
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen([*dask, "--port", str(port), "--host", "127.0.0.1",
+                                  "--no-dashboard"], **quiet)  # fmt: skip
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1",
+         "--no-nanny", "--no-dashboard"], **quiet,
+    )  # fmt: skip
+    try:
+        arguments = ["sweep", str(short), "--set", "duration=300 s", "--seeds", "2000",
+                     "--out", "s.parquet"]  # fmt: skip
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lasthop", *arguments, "--dask", address], cwd=tmp_path,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        journal = tmp_path / "s.parquet.journal"
+        deadline = time.monotonic() + 60
+        while not (journal.exists() and journal.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        scheduler.kill()
+        _, stderr = process.communicate(timeout=120)
+    finally:
+        worker.kill()
+        scheduler.kill()
+    assert process.returncode == 2
+    assert stderr == f"lasthop: --dask {address}: the scheduler has gone\n"
+    assert journal.stat().st_size > 0
 
 
 def test_short_runs_go_in_batches_and_traces_once(tmp_path: Path) -> None:

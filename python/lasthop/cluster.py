@@ -6,6 +6,7 @@ time; what a lost worker had is handed over again.
 """
 
 import hashlib
+import logging
 import os
 import tempfile
 import time
@@ -230,6 +231,10 @@ def _connected(address: str) -> Iterator[Any]:
         client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"--dask {address}: no Dask scheduler answers there") from error
+    # What it has to say of a scheduler that has gone is a traceback; we say it in a line.
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
     try:
         here = _lasthop.version()
         for worker, version in client.run(_version_there).items():
@@ -242,6 +247,7 @@ def _connected(address: str) -> Iterator[Any]:
     finally:
         with suppress(Exception):  # the scheduler may go at any time
             client.close(timeout=2)
+        logger.setLevel(level)
 
 
 def _version_there() -> str | None:
