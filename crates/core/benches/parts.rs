@@ -13,7 +13,7 @@ use lasthop_core::ap::{AccessPoint, ApConfig, StationConfig};
 use lasthop_core::element::Element;
 use lasthop_core::error::ParameterError;
 use lasthop_core::fading::{FadingParams, Kinds};
-use lasthop_core::law::clamp::{Arrival, Receiver, ReceiverParams, Router, RouterParams};
+use lasthop_core::law::clamp::{Arrival, Price, Receiver, ReceiverParams, Router, RouterParams};
 use lasthop_core::law::codel::CodelParams;
 use lasthop_core::law::fq_codel::FqCodelParams;
 use lasthop_core::law::proportional_fair::ProportionalFairParams;
@@ -64,7 +64,7 @@ fn senders(criterion: &mut Criterion) {
 
 fn routers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("laws");
-    let mut router = right(Router::new(RouterParams::new(6500.0)));
+    let mut router = right(Router::new(Price::Linear(RouterParams::new(Bytes::new(6500)))));
     let mut t_s = 0.0;
     group.bench_function("clamp-router", |bencher| {
         bencher.iter(|| {

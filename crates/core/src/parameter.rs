@@ -27,7 +27,7 @@
 //! assert_eq!(error.to_string(), "weight = 1: wanted from 0 up to, but not, 1");
 //! ```
 //!
-//! A key without `= default` is required. Domains are ranges: `0.0..`, `0.0..1.0`, `0.0..=1.0`, or [`above`], [`between`] and
+//! A key without `= default` is required; a struct with one has `new`, of those, in place of `Default`. Domains are ranges: `0.0..`, `0.0..1.0`, `0.0..=1.0`, or [`above`], [`between`] and
 //! [`above_to`], which leave their lower end out. What no range says stands behind the struct: `check(p) { … }`.
 
 #[cfg(feature = "text")]
@@ -174,6 +174,14 @@ pub fn ensure_within<T: Bounded>(
     }
 }
 
+/// A value that has a default only where its reader knows more, such as a line's rate.
+///
+/// # Errors
+/// If there is none.
+pub fn given<T>(value: Option<T>, key: &str, wanted: &str) -> Result<T, ParameterError> {
+    value.ok_or_else(|| ParameterError::new(key, "none", wanted))
+}
+
 impl Parameter for f64 {
     fn validate(&self) -> Result<(), ParameterError> {
         if f64::is_finite(*self) { Ok(()) } else { Err(ParameterError::new("", self, "a finite number")) }
@@ -311,7 +319,7 @@ macro_rules! parameters {
             }
         }
 
-        $crate::default_parameters! { $name { $($key $(= $default)?;)* } }
+        $crate::default_parameters! { $name { $($key: $type $(= $default)?;)* } }
         $crate::text_parameters! {
             $name ($(#[$($meta)*])*) {
                 $($key: $type, ($(#[$($about)*])*), [$($default)?], [$($domain)?];)*
@@ -320,18 +328,34 @@ macro_rules! parameters {
     };
 }
 
-/// `Default`, where each key has one.
+/// `Default`, where each key has one; else `new`, of those that have none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! default_parameters {
-    ($name:ident { $($key:ident = $default:expr;)* }) => {
+    ($name:ident { $($key:ident: $type:ty = $default:expr;)* }) => {
         impl ::core::default::Default for $name {
             fn default() -> Self {
                 Self { $($key: $default,)* }
             }
         }
     };
-    ($($other:tt)*) => {};
+    ($name:ident { $($keys:tt)* }) => {
+        $crate::default_parameters! { @new $name [] [] $($keys)* }
+    };
+    (@new $name:ident [$($required:ident: $type:ty,)*] [$($key:ident = $default:expr,)*]) => {
+        impl $name {
+            /// With these, and all other keys as they are by default.
+            pub fn new($($required: $type),*) -> Self {
+                Self { $($required,)* $($key: $default,)* }
+            }
+        }
+    };
+    (@new $name:ident [$($required:tt)*] [$($others:tt)*] $key:ident: $type:ty = $default:expr; $($rest:tt)*) => {
+        $crate::default_parameters! { @new $name [$($required)*] [$($others)* $key = $default,] $($rest)* }
+    };
+    (@new $name:ident [$($required:tt)*] [$($others:tt)*] $key:ident: $type:ty; $($rest:tt)*) => {
+        $crate::default_parameters! { @new $name [$($required)* $key: $type,] [$($others)*] $($rest)* }
+    };
 }
 
 /// Declares what a key is one of: names, or tables with the key `kind`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys that take one of several kinds: radio, scheduler, price, management of a queue, loss.
 
+use lasthop_core::law::red::Unit;
 use lasthop_core::units::{Bytes, Duration, Frequency, Rate};
 use lasthop_core::{kinds, parameters};
 
@@ -161,71 +162,6 @@ impl Default for Scheduler {
 }
 
 kinds! {
-    /// CLAMP's price at a router.
-    #[derive(Clone, Debug)]
-    pub enum Price {
-        /// `max((b·q − a)/μ_c, 0)` (clamp eq. 13).
-        Linear(PriceOptions) = "linear",
-        /// `max(b·(q − a)/μ_c, 0)` (clamp-mice).
-        Mice(PriceOptions) = "mice",
-        /// Quadratic up to 2a/b, then as the linear one without its bound (clamp-report eq. 1).
-        Smooth(PriceOptions) = "smooth",
-    }
-}
-
-parameters! {
-    /// The parameters of a price.
-    #[derive(Clone, Copy, Debug)]
-    pub struct PriceOptions {
-        /// Queue below which nothing is asked.
-        pub a: Bytes;
-        /// Gain.
-        pub b: f64 = 1.0;
-        /// How the queue is averaged.
-        pub average: Average = Average::default();
-        /// Departures over which the service rate is measured.
-        pub departures: u32 = 100;
-    }
-}
-
-kinds! {
-    /// How a router averages its queue.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub enum Average {
-        /// `q ← e^(−gI) q + (1 − e^(−gI)) Q` at each arrival, I seconds after the last (clamp §4.1).
-        AtArrivals(AtArrivals) = "at-arrivals",
-        /// The queue itself (clamp-report).
-        Raw = "raw",
-        /// An exponential average over time, idle time included (clamp-mice).
-        OverTime(OverTime) = "over-time",
-    }
-}
-
-parameters! {
-    /// An average over arrivals.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct AtArrivals {
-        /// Its gain g a second.
-        pub gain: f64 = 2.0;
-    }
-}
-
-parameters! {
-    /// An average over time.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct OverTime {
-        /// Its time constant.
-        pub time_constant: Duration;
-    }
-}
-
-impl Default for Average {
-    fn default() -> Self {
-        Average::AtArrivals(AtArrivals::default())
-    }
-}
-
-kinds! {
     /// How a queue is managed.
     #[derive(Clone, Copy, Debug, Default)]
     pub enum Aqm {
@@ -269,18 +205,6 @@ parameters! {
         pub mean_packet: Bytes = Bytes::new(500);
         /// Delay that the automatic lower threshold aims at (ns-2's `targetdelay_`).
         pub target_delay: Duration = Duration::from_millis(5);
-    }
-}
-
-kinds! {
-    /// What a queue is measured in.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Unit {
-        /// Packets.
-        #[default]
-        Packets = "packets",
-        /// Bytes.
-        Bytes = "bytes",
     }
 }
 

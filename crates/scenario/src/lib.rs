@@ -20,10 +20,7 @@ mod wlan;
 pub use error::ScenarioError;
 pub use feedback::Feedback;
 pub use flow::{App, Clamp, DelayedAcks, Flow, Linux, Plain, Reader, Receiver, ReceiverSlowStart, Sink, Sizes};
-pub use kinds::{
-    Aqm, Average, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Price, PriceOptions, Radio,
-    Scheduler, Unit,
-};
+pub use kinds::{Aqm, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Radio, Scheduler};
 pub use lasthop_core::parameter::With;
 pub use overrides::effective;
 pub use sender::{
@@ -32,6 +29,7 @@ pub use sender::{
 };
 pub use wlan::{RateStep, Wlan, WlanStation};
 
+use lasthop_core::law::clamp::Price;
 use lasthop_core::parameter::Parameter;
 use lasthop_core::parameters;
 use lasthop_core::units::{Amount, Duration, Rate};

@@ -5,8 +5,9 @@ use lasthop_core::parameters;
 use lasthop_core::wlan::MacConfig;
 
 use super::feedback::Feedback;
-use super::kinds::{Loss, Price};
+use super::kinds::Loss;
 use super::{Queue, StationQueue};
+use lasthop_core::law::clamp::Price;
 use lasthop_core::parameter::With;
 use lasthop_core::units::{Bytes, Duration, Rate};
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fading::FadingParams;
-use crate::law::clamp::RouterParams;
+use crate::law::clamp::{Price, RouterParams};
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;

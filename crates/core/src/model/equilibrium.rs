@@ -50,7 +50,8 @@ pub fn is_stable(b: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::clamp::{Router, RouterParams};
+    use crate::law::clamp::{Price, Router, RouterParams};
+    use crate::units::Bytes;
 
     #[test]
     fn three_flows_and_the_papers_numbers() {
@@ -76,10 +77,11 @@ mod tests {
 
     #[test]
     fn at_rest_the_router_asks_k_tau_over_its_rate() {
-        for kind in [PriceKind::Linear, PriceKind::Mice, PriceKind::Smooth] {
-            let params = RouterParams { kind, b: 2.0, ..RouterParams::new(2000.0) };
-            let at_rest = queue(kind, params.a_bytes, params.b, 500.0, 3.0).unwrap();
-            let mut router = Router::new(params).unwrap();
+        let params = RouterParams { b: 2.0, ..RouterParams::new(Bytes::new(2000)) };
+        for price in [Price::Linear(params), Price::Mice(params), Price::Smooth(params)] {
+            let (kind, _) = price.parts();
+            let at_rest = queue(kind, params.a.as_f64(), params.b, 500.0, 3.0).unwrap();
+            let mut router = Router::new(price).unwrap();
             (0..3).for_each(|n| router.departed(f64::from(n), 1000.0, at_rest));
             router.arrived(1e6, at_rest);
             // 3 · 500 B / 1000 B/s.

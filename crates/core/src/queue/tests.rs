@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::law::clamp::RouterParams;
+use crate::law::clamp::{Price, RouterParams};
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
@@ -200,7 +200,11 @@ proptest! {
 #[test]
 fn a_marker_goes_on_with_every_management() {
     for aqm in managements() {
-        let config = QueueConfig { limit: Limit::None, aqm, marker: MarkerParams::Clamp(RouterParams::new(0.0)) };
+        let config = QueueConfig {
+            limit: Limit::None,
+            aqm,
+            marker: MarkerParams::Clamp(Price::Linear(RouterParams::new(Bytes::ZERO))),
+        };
         let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
         let mut queue = Queue::new(&config, RATE, stream, Span::ALWAYS).unwrap();
         let mut prices = vec![];

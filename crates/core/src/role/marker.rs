@@ -87,7 +87,7 @@ laws! {
         None => Unmarked;
     in boxes:
         /// CLAMP's price.
-        Clamp(law::clamp::RouterParams) => law::clamp::Router,
+        Clamp(law::clamp::Price) => law::clamp::Router,
         /// XCP's, or XCP-b's, change of the window.
         Xcp(law::xcp::RouterParams) => law::xcp::Router,
         /// QFCP's rate.
@@ -154,9 +154,10 @@ impl AnyMarker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::clamp::RouterParams;
+    use crate::law::clamp::{Price, RouterParams};
     use crate::law::{qfcp, xcp};
     use crate::packet::QfcpHeader;
+    use crate::units::Rate;
 
     fn held(packets: usize, bytes: u64) -> Held {
         Held { packets, bytes: Bytes::new(bytes) }
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_packet_leaves_with_the_price_of_its_moment() {
-        let config = MarkerParams::Clamp(RouterParams::new(1000.0));
+        let config = MarkerParams::Clamp(Price::Linear(RouterParams::new(Bytes::new(1000))));
         let mut marker = AnyMarker::new(&config).unwrap();
         // The first arrival after a long silence sets the average to the queue: e^(−2·100) is nothing.
         marker.on_arrival(Instant::from_nanos(100_000_000_000), Bytes::new(1500), held(2, 3000), &Signal::None);
@@ -189,7 +190,10 @@ mod tests {
     #[test]
     fn a_router_that_speaks_for_both_directions_stamps_both() {
         let stamped = |simplex| {
-            let params = qfcp::RouterParams { simplex, ..qfcp::RouterParams::new(1e5, 1e6) };
+            let params = qfcp::RouterParams {
+                simplex,
+                ..qfcp::RouterParams::new(Rate::from_bps(800_000), Rate::from_bps(8_000_000))
+            };
             let mut marker = AnyMarker::new(&MarkerParams::Qfcp(params)).unwrap();
             let asked = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: f32::INFINITY, silent: 2 });
             let (mut own, mut other) = (asked, asked);
@@ -205,12 +209,12 @@ mod tests {
 
     #[test]
     fn errors_name_the_key() {
-        let lost = MarkerParams::Qfcp(qfcp::RouterParams::new(0.0, 1.0));
+        let lost = MarkerParams::Qfcp(qfcp::RouterParams::new(Rate::from_bps(0), Rate::from_bps(1)));
         assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
-        let told = xcp::Efficiency::Told { capacity: -1.0 };
-        let lost = MarkerParams::Xcp(xcp::RouterParams::new(told));
+        let told = xcp::Efficiency::Told(xcp::Told { capacity: Some(Rate::from_bps(0)) });
+        let lost = MarkerParams::Xcp(xcp::RouterParams { efficiency: told, gains: xcp::Gains::default() });
         assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
-        let bad = MarkerParams::Clamp(RouterParams { b: 0.0, ..RouterParams::new(0.0) });
+        let bad = MarkerParams::Clamp(Price::Linear(RouterParams { b: 0.0, ..RouterParams::new(Bytes::ZERO) }));
         assert_eq!(AnyMarker::new(&bad).unwrap_err().key, "price.b");
     }
 }

@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::law::clamp::RouterParams;
+use crate::law::clamp::{Price, RouterParams};
 use crate::packet::Packet;
 use crate::queue::Limit;
 use crate::role::MarkerParams;

@@ -8,11 +8,12 @@ use lasthop_core::ap::{ApConfig, StationConfig};
 use lasthop_core::app::{AppConfig, Bursts, SizeDistribution};
 use lasthop_core::capacity::Trace;
 use lasthop_core::fading::FadingParams;
-use lasthop_core::law::clamp::{self, ReceiverParams, RouterParams, Variant};
+use lasthop_core::law::clamp::{Price, ReceiverParams, Variant};
 use lasthop_core::law::codel::CodelParams;
 use lasthop_core::law::fq_codel::FqCodelParams;
 use lasthop_core::law::proportional_fair::ProportionalFairParams;
-use lasthop_core::law::red::{RedParams, Unit};
+use lasthop_core::law::red::RedParams;
+use lasthop_core::law::{qfcp, xcp};
 use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::{GilbertElliott, HandoffTimes, LossConfig};
 use lasthop_core::queue::{Limit, QueueConfig};
@@ -39,12 +40,12 @@ pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
 #[derive(Clone, Copy)]
 enum Router<'s> {
     None,
-    Price(&'s scenario::Price),
+    Price(&'s Price),
     Feedback(&'s scenario::Feedback),
 }
 
 impl<'s> Router<'s> {
-    fn of(price: &'s Option<scenario::Price>, feedback: &'s Option<scenario::Feedback>) -> Result<Self, ScenarioError> {
+    fn of(price: &'s Option<Price>, feedback: &'s Option<scenario::Feedback>) -> Result<Self, ScenarioError> {
         match (price, feedback) {
             (None, None) => Ok(Self::None),
             (Some(price), None) => Ok(Self::Price(price)),
@@ -62,14 +63,8 @@ fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Resu
         aqm: aqm(&queue.aqm),
         marker: match router {
             Router::None => MarkerParams::None,
-            Router::Price(price) => MarkerParams::Clamp(clamp_router(price)),
-            Router::Feedback(scenario::Feedback::Xcp(xcp)) => MarkerParams::Xcp(xcp.router(rate)),
-            Router::Feedback(scenario::Feedback::XcpB(xcp)) => {
-                MarkerParams::Xcp(xcp.router(queue).map_err(|e| e.within("feedback"))?)
-            }
-            Router::Feedback(scenario::Feedback::Qfcp(qfcp)) => {
-                MarkerParams::Qfcp(qfcp.router(rate, top).map_err(|e| e.within("feedback"))?)
-            }
+            Router::Price(price) => MarkerParams::Clamp(*price),
+            Router::Feedback(feedback) => told(feedback, queue, (rate, top)).map_err(|e| e.within("feedback"))?,
         },
     })
 }
@@ -102,10 +97,7 @@ fn aqm(aqm: &scenario::Aqm) -> AqmParams {
             max_p: red.max_p,
             wait: red.wait,
             gentle: red.gentle,
-            unit: match red.unit {
-                scenario::Unit::Packets => Unit::Packets,
-                scenario::Unit::Bytes => Unit::Bytes,
-            },
+            unit: red.unit,
             mean_packet_bytes: red.mean_packet.as_f64(),
             target_delay_s: red.target_delay.as_secs_f64(),
         }),
@@ -123,26 +115,46 @@ fn codel(target: Duration, interval: Duration, mtu: Bytes) -> CodelParams {
     CodelParams { target_s: target.as_secs_f64(), interval_s: interval.as_secs_f64(), mtu_bytes: mtu.as_f64() }
 }
 
-fn clamp_router(price: &scenario::Price) -> RouterParams {
-    use scenario::Price::{Linear, Mice, Smooth};
-    let (kind, options) = match price {
-        Linear(options) => (clamp::PriceKind::Linear, options),
-        Mice(options) => (clamp::PriceKind::Mice, options),
-        Smooth(options) => (clamp::PriceKind::Smooth, options),
+/// The router of a queue, in front of a line of `rate`, and of `top` at most.
+fn told(
+    feedback: &scenario::Feedback,
+    queue: &scenario::Queue,
+    (rate, top): (Rate, Rate),
+) -> Result<MarkerParams, ScenarioError> {
+    use scenario::Feedback::{Qfcp, Xcp, XcpB};
+    use xcp::Efficiency;
+    let (efficiency, gains) = match feedback {
+        Qfcp(params) => return Ok(MarkerParams::Qfcp(qfcp_router(params, rate, top)?)),
+        Xcp(With { own, common }) => {
+            (Efficiency::Told(xcp::Told { capacity: Some(own.capacity.unwrap_or(rate)) }), *common)
+        }
+        XcpB(With { own, common }) => (Efficiency::Queue(behind(own, queue)?), *common),
     };
-    RouterParams {
-        kind,
-        a_bytes: options.a.as_f64(),
-        b: options.b,
-        average: match options.average {
-            scenario::Average::AtArrivals(average) => clamp::Average::AtArrivals { gain_per_s: average.gain },
-            scenario::Average::Raw => clamp::Average::Raw,
-            scenario::Average::OverTime(average) => {
-                clamp::Average::OverTime { time_constant_s: average.time_constant.as_secs_f64() }
-            }
-        },
-        rate_packets: options.departures as usize,
+    Ok(MarkerParams::Xcp(xcp::RouterParams { efficiency, gains }))
+}
+
+/// XCP-b's buffer is the queue's, unless it is told another.
+fn behind(blind: &xcp::Blind, queue: &scenario::Queue) -> Result<xcp::Blind, ScenarioError> {
+    match blind.buffer.or(queue.limit.map(|limit| limit.in_bytes(blind.packet))) {
+        None => Err(ScenarioError::at("buffer", "missing: wanted, as the queue has no limit")),
+        buffer => Ok(xcp::Blind { buffer, ..*blind }),
     }
+}
+
+/// QFCP's router in front of a line of `rate`, and of `top` at most, unless it is told other capacities.
+fn qfcp_router(params: &qfcp::RouterParams, rate: Rate, top: Rate) -> Result<qfcp::RouterParams, ScenarioError> {
+    let told = params.capacity.unwrap_or(rate);
+    let (capacity, bound) = match params.max_capacity {
+        Some(bound) if bound < told => {
+            let mbps = |rate: Rate| rate.as_bps() as f64 / 1e6;
+            let wanted = format!("at least `capacity`, {} Mbit/s", mbps(told));
+            return Err(ScenarioError::refused("max_capacity", format!("\"{} Mbit/s\"", mbps(bound)), wanted));
+        }
+        Some(bound) => (told, bound),
+        None if params.probing => (told.min(top), top),
+        None => (told, top.max(told)),
+    };
+    Ok(qfcp::RouterParams { capacity: Some(capacity), max_capacity: Some(bound), ..*params })
 }
 
 /// The error model of the element `name`, whose directions share their handoffs.

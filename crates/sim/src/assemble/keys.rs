@@ -4,12 +4,11 @@
 use lasthop_core::error::ParameterError;
 
 /// The core's keys, and the scenario's.
-const KEYS: [(&str, &str); 5] = [
+const KEYS: [(&str, &str); 4] = [
     // A law's parameters stand beside all others.
     ("law.", ""),
     ("queue.price.", "price."),
     ("queue.feedback.", "feedback."),
-    ("rate_packets", "departures"),
     ("radio.fading.", "radio."),
 ];
 

@@ -80,7 +80,7 @@ fn the_queue_and_its_marker() {
     let mut usual = config(SchedulerParams::default(), 1, &RadioConfig::Fading(fast()));
     usual.stations[0].queue = QueueConfig {
         limit: Limit::Bytes(Bytes::new(4500)),
-        marker: MarkerParams::Clamp(RouterParams::new(0.0)),
+        marker: MarkerParams::Clamp(Price::Linear(RouterParams::new(Bytes::ZERO))),
         ..QueueConfig::default()
     };
     let mut ap = ap(&usual);

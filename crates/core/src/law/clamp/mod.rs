@@ -15,4 +15,4 @@ mod router;
 mod tests;
 
 pub use receiver::{Arrival, Receiver, ReceiverParams, Variant};
-pub use router::{Average, PriceKind, Router, RouterParams};
+pub use router::{AtArrivals, Average, OverTime, Price, PriceKind, Router, RouterParams};

@@ -2,17 +2,18 @@
 //! The router's side of CLAMP: an average of the queue, then what of it is too much, then the price of that.
 
 use super::equations;
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::estimator::{QueueAverage, QueueEstimator, RateEstimator, SlidingRate};
 use crate::packet::Signal;
+use crate::parameter::{Parameter, above};
 use crate::role::{Held, MarkerLaw};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
+use crate::{kinds, parameters};
 
 /// How the price depends on the queue q, with service rate μ_c.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriceKind {
     /// max((bq − a)/μ_c, 0): clamp eq. 13.
-    #[default]
     Linear,
     /// max(b(q − a)/μ_c, 0): clamp-mice eq. 1.
     Mice,
@@ -20,59 +21,91 @@ pub enum PriceKind {
     Smooth,
 }
 
-/// Which queue the price is of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Average {
-    /// q ← e^(−gI) q + (1 − e^(−gI)) Q at each arrival, I after the one before: clamp §4.1, where g = 2/s.
-    AtArrivals {
-        /// g \[1/s\], more than 0.
-        gain_per_s: f64,
-    },
-    /// The queue itself, as it is when the price is asked: clamp-report §IV-A.
-    Raw,
-    /// An exponential average over time, idle time included: clamp-mice §3.1's moving average of a periodically
-    /// sampled queue, in the limit of a short period.
-    OverTime {
-        /// Time constant \[s\], more than 0.
-        time_constant_s: f64,
-    },
+kinds! {
+    /// CLAMP's price at a router.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum Price {
+        /// `max((b·q − a)/μ_c, 0)` (clamp eq. 13).
+        Linear(RouterParams) = "linear",
+        /// `max(b·(q − a)/μ_c, 0)` (clamp-mice).
+        Mice(RouterParams) = "mice",
+        /// Quadratic up to 2a/b, then as the linear one without its bound (clamp-report eq. 1).
+        Smooth(RouterParams) = "smooth",
+    }
+}
+
+impl Price {
+    /// Its form and its parameters.
+    pub fn parts(&self) -> (PriceKind, RouterParams) {
+        match *self {
+            Self::Linear(params) => (PriceKind::Linear, params),
+            Self::Mice(params) => (PriceKind::Mice, params),
+            Self::Smooth(params) => (PriceKind::Smooth, params),
+        }
+    }
+}
+
+parameters! {
+    /// The parameters of a price; the defaults are those of the TMC paper.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RouterParams {
+        /// Queue below which nothing is asked.
+        pub a: Bytes;
+        /// Gain; the fluid model is stable below π/2 (clamp Theorem 1).
+        pub b: f64 = 1.0, in above(0.0);
+        /// How the queue is averaged.
+        pub average: Average = Average::default();
+        /// Departures over which the service rate is measured (clamp-report §V).
+        pub departures: u32 = 100, in 1..;
+    }
+}
+
+kinds! {
+    /// How a router averages its queue.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum Average {
+        /// `q ← e^(−gI) q + (1 − e^(−gI)) Q` at each arrival, I seconds after the last (clamp §4.1).
+        AtArrivals(AtArrivals) = "at-arrivals",
+        /// The queue itself, as it is when the price is asked (clamp-report §IV-A).
+        Raw = "raw",
+        /// An exponential average over time, idle time included: clamp-mice §3.1's moving average of a periodically sampled
+        /// queue, in the limit of a short period.
+        OverTime(OverTime) = "over-time",
+    }
+}
+
+parameters! {
+    /// An average over arrivals.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct AtArrivals {
+        /// Its gain g a second.
+        pub gain: f64 = 2.0, in above(0.0);
+    }
+}
+
+parameters! {
+    /// An average over time.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct OverTime {
+        /// Its time constant.
+        pub time_constant: Duration, in above(Duration::ZERO);
+    }
 }
 
 impl Default for Average {
     fn default() -> Self {
-        Self::AtArrivals { gain_per_s: 2.0 }
-    }
-}
-
-/// What a CLAMP router is told.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RouterParams {
-    /// The price's form.
-    pub kind: PriceKind,
-    /// a \[B\], at least 0: raises the queue's target.
-    pub a_bytes: f64,
-    /// b, more than 0; the fluid model is stable below π/2 (clamp Theorem 1).
-    pub b: f64,
-    /// Which queue is priced.
-    pub average: Average,
-    /// Departures over which the service rate is measured, at least 1 (clamp-report §V: 100).
-    pub rate_packets: usize,
-}
-
-impl RouterParams {
-    /// The TMC paper's router: linear price, b = 1, the average of §4.1, the rate of the last 100 packets.
-    pub fn new(a_bytes: f64) -> Self {
-        Self { kind: PriceKind::Linear, a_bytes, b: 1.0, average: Average::default(), rate_packets: 100 }
+        Self::AtArrivals(AtArrivals::default())
     }
 }
 
 /// One queue's agent at the access router: composed of an average of its queue and of a rate at which it is served.
 ///
 /// ```
-/// use lasthop_core::law::clamp::{Router, RouterParams};
+/// use lasthop_core::law::clamp::{Price, Router, RouterParams};
+/// use lasthop_core::units::Bytes;
 ///
 /// // a = 2000 B. Packets of 1000 B leave at 0 and at 1 s: μ_c = 1000 B/s.
-/// let mut router = Router::new(RouterParams::new(2000.0))?;
+/// let mut router = Router::new(Price::Linear(RouterParams::new(Bytes::new(2000))))?;
 /// router.departed(0.0, 1000.0, 0.0);
 /// router.departed(1.0, 1000.0, 0.0);
 /// assert_eq!(router.price_s(), 0.0);
@@ -83,7 +116,9 @@ impl RouterParams {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Router<Q = QueueAverage, R = SlidingRate> {
-    params: RouterParams,
+    kind: PriceKind,
+    a_bytes: f64,
+    b: f64,
     queue: Q,
     service: R,
 }
@@ -93,32 +128,27 @@ impl Router {
     ///
     /// # Errors
     /// If a parameter lies outside the domain its field states.
-    pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
-        ensure(params.rate_packets > 0, "rate_packets", params.rate_packets, "at least 1")?;
+    pub fn new(price: Price) -> Result<Self, ParameterError> {
+        price.validate()?;
+        let (_, params) = price.parts();
         let queue = match params.average {
-            Average::AtArrivals { gain_per_s: g } => {
-                ensure(g.is_finite() && g > 0.0, "average.gain", g, "more than 0 /s")?;
-                QueueAverage::at_arrivals(g)
-            }
-            Average::OverTime { time_constant_s: t } => {
-                ensure(t.is_finite() && t > 0.0, "average.time_constant", t, "more than 0 s")?;
-                QueueAverage::over_time(t)
-            }
+            Average::AtArrivals(average) => QueueAverage::at_arrivals(average.gain),
+            Average::OverTime(average) => QueueAverage::over_time(average.time_constant.as_secs_f64()),
             Average::Raw => QueueAverage::raw(),
         };
-        Self::with(params, queue, SlidingRate::new(params.rate_packets))
+        Self::with(price, queue, SlidingRate::new(params.departures as usize))
     }
 }
 
 impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
-    /// A router with estimators of its own, in place of those that `average` and `rate_packets` name.
+    /// A router with estimators of its own, in place of those that `average` and `departures` name.
     ///
     /// # Errors
     /// If a parameter of the price lies outside the domain its field states.
-    pub fn with(params: RouterParams, queue: Q, service: R) -> Result<Self, ParameterError> {
-        ensure(params.a_bytes.is_finite() && params.a_bytes >= 0.0, "a", params.a_bytes, "at least 0 B")?;
-        ensure(params.b.is_finite() && params.b > 0.0, "b", params.b, "more than 0")?;
-        Ok(Self { params, queue, service })
+    pub fn with(price: Price, queue: Q, service: R) -> Result<Self, ParameterError> {
+        price.validate()?;
+        let (kind, params) = price.parts();
+        Ok(Self { kind, a_bytes: params.a.as_f64(), b: params.b, queue, service })
     }
 
     /// A packet has joined the queue at `t_s`, which holds `queue_bytes` with it.
@@ -158,9 +188,8 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
     /// The price \[s\]; zero as long as the service rate is unknown.
     #[inline]
     pub fn price_s(&self) -> f64 {
-        let RouterParams { kind, a_bytes: a, b, .. } = self.params;
-        let q = self.queue.bytes();
-        let excess_bytes = match kind {
+        let (q, a, b) = (self.queue.bytes(), self.a_bytes, self.b);
+        let excess_bytes = match self.kind {
             PriceKind::Linear => equations::linear(q, a, b),
             PriceKind::Mice => equations::mice(q, a, b),
             PriceKind::Smooth => equations::smooth(q, a, b),
@@ -171,9 +200,9 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
 }
 
 impl MarkerLaw for Router {
-    type Params = RouterParams;
+    type Params = Price;
 
-    fn set_up(params: RouterParams) -> Result<Self, ParameterError> {
+    fn set_up(params: Price) -> Result<Self, ParameterError> {
         Self::new(params).map_err(|error| error.within("price"))
     }
 

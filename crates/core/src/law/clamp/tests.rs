@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 use crate::estimator::{BinnedRate, BusyWindowRate, QueueAverage, QueueEstimator, RateEstimator};
+use crate::units::{Bytes, Duration};
 
 fn close(value: f64, wanted: f64) {
     assert!((value - wanted).abs() <= 1e-9 * wanted.abs().max(1.0), "{value}, wanted {wanted}");
 }
 
 /// A router whose queue is 0 until a long silence ends with `queue_bytes`, served at 1000 B/s.
-fn priced(params: RouterParams, queue_bytes: f64) -> f64 {
-    let mut router = Router::new(params).unwrap();
+fn priced(price: Price, queue_bytes: f64) -> f64 {
+    let mut router = Router::new(price).unwrap();
     for n in 0..3 {
         router.departed(f64::from(n), 1000.0, queue_bytes);
     }
@@ -21,42 +22,42 @@ fn priced(params: RouterParams, queue_bytes: f64) -> f64 {
 #[test]
 fn the_linear_price_is_the_excess_over_a_in_seconds() {
     // (2 · 3000 − 2000)/1000 = 4 s; below a/b it is 0.
-    let params = RouterParams { b: 2.0, ..RouterParams::new(2000.0) };
-    close(priced(params, 3000.0), 4.0);
-    assert_eq!(priced(params, 999.0), 0.0);
+    let price = Price::Linear(RouterParams { b: 2.0, ..RouterParams::new(Bytes::new(2000)) });
+    close(priced(price, 3000.0), 4.0);
+    assert_eq!(priced(price, 999.0), 0.0);
 }
 
 //= clamp-mice#1
 #[test]
 fn the_mice_price_takes_a_from_the_queue() {
     // 2 · (3000 − 2000)/1000 = 2 s.
-    let params = RouterParams { kind: PriceKind::Mice, b: 2.0, ..RouterParams::new(2000.0) };
-    close(priced(params, 3000.0), 2.0);
-    assert_eq!(priced(params, 1999.0), 0.0);
+    let price = Price::Mice(RouterParams { b: 2.0, ..RouterParams::new(Bytes::new(2000)) });
+    close(priced(price, 3000.0), 2.0);
+    assert_eq!(priced(price, 1999.0), 0.0);
 }
 
 //= clamp-report#1
 #[test]
 fn the_smooth_price_is_a_parabola_that_becomes_a_line() {
-    let params = RouterParams { kind: PriceKind::Smooth, b: 2.0, ..RouterParams::new(2000.0) };
+    let price = Price::Smooth(RouterParams { b: 2.0, ..RouterParams::new(Bytes::new(2000)) });
     // Below 2a/b = 2000: 4 · 1000²/(4 · 2000 · 1000) = 0.5 s. At 2000 both give 2 s. Above: (2 · 3000 − 2000)/1000.
-    close(priced(params, 1000.0), 0.5);
-    close(priced(params, 2000.0), 2.0);
-    close(priced(params, 2000.0 + 1e-6), 2.0 + 2e-9);
-    close(priced(params, 3000.0), 4.0);
+    close(priced(price, 1000.0), 0.5);
+    close(priced(price, 2000.0), 2.0);
+    close(priced(price, 2000.0 + 1e-6), 2.0 + 2e-9);
+    close(priced(price, 3000.0), 4.0);
 }
 
 #[test]
 fn without_a_the_smooth_price_is_linear_and_finite() {
-    let params = RouterParams { kind: PriceKind::Smooth, ..RouterParams::new(0.0) };
-    assert_eq!(priced(params, 0.0), 0.0);
-    close(priced(params, 500.0), 0.5);
+    let price = Price::Smooth(RouterParams::new(Bytes::ZERO));
+    assert_eq!(priced(price, 0.0), 0.0);
+    close(priced(price, 500.0), 0.5);
 }
 
 #[test]
 fn the_gain_of_the_average_is_live() {
-    let average = Average::AtArrivals { gain_per_s: 4.0 };
-    let mut router = Router::new(RouterParams { average, ..RouterParams::new(0.0) }).unwrap();
+    let average = Average::AtArrivals(AtArrivals { gain: 4.0 });
+    let mut router = Router::new(Price::Linear(RouterParams { average, ..RouterParams::new(Bytes::ZERO) })).unwrap();
     router.arrived(libm::log(2.0) / 2.0, 1000.0);
     close(router.average_bytes(), 750.0);
 }
@@ -64,14 +65,15 @@ fn the_gain_of_the_average_is_live() {
 #[test]
 fn the_average_is_the_one_that_was_asked_for() {
     let last = |average| {
-        let mut router = Router::new(RouterParams { average, ..RouterParams::new(0.0) }).unwrap();
+        let mut router =
+            Router::new(Price::Linear(RouterParams { average, ..RouterParams::new(Bytes::ZERO) })).unwrap();
         router.arrived(1.0, 1500.0);
         router.departed(2.0, 1000.0, 500.0);
         router.average_bytes()
     };
     close(last(Average::Raw), 500.0);
     // Half is forgotten each second: empty to 1 s, then 1500 B; e^(−2) of the distance to 1500 is left at arrivals.
-    close(last(Average::OverTime { time_constant_s: 1.0 / libm::log(2.0) }), 750.0);
+    close(last(Average::OverTime(OverTime { time_constant: Duration::from_secs_f64(1.0 / libm::log(2.0)) })), 750.0);
     close(last(Average::default()), 1500.0 * (1.0 - libm::exp(-2.0)));
 }
 
@@ -79,7 +81,7 @@ fn the_average_is_the_one_that_was_asked_for() {
 //= clamp-mice#4.1
 #[test]
 fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
-    let mut router = Router::new(RouterParams::new(0.0)).unwrap();
+    let mut router = Router::new(Price::Linear(RouterParams::new(Bytes::ZERO))).unwrap();
     router.departed(0.0, 999.0, 0.0);
     assert_eq!(router.service_rate(), None);
     // 100 packets of 10 B, one a second; the first gap is 1 s too: 1000 B in 100 s.
@@ -94,7 +96,8 @@ fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
 
 #[test]
 fn the_span_of_the_service_rate_is_live() {
-    let mut router = Router::new(RouterParams { rate_packets: 1, ..RouterParams::new(0.0) }).unwrap();
+    let mut router =
+        Router::new(Price::Linear(RouterParams { departures: 1, ..RouterParams::new(Bytes::ZERO) })).unwrap();
     for (t_s, size_bytes) in [(0.0, 10.0), (1.0, 20.0), (3.0, 30.0)] {
         router.departed(t_s, size_bytes, 0.0);
     }
@@ -103,13 +106,12 @@ fn the_span_of_the_service_rate_is_live() {
 
 #[test]
 fn a_router_refuses_what_it_cannot_take() {
-    let good = RouterParams::new(0.0);
-    let key = |params| Router::new(params).unwrap_err().key;
-    assert_eq!(key(RouterParams { a_bytes: -1.0, ..good }), "a");
+    let good = RouterParams::new(Bytes::ZERO);
+    let key = |params| Router::new(Price::Linear(params)).unwrap_err().key;
     assert_eq!(key(RouterParams { b: f64::NAN, ..good }), "b");
-    assert_eq!(key(RouterParams { rate_packets: 0, ..good }), "rate_packets");
-    assert_eq!(key(RouterParams { average: Average::AtArrivals { gain_per_s: 0.0 }, ..good }), "average.gain");
-    let average = Average::OverTime { time_constant_s: 0.0 };
+    assert_eq!(key(RouterParams { departures: 0, ..good }), "departures");
+    assert_eq!(key(RouterParams { average: Average::AtArrivals(AtArrivals { gain: 0.0 }), ..good }), "average.gain");
+    let average = Average::OverTime(OverTime { time_constant: Duration::ZERO });
     assert_eq!(key(RouterParams { average, ..good }), "average.time_constant");
 }
 
@@ -345,7 +347,7 @@ fn equilibrium<Q: QueueEstimator, S: RateEstimator, R: RateEstimator>(
 }
 
 fn routed(b: f64) -> Router {
-    Router::new(RouterParams { b, ..RouterParams::new(8000.0) }).unwrap()
+    Router::new(Price::Linear(RouterParams { b, ..RouterParams::new(Bytes::new(8000)) })).unwrap()
 }
 
 fn received(phis: &[f64]) -> Vec<Receiver> {
@@ -371,8 +373,8 @@ fn the_queue_settles_at_k_tau_plus_a_over_b_and_is_shared_by_weight() {
 #[test]
 fn it_settles_there_with_what_a_kernel_can_afford() {
     // Busy windows of 50 ms at the router, 16 bins of 64 packets at the receivers.
-    let params = RouterParams::new(8000.0);
-    let router = Router::with(params, QueueAverage::at_arrivals(2.0), BusyWindowRate::new(0.05, 0.125)).unwrap();
+    let price = Price::Linear(RouterParams::new(Bytes::new(8000)));
+    let router = Router::with(price, QueueAverage::at_arrivals(2.0), BusyWindowRate::new(0.05, 0.125)).unwrap();
     let receiver = |_| Receiver::with(self::params(), BinnedRate::new(16, 64)).unwrap();
     let (mean_bytes, carried) = equilibrium(router, (0..3).map(receiver).collect());
     assert!((mean_bytes / 9500.0 - 1.0).abs() < 0.02, "{mean_bytes}");

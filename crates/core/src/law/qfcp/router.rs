@@ -6,9 +6,12 @@ use core::cmp::Ordering;
 use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{ControlInterval, Least};
+use crate::law::red::Unit;
 use crate::packet::Signal;
+use crate::parameter::{Parameter, above, above_to, given};
+use crate::parameters;
 use crate::role::{Held, MarkerLaw};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Instant, Rate};
 
 /// After so many intervals without a packet, more change nothing: the averages have forgotten what was before.
 const MOST_SILENT: f64 = 64.0;
@@ -16,59 +19,49 @@ const MOST_SILENT: f64 = 64.0;
 /// as long: so what comes in heeds the last two rates, half each.
 const FLOWS_WEIGHT: f64 = 0.5;
 
-/// What a QFCP router is told. Each enhancement of the paper can be turned off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RouterParams {
-    /// C at the start \[B/s\], above 0.
-    pub capacity: f64,
-    /// The most that C is probed up to \[B/s\], at least `capacity`: the highest rate of the medium.
-    pub max_capacity: f64,
-    /// α, above 0: share by which C grows in an interval while the link is idle now and then.
-    pub alpha: f64,
-    /// β, above 0: gain on the queue; the fluid model is stable up to 1 (the paper says 2).
-    pub beta: f64,
-    /// w, in (0, 1]: weight of a new interval in the averages of output and queue.
-    pub weight: f64,
-    /// MSS \[B on the wire\], above 0: the queue aimed at, and the least that a flow has in the network.
-    pub packet_bytes: f64,
-    /// Whether C is probed (qfcp eq. 6); otherwise it stays.
-    pub probing: bool,
-    /// Whether the queue aimed at is one packet (qfcp eq. 9); otherwise it is none (qfcp eq. 4).
-    pub resident: bool,
-    /// Whether packets dropped by overflow count as queue (qfcp eq. 11).
-    pub virtual_queue: bool,
-    /// Whether traffic of both directions counts, and gets the rate, on a medium that both share (qfcp §III-A).
-    pub simplex: bool,
-    /// Whether the queue is counted in packets, each as one of `packet_bytes`; otherwise in bytes.
-    pub in_packets: bool,
-    /// Whether the number of flows is bounded by what the least windows allow.
-    pub bounded: bool,
-    /// Whether the number of flows is averaged; otherwise it is that of the last interval alone, as in the paper.
-    pub average_flows: bool,
-    /// Whether C is not lowered by an interval in which nothing waited and nothing was dropped, though the average still
-    /// says busy; otherwise the average alone counts, as in the paper.
-    pub hold: bool,
+parameters! {
+    /// A QFCP router. What by default depends on its place, the capacities, must be given to it.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RouterParams {
+        /// C at the start; by default the line's rate, of a radio or WLAN its highest, of a trace its mean. While it is probed, no
+        /// more than `max_capacity` by default.
+        pub capacity: Option<Rate> = None, in above(Rate::from_bps(0));
+        /// The most that C is probed up to (qfcp §III-A: the highest rate of the medium), at least `capacity`; by default the line's
+        /// rate, of a radio or WLAN its highest, of a trace its most within 100 ms.
+        pub max_capacity: Option<Rate> = None;
+        /// α: share by which C grows in an interval while the link is idle now and then (qfcp eq. 6).
+        pub alpha: f64 = 0.1, in above(0.0);
+        /// β: gain on the queue (qfcp eq. 4, 9); the fluid model is stable up to 1 (the paper says 2).
+        pub beta: f64 = 0.5, in above(0.0);
+        /// w: weight of a new interval in the averages of output and queue (qfcp eq. 7, 8).
+        pub weight: f64 = 0.2, in above_to(0.0, 1.0);
+        /// MSS: a packet on the wire, the queue aimed at.
+        pub packet: Bytes = Bytes::new(1500), in above(Bytes::ZERO);
+        /// Probe for C (qfcp eq. 6); otherwise it stays as it is at the start.
+        pub probing: bool = true;
+        /// Aim at a queue of one packet (qfcp eq. 9); otherwise at none (qfcp eq. 4).
+        pub resident: bool = true;
+        /// Count packets dropped by overflow as queue (qfcp eq. 11).
+        pub virtual_queue: bool = true;
+        /// On a WLAN, let the base station count what the stations send, and stamp it too (qfcp §III-A).
+        pub simplex: bool = true;
+        /// What the queue is drained by. In packets, each counts as one of `packet`, whatever its size.
+        pub unit: Unit = Unit::Bytes;
+        /// Bound the number of flows by what the least windows allow. Beyond the paper.
+        pub bounded: bool = true;
+        /// Average the number of flows with that of the interval before, as what comes in heeds the last two rates. Beyond the
+        /// paper.
+        pub average_flows: bool = true;
+        /// Do not lower C by an interval in which nothing waited and nothing was dropped, though the averaged queue still says
+        /// busy. Beyond the paper.
+        pub hold: bool = true;
+    }
 }
 
 impl RouterParams {
-    /// The paper's router with all enhancements, for packets of 1500 B.
-    pub fn new(capacity: f64, max_capacity: f64) -> Self {
-        Self {
-            capacity,
-            max_capacity,
-            alpha: 0.1,
-            beta: 0.5,
-            weight: 0.2,
-            packet_bytes: 1500.0,
-            probing: true,
-            resident: true,
-            virtual_queue: true,
-            simplex: true,
-            in_packets: false,
-            bounded: true,
-            average_flows: true,
-            hold: true,
-        }
+    /// The paper's router with all enhancements.
+    pub fn new(capacity: Rate, max_capacity: Rate) -> Self {
+        Self { capacity: Some(capacity), max_capacity: Some(max_capacity), ..Self::default() }
     }
 }
 
@@ -91,6 +84,9 @@ pub struct Measured {
 #[derive(Clone, Debug)]
 pub struct Router {
     params: RouterParams,
+    max_capacity: f64,
+    packet_bytes: f64,
+    in_packets: bool,
     capacity: f64,
     rate: f64,
     flows: f64,
@@ -129,20 +125,20 @@ impl Router {
     /// A router whose queue is empty.
     ///
     /// # Errors
-    /// If a parameter lies outside the domain its field states.
+    /// If a parameter lies outside its domain, or neither is given nor has a default of its own.
     pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
-        let positive = |key, value: f64, wanted| ensure(value.is_finite() && value > 0.0, key, value, wanted);
-        positive("capacity", params.capacity, "more than 0 B/s")?;
-        let bound = params.max_capacity;
-        ensure(bound.is_finite() && bound >= params.capacity, "max_capacity", bound, "at least `capacity`")?;
-        positive("alpha", params.alpha, "a number above 0")?;
-        positive("beta", params.beta, "a number above 0")?;
-        ensure(params.weight > 0.0 && params.weight <= 1.0, "weight", params.weight, "a number above 0, up to 1")?;
-        positive("packet", params.packet_bytes, "more than 0 B")?;
+        params.validate()?;
+        let told = given(params.capacity, "capacity", "a rate")?;
+        let bound = given(params.max_capacity, "max_capacity", "a rate")?;
+        ensure(bound >= told, "max_capacity", bound, "at least `capacity`")?;
+        let capacity = told.as_bytes_per_sec();
         Ok(Self {
             params,
-            capacity: params.capacity,
-            rate: params.capacity,
+            max_capacity: bound.as_bytes_per_sec(),
+            packet_bytes: params.packet.as_f64(),
+            in_packets: params.unit == Unit::Packets,
+            capacity,
+            rate: capacity,
             flows: 1.0,
             averages: None,
             interval: ControlInterval::default(),
@@ -167,7 +163,7 @@ impl Router {
     /// A packet of `size_bytes` found no room at `t_s`.
     pub fn overflowed(&mut self, size_bytes: f64) {
         self.input_bytes += size_bytes;
-        self.dropped += if self.params.in_packets { self.params.packet_bytes } else { size_bytes };
+        self.dropped += if self.in_packets { self.packet_bytes } else { size_bytes };
     }
 
     /// A packet of `size_bytes` leaves at `t_s`, with `packets` of `bytes` behind it.
@@ -225,16 +221,15 @@ impl Router {
 
     /// Ends the control interval, and gives its length \[s\].
     fn close(&mut self, queue: Queue) -> f64 {
-        let params = &self.params;
         let elapsed_s = self.interval.turn();
         let least = self.least.value();
-        let held = if params.in_packets { least.packets * params.packet_bytes } else { least.bytes };
-        let dropped = if params.virtual_queue { self.dropped } else { 0.0 };
+        let held = if self.in_packets { least.packets * self.packet_bytes } else { least.bytes };
+        let dropped = if self.params.virtual_queue { self.dropped } else { 0.0 };
         let measured = Measured {
             input: self.input_bytes / elapsed_s,
             output: self.output_bytes / elapsed_s,
             queue_bytes: equations::virtual_queue(held, dropped),
-            queue_packets: equations::virtual_queue(least.packets, dropped / params.packet_bytes),
+            queue_packets: equations::virtual_queue(least.packets, dropped / self.packet_bytes),
             interval_s: self.interval.length_s(),
         };
         self.control(&measured);
@@ -247,7 +242,8 @@ impl Router {
 
     /// The rate for the next interval, from what was measured in this one.
     pub fn control(&mut self, measured: &Measured) {
-        let RouterParams { alpha, beta, weight, packet_bytes, max_capacity, .. } = self.params;
+        let RouterParams { alpha, beta, weight, .. } = self.params;
+        let Self { packet_bytes, max_capacity, .. } = *self;
         let Measured { input, output, queue_bytes, queue_packets, interval_s } = *measured;
         let is_silent = input <= 0.0 && output <= 0.0 && queue_packets <= 0.0;
         let is_first = self.averages.is_none();
@@ -329,7 +325,12 @@ mod tests {
 
     /// No averaging; α = 0.5, packets of 1000 B, 100 kB/s told, up to 1 MB/s.
     fn params() -> RouterParams {
-        RouterParams { alpha: 0.5, weight: 1.0, packet_bytes: 1000.0, ..RouterParams::new(1e5, 1e6) }
+        RouterParams {
+            alpha: 0.5,
+            weight: 1.0,
+            packet: Bytes::new(1000),
+            ..RouterParams::new(Rate::from_bps(800_000), Rate::from_bps(8_000_000))
+        }
     }
 
     fn router(params: RouterParams) -> Router {
@@ -415,8 +416,8 @@ mod tests {
     #[test]
     fn dropped_packets_count_as_queue() {
         //= qfcp#11
-        let queue = |virtual_queue, in_packets| {
-            let mut router = Router::new(RouterParams { virtual_queue, in_packets, ..params() }).unwrap();
+        let queue = |virtual_queue, unit| {
+            let mut router = Router::new(RouterParams { virtual_queue, unit, ..params() }).unwrap();
             router.arrived(1.0, 1000.0, (2, 600.0), None);
             router.departed(1.01, 1000.0, (2, 600.0));
             router.overflowed(500.0);
@@ -425,8 +426,8 @@ mod tests {
             router.average_bytes()
         };
         // 2 packets or 600 B were there at least, and one of 500 B was dropped.
-        assert_eq!([queue(false, true), queue(true, true)], [2000.0, 3000.0]);
-        assert_eq!([queue(false, false), queue(true, false)], [600.0, 1100.0]);
+        assert_eq!([queue(false, Unit::Packets), queue(true, Unit::Packets)], [2000.0, 3000.0]);
+        assert_eq!([queue(false, Unit::Bytes), queue(true, Unit::Bytes)], [600.0, 1100.0]);
     }
 
     #[test]
@@ -515,11 +516,11 @@ mod tests {
     #[test]
     fn errors_name_the_key() {
         let refused = |params| Router::new(params).unwrap_err().key;
-        assert_eq!(refused(RouterParams::new(0.0, 1.0)), "capacity");
-        assert_eq!(refused(RouterParams::new(2.0, 1.0)), "max_capacity");
+        assert_eq!(refused(RouterParams::new(Rate::from_bps(0), Rate::from_bps(1))), "capacity");
+        assert_eq!(refused(RouterParams::new(Rate::from_bps(2), Rate::from_bps(1))), "max_capacity");
         assert_eq!(refused(RouterParams { alpha: 0.0, ..params() }), "alpha");
         assert_eq!(refused(RouterParams { beta: f64::NAN, ..params() }), "beta");
         assert_eq!(refused(RouterParams { weight: 0.0, ..params() }), "weight");
-        assert_eq!(refused(RouterParams { packet_bytes: 0.0, ..params() }), "packet");
+        assert_eq!(refused(RouterParams { packet: Bytes::ZERO, ..params() }), "packet");
     }
 }

@@ -8,19 +8,22 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+use crate::kinds;
 use crate::packet::Parcel;
 use crate::rng::Stream;
 use crate::role::{AqmLaw, Held};
 use crate::units::{Bytes, Instant, Rate};
 
-/// What a queue is measured in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Unit {
-    /// Packets; each is as likely to be dropped as any other.
-    #[default]
-    Packets,
-    /// Bytes; a packet is dropped with a probability in proportion to its size.
-    Bytes,
+kinds! {
+    /// What a queue is measured in.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Unit {
+        /// Packets.
+        #[default]
+        Packets = "packets",
+        /// Bytes.
+        Bytes = "bytes",
+    }
 }
 
 /// RED's parameters. [`Default`] is the classic setting: automatic thresholds, w_q = 0.002, max_p = 0.1.

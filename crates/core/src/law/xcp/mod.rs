@@ -6,5 +6,5 @@ pub mod equations;
 mod router;
 mod sender;
 
-pub use router::{Efficiency, Header, Router, RouterParams};
+pub use router::{Blind, Efficiency, Gains, Header, Router, RouterParams, Told};
 pub use sender::{Xcp, XcpParams};

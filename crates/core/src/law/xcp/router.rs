@@ -3,52 +3,70 @@
 //! controller, which deals that out to the packets.
 
 use super::equations;
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::estimator::{ControlInterval, Least};
 use crate::packet::{Signal, XcpHeader};
+use crate::parameter::{Parameter, above, given};
+use crate::parameters;
 use crate::role::{Held, MarkerLaw};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Instant, Rate};
 
 /// How a router finds by how much the traffic is to change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Efficiency {
-    /// XCP: from a capacity that it is told \[B/s\], above 0.
-    Told {
-        /// C.
-        capacity: f64,
-    },
+    /// XCP: from a capacity that it is told.
+    Told(Told),
     /// XCP-b: from its queue alone.
-    Queue {
-        /// Q_max \[B\], above 0: the buffer.
-        buffer_bytes: f64,
-        /// χ, above 0: what is offered in an interval while the link is idle, over the buffer; stable up to
-        /// 1/(5 − α − β).
-        chi: f64,
-        /// κ \[B\], at least 0: the queue aimed at.
-        kappa_bytes: f64,
-        /// Intervals that end with an empty queue before the link counts as idle, at least 1.
-        patience: u32,
-    },
+    Queue(Blind),
 }
 
-/// What an XCP router is told.
+parameters! {
+    /// What an XCP router is told.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Told {
+        /// C: the capacity that it is told; by default the line's rate, of a radio or WLAN its highest.
+        pub capacity: Option<Rate> = None, in above(Rate::from_bps(0));
+    }
+}
+
+parameters! {
+    /// An XCP-b router.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Blind {
+        /// Q_max: the buffer, in proportion to which an idle link is filled; by default the queue's limit, of `packet` each where
+        /// it is in packets.
+        pub buffer: Option<Bytes> = None, in above(Bytes::ZERO);
+        /// Size of a packet on the wire.
+        pub packet: Bytes = Bytes::new(1500);
+        /// χ: share of the buffer that is offered in an interval while the link is idle; at most 1/(5 − α − β).
+        pub chi: f64 = 0.2286, in above(0.0);
+        /// κ: the queue aimed at. The primary text could not be had: chosen.
+        pub kappa: Bytes = Bytes::new(3000);
+        /// Intervals with an empty queue before the link counts as idle. Chosen, as κ.
+        pub patience: u32 = 2, in 1..;
+    }
+}
+
+parameters! {
+    /// The gains; the defaults are XCP's own.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Gains {
+        /// α: gain on the spare rate (qfcp eq. 1), of XCP-b on the growth of the queue.
+        pub alpha: f64 = 0.4, in above(0.0);
+        /// β: gain on the queue (qfcp eq. 1).
+        pub beta: f64 = 0.226, in above(0.0);
+        /// γ: share of the traffic that changes hands in an interval at least.
+        pub gamma: f64 = 0.1, in 0.0..=1.0;
+    }
+}
+
+/// A router of either kind. What by default depends on its place (the line's rate, the queue's limit) must be given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RouterParams {
     /// How it finds by how much the traffic is to change.
     pub efficiency: Efficiency,
-    /// α, above 0: gain on the spare rate (of XCP-b: on the queue's growth).
-    pub alpha: f64,
-    /// β, above 0: gain on the queue.
-    pub beta: f64,
-    /// γ, 0 to 1: share of the traffic that changes hands in an interval at least.
-    pub gamma: f64,
-}
-
-impl RouterParams {
-    /// XCP's own gains.
-    pub fn new(efficiency: Efficiency) -> Self {
-        Self { efficiency, alpha: 0.4, beta: 0.226, gamma: 0.1 }
-    }
+    /// By how much it then changes.
+    pub gains: Gains,
 }
 
 /// What a packet's header tells.
@@ -65,7 +83,8 @@ pub struct Header {
 /// One queue's controllers.
 #[derive(Clone, Debug)]
 pub struct Router {
-    params: RouterParams,
+    gains: Gains,
+    efficiency: Controller,
     began_s: f64,
     /// d. Packets count with their share of their flow, so that all flows count alike.
     interval: ControlInterval,
@@ -89,23 +108,12 @@ impl Router {
     /// A router whose queue is empty.
     ///
     /// # Errors
-    /// If a parameter lies outside the domain its field states.
+    /// If a parameter lies outside its domain, or neither is given nor has a default of its own.
     pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
-        let positive = |key, value: f64, wanted| ensure(value.is_finite() && value > 0.0, key, value, wanted);
-        positive("alpha", params.alpha, "a number above 0")?;
-        positive("beta", params.beta, "a number above 0")?;
-        ensure((0.0..=1.0).contains(&params.gamma), "gamma", params.gamma, "a number from 0 to 1")?;
-        match params.efficiency {
-            Efficiency::Told { capacity } => positive("capacity", capacity, "more than 0 B/s")?,
-            Efficiency::Queue { buffer_bytes, chi, kappa_bytes, patience } => {
-                positive("buffer", buffer_bytes, "more than 0 B")?;
-                positive("chi", chi, "a number above 0")?;
-                ensure(kappa_bytes.is_finite() && kappa_bytes >= 0.0, "kappa", kappa_bytes, "at least 0 B")?;
-                ensure(patience >= 1, "patience", patience, "at least 1 interval")?;
-            }
-        }
+        params.gains.validate()?;
         Ok(Self {
-            params,
+            gains: params.gains,
+            efficiency: Controller::new(&params.efficiency)?,
             began_s: 0.0,
             interval: ControlInterval::default(),
             input_bytes: 0.0,
@@ -185,14 +193,13 @@ impl Router {
 
     /// What is to change in the next interval, by what the last one was.
     fn decide(&mut self, queue_bytes: f64) {
-        let params = self.params;
         let flows_s = self.interval.weights();
         let elapsed_s = self.interval.turn();
         let d = self.interval_s();
         let input = self.input_bytes / elapsed_s;
         let change_bytes = self.wanted_bytes(input);
         // Shuffling: even with nothing to change, a part of the traffic is dealt out anew.
-        let shuffled = equations::shuffled(params.gamma, input, d, change_bytes);
+        let shuffled = equations::shuffled(self.gains.gamma, input, d, change_bytes);
         // The sums are those of the time that has passed, the change is for an interval.
         let per_interval = d / elapsed_s;
         self.left_to_raise = (shuffled + change_bytes.max(0.0)) / d;
@@ -209,19 +216,47 @@ impl Router {
 
     /// The efficiency controller: by how many bytes the traffic of an interval is to change, at an input rate \[B/s\].
     fn wanted_bytes(&mut self, input: f64) -> f64 {
-        let RouterParams { alpha, beta, .. } = self.params;
+        let Gains { alpha, beta, .. } = self.gains;
         let queue = self.queue.value();
-        match self.params.efficiency {
-            Efficiency::Told { capacity } => {
+        match self.efficiency {
+            Controller::Told { capacity } => {
                 equations::told_change(alpha, beta, capacity, input, queue, self.interval_s())
             }
-            Efficiency::Queue { buffer_bytes, chi, kappa_bytes, patience } => {
+            Controller::Queue { buffer_bytes, chi, kappa_bytes, patience } => {
                 self.empty_intervals = if self.has_rested { self.empty_intervals.saturating_add(1) } else { 0 };
                 if self.empty_intervals >= patience {
                     chi * buffer_bytes
                 } else {
                     equations::queue_change(alpha, beta, queue, self.old_queue_bytes, kappa_bytes)
                 }
+            }
+        }
+    }
+}
+
+/// The efficiency controller's numbers: bytes, and bytes a second.
+#[derive(Clone, Copy, Debug)]
+enum Controller {
+    Told { capacity: f64 },
+    Queue { buffer_bytes: f64, chi: f64, kappa_bytes: f64, patience: u32 },
+}
+
+impl Controller {
+    fn new(efficiency: &Efficiency) -> Result<Self, ParameterError> {
+        match efficiency {
+            Efficiency::Told(told) => {
+                told.validate()?;
+                let capacity = given(told.capacity, "capacity", "a rate")?.as_bytes_per_sec();
+                Ok(Self::Told { capacity })
+            }
+            Efficiency::Queue(blind) => {
+                blind.validate()?;
+                Ok(Self::Queue {
+                    buffer_bytes: given(blind.buffer, "buffer", "a size")?.as_f64(),
+                    chi: blind.chi,
+                    kappa_bytes: blind.kappa.as_f64(),
+                    patience: blind.patience,
+                })
             }
         }
     }
@@ -267,14 +302,22 @@ mod tests {
     use super::*;
 
     /// 128 packets of 1 KiB in an eighth of a second: sums of powers of two are exact.
-    const TOLD: Efficiency = Efficiency::Told { capacity: 1_048_576.0 };
-    const QUEUE: Efficiency = Efficiency::Queue { buffer_bytes: 100_000.0, chi: 0.2, kappa_bytes: 2048.0, patience: 2 };
+    const TOLD: Efficiency = Efficiency::Told(Told { capacity: Some(Rate::from_bps(8 << 20)) });
+    const BLIND: Blind = Blind {
+        buffer: Some(Bytes::new(100_000)),
+        packet: Bytes::new(1024),
+        chi: 0.2,
+        kappa: Bytes::new(2048),
+        patience: 2,
+    };
+    const QUEUE: Efficiency = Efficiency::Queue(BLIND);
     const PACKET: f64 = 1024.0;
     const D: f64 = 0.125;
 
     /// A router whose interval of an eighth of a second begins at 1 s, with a queue of `queue_bytes`.
     fn router(efficiency: Efficiency, queue_bytes: f64) -> Router {
-        let mut router = Router::new(RouterParams { beta: 0.25, ..RouterParams::new(efficiency) }).unwrap();
+        let mut router =
+            Router::new(RouterParams { efficiency, gains: Gains { beta: 0.25, ..Gains::default() } }).unwrap();
         router.interval.see(D, 1.0);
         router.interval.turn();
         router.began_s = 1.0;
@@ -384,16 +427,15 @@ mod tests {
 
     #[test]
     fn errors_name_the_key() {
-        let refused = |efficiency| Router::new(RouterParams::new(efficiency)).unwrap_err().key;
-        assert_eq!(refused(Efficiency::Told { capacity: 0.0 }), "capacity");
-        let with = |buffer_bytes, chi, kappa_bytes, patience| {
-            refused(Efficiency::Queue { buffer_bytes, chi, kappa_bytes, patience })
-        };
-        assert_eq!(with(0.0, 0.2, 0.0, 1), "buffer");
-        assert_eq!(with(1.0, -0.2, 0.0, 1), "chi");
-        assert_eq!(with(1.0, 0.2, -1.0, 1), "kappa");
-        assert_eq!(with(1.0, 0.2, 0.0, 0), "patience");
-        let bad = RouterParams { gamma: 2.0, ..RouterParams::new(TOLD) };
+        let refused = |efficiency| Router::new(RouterParams { efficiency, gains: Gains::default() }).unwrap_err().key;
+        assert_eq!(refused(Efficiency::Told(Told { capacity: Some(Rate::from_bps(0)) })), "capacity");
+        assert_eq!(refused(Efficiency::Told(Told::default())), "capacity");
+        let queue = |blind| refused(Efficiency::Queue(blind));
+        assert_eq!(queue(Blind { buffer: Some(Bytes::ZERO), ..BLIND }), "buffer");
+        assert_eq!(queue(Blind { buffer: None, ..BLIND }), "buffer");
+        assert_eq!(queue(Blind { chi: -0.2, ..BLIND }), "chi");
+        assert_eq!(queue(Blind { patience: 0, ..BLIND }), "patience");
+        let bad = RouterParams { efficiency: TOLD, gains: Gains { gamma: 2.0, ..Gains::default() } };
         assert_eq!(Router::new(bad).unwrap_err().key, "gamma");
     }
 }

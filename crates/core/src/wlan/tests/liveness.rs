@@ -68,7 +68,7 @@ fn the_name_and_the_seed() {
 fn markers_stamp_what_leaves_either_queue() {
     let price = |size| {
         let mut config = config(1);
-        let marker = || MarkerParams::Clamp(RouterParams::new(size));
+        let marker = || MarkerParams::Clamp(Price::Linear(RouterParams::new(Bytes::new(size))));
         config.queue.marker = marker();
         config.stations[0].queue.marker = marker();
         let mut wlan = wlan_of(&config, 1);
@@ -83,7 +83,7 @@ fn markers_stamp_what_leaves_either_queue() {
         }
         sum
     };
-    let (low, high) = (price(3000.0), price(30_000.0));
+    let (low, high) = (price(3000), price(30_000));
     assert!(high.iter().all(|price| *price > 0.0), "{high:?}");
     assert!(low[0] > high[0] && low[1] > high[1], "{low:?} and {high:?}");
 }
