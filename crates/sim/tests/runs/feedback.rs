@@ -369,7 +369,7 @@ fn mistakes_are_named_in_one_line() {
     );
     assert_eq!(
         refused(&[("link[0].feedback", r#"{ kind = "qfcp", weight = 0.0 }"#)]),
-        "link[0].feedback.weight = 0: wanted a number above 0, up to 1"
+        "link[0].feedback.weight = 0: wanted more than 0 and at most 1"
     );
     let low = r#"{ kind = "qfcp", capacity = "8 Mbit/s", max_capacity = "5 Mbit/s" }"#;
     assert_eq!(

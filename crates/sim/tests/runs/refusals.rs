@@ -46,7 +46,7 @@ fn an_error_names_the_key_that_was_written() {
             LINK,
             "link[0].feedback",
             "{ kind = \"xcp\", alpha = -1 }",
-            "link[0].feedback.alpha = -1: wanted a number above 0",
+            "link[0].feedback.alpha = -1: wanted more than 0",
         ),
         (
             LINK,
