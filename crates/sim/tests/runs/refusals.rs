@@ -42,12 +42,7 @@ fn an_error_names_the_key_that_was_written() {
         (LINK, "warmup", "5 s", "warmup = 5 s: wanted less than the duration, 3 s"),
         (LINK, "sample", "1 ns", "sample = 0.000000001 s: wanted at most 10000000 samples in 3 s"),
         (LINK, "link[0].to", "a", "link[0].to = \"a\": wanted another node than `from`"),
-        (
-            LINK,
-            "link[0].feedback",
-            "{ kind = \"xcp\", alpha = -1 }",
-            "link[0].feedback.alpha = -1: wanted more than 0",
-        ),
+        (LINK, "link[0].feedback", "{ kind = \"xcp\", alpha = -1 }", "link[0].feedback.alpha = -1: wanted more than 0"),
         (
             LINK,
             "flow[0].app",
