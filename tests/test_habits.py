@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What surrounds the code does what it says: workflows, hooks, the manual page, the counts kept."""
 
+import importlib
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -139,3 +141,31 @@ def test_counts_are_kept_for_the_pinned_compiler() -> None:
         assert case["instructions"] > case["setup_instructions"] > 0, name
         assert case["packets"] > 1000, name
         assert case["instructions"] > case["d1_misses"] > case["ll_misses"] > 0, name
+
+
+@pytest.mark.parametrize(("growth", "status"), [(0.031, 1), (0.029, 0), (-0.5, 0), (None, None)])
+def test_three_per_cent_more_instructions_fail(
+    growth: float | None, status: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    counts = importlib.import_module("instructions")
+    entry = json.loads(counts.HISTORY.read_text())[-1]
+    entry |= {"rustc": counts.toolchain(), "machine": platform.machine()}
+    if growth is None:
+        entry["rustc"] = "rustc 1.0.0"
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps([entry]))
+    monkeypatch.setattr(counts, "HISTORY", kept)
+    cases = [case for case in counts.CASES if case.is_short]
+    assert len(cases) == 3
+    before = {case.name: entry["cases"][case.name]["instructions"] for case in cases}
+    found = iter(before.values())
+    factor = 1 + (growth or 0)
+    monkeypatch.setattr(counts, "cachegrind", lambda *_, **__: {"Ir": int(next(found) * factor)})
+    if status is None:
+        with pytest.raises(counts.UnavailableError, match="none are kept for rustc"):
+            counts.check(cases, Path("run"))
+        return
+    assert counts.check(cases, Path("run")) == status
+    assert ("w1-short" in capsys.readouterr().err) == bool(status)
