@@ -100,6 +100,7 @@ def scenario_page(schema: Mapping[str, Any]) -> str:
     for name in _order(schema, definitions):
         parts.append(f"## {_title(name)}\n")
         parts.append(_section(definitions[name]))
+    parts.append(_rules(schema["rules"], definitions["Rules"]))
     return "\n".join(parts)
 
 
@@ -107,6 +108,49 @@ def _quantities(definitions: Mapping[str, Any]) -> str:
     rows = [["type", "units"], ["---", "---"]]
     rows += [[word, definitions[name]["units"]] for name, word in QUANTITIES.items()]
     return _rows(rows)
+
+
+RULES = """\
+## Rules of recovery
+
+What `rules` of a [sender](#sender) stands for: what each switch is where its key is left out. A
+key that is set departs from them. – leaves it to the size of a segment (RFC 5681).
+"""
+
+KINDS = """\
+A sender follows these rules where none are asked for, and has these switches on beside them; with
+`rules` it follows those as they are. By Linux's rules recovery is `"sack"`, and the bytes of
+timestamps are part of `packet`.
+"""
+
+FIGURES = """\
+The figures of the papers run with:
+
+| paper | rules | switches |
+| --- | --- | --- |
+| `clamp` | `"rfc"` | `initial_window = 1`, `rto_initial = "3 s"`, as the papers say |
+| `gamma` | `"ns-2"` but for `grow_at_recovery_end` | `recovery = "reno"`, switch by switch |
+| `qfcp` | `"rfc"` | those of the senders `qfcp` and `newreno` |
+| `senders` | `"rfc"` | `sack`, `timestamps` |
+| `reality` | `"linux"` | those of `linux-cubic` and `linux-reno` |
+"""
+
+
+def _rules(rules: Mapping[str, Any], definition: Mapping[str, Any]) -> str:
+    """The table of all switches of recovery."""
+    profiles = [f'`"{name}"`' for name in rules["profiles"]]
+    rows = [["switch", *profiles], ["---"] * (1 + len(profiles))]
+    rows += [
+        [f"`{key}`", *(_default({"default": value}) for value in values)]
+        for key, values in rules["switches"]
+    ]
+    kinds = [["sender", "rules", "recovery", "switches that are on"], ["---"] * 4]
+    for kind, profile, recovery, switches in rules["senders"]:
+        own = ", ".join(f"`{switch}`" for switch in switches)
+        way = "sack" if profile == "linux" else recovery
+        kinds.append([f'`"{kind}"`', f'`"{profile}"`', f'`"{way}"`', own])
+    meanings = _names(definition["oneOf"])
+    return "\n".join([RULES, meanings, _rows(rows), KINDS, _rows(kinds), FIGURES])
 
 
 def _order(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:

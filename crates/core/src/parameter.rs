@@ -392,6 +392,9 @@ macro_rules! kinds {
         }
 
         impl $name {
+            /// The names of all, in files.
+            pub const KINDS: &'static [&'static str] = &[$($kind),*];
+
             /// Its name in files.
             pub fn kind(&self) -> &'static str {
                 match self {

@@ -23,15 +23,13 @@ pub use flow::{App, Clamp, DelayedAcks, Flow, Linux, Plain, Reader, Receiver, Re
 pub use kinds::{Aqm, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Radio, Scheduler};
 pub use lasthop_core::parameter::With;
 pub use overrides::effective;
-pub use sender::{
-    AfterTimeout, Aimd, Arming, Binomial, Cubic, GammaVariant, Kernel, LinuxCubic, Qfcp, Recovery, RttEstimator,
-    Sender, SenderOptions, Tfrc, Validation, Vegas, Veno, Westwood,
-};
+pub use sender::{Kernel, Sender, SenderKeys, Tfrc};
 pub use wlan::{RateStep, Wlan, WlanStation};
 
 use lasthop_core::law::clamp::Price;
 use lasthop_core::parameter::Parameter;
 use lasthop_core::parameters;
+use lasthop_core::tcp::{Rules, Switches};
 use lasthop_core::units::{Amount, Duration, Rate};
 
 parameters! {
@@ -201,7 +199,9 @@ pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
     Ok(scenario)
 }
 
-/// The JSON Schema of scenario files.
+/// The JSON Schema of scenario files; in `rules` it says what each profile of recovery holds, and which senders follow which.
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Scenario).to_value()
+    let mut schema = schemars::schema_for!(Scenario).to_value();
+    schema["rules"] = serde_json::json!({ "profiles": Rules::KINDS, "switches": Switches::profiles(), "senders": Sender::habits_of_all() });
+    schema
 }

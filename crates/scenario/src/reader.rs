@@ -319,8 +319,18 @@ impl<'de> Deserializer<'de> for &mut Parts {
         visitor.visit_map(Keys::of(own))
     }
 
+    /// A part may have two parts itself.
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        if name == WITH { visitor.visit_seq(self) } else { self.deserialize_any(visitor) }
+    }
+
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct seq
-        tuple tuple_struct map enum identifier ignored_any
+        tuple map enum identifier ignored_any
     }
 }

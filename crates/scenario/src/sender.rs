@@ -1,49 +1,133 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Senders: the window law, its parameters, and what all senders have.
 
+use lasthop_core::law::binomial::BinomialParams;
+use lasthop_core::law::cubic::CubicParams;
+use lasthop_core::law::gamma::GammaParams;
+use lasthop_core::law::linux;
+use lasthop_core::law::qfcp::QfcpParams;
+use lasthop_core::law::vegas::VegasParams;
+use lasthop_core::law::veno::VenoParams;
+use lasthop_core::law::westwood::WestwoodParams;
+use lasthop_core::law::xcp::XcpParams;
 use lasthop_core::parameter::With;
+use lasthop_core::role::SenderParams;
+use lasthop_core::tcp::{Recovery, Rules, SenderConfig, Switches, TIMESTAMPS_OPTION};
 use lasthop_core::units::{Amount, Bytes, Duration, Rate};
 use lasthop_core::{kinds, parameters};
 
-kinds! {
-    /// A sender: its window law and its loss recovery, or its rate.
-    #[derive(Clone, Debug)]
-    pub enum Sender {
+/// Declares the senders: those of TCP each with its keys, its name, its recovery, the law, and the switches in which its kind departs
+/// from its rules; then the others.
+macro_rules! senders {
+    (
+        tcp {
+            $($(#[$($about:tt)*])* $variant:ident($own:ty) = $kind:literal, $rules:ident, $recovery:ident, $law:expr
+                $(, with $($switch:ident)+)?;)+
+        }
+        others { $($(#[$($other_about:tt)*])* $other:ident($keys:ty) = $other_kind:literal;)+ }
+    ) => {
+        kinds! {
+            /// A sender: its window law and its loss recovery, or its rate.
+            #[derive(Clone, Debug)]
+            pub enum Sender {
+                $($(#[$($about)*])* $variant(With<$own, With<SenderKeys, Switches>>) = $kind,)+
+                $($(#[$($other_about)*])* $other($keys) = $other_kind,)+
+            }
+            or "newreno"
+        }
+
+        impl Sender {
+            /// What every sender of TCP has; none where it is another's.
+            pub fn options(&self) -> Option<&With<SenderKeys, Switches>> {
+                match self {
+                    $(Self::$variant(with) => Some(&with.common),)+
+                    $(Self::$other(_) => None,)+
+                }
+            }
+
+            /// Its law; none where it is not of TCP.
+            pub fn law(&self) -> Option<SenderParams> {
+                match self {
+                    $(Self::$variant(with) => Some($law(with.own)),)+
+                    $(Self::$other(_) => None,)+
+                }
+            }
+
+            /// Of each sender of TCP its name, rules, recovery, and the switches that are on beside them.
+            pub(crate) fn habits_of_all() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>)> {
+                vec![$(($kind, Rules::$rules.kind(), Recovery::$recovery.kind(), vec![$($(stringify!($switch)),+)?]),)+]
+            }
+
+            /// What its kind has without any switch: rules, recovery, and the switches that are on whatever its rules.
+            fn habits(&self) -> (Rules, Recovery, Switches) {
+                match self {
+                    $(Self::$variant(_) => {
+                        let own = Switches { $($($switch: Some(true),)+)? ..Switches::default() };
+                        (Rules::$rules, Recovery::$recovery, own)
+                    })+
+                    $(Self::$other(_) => (Rules::Rfc, Recovery::NewReno, Switches::default()),)+
+                }
+            }
+        }
+    };
+}
+
+senders! {
+    tcp {
         /// RFC 5681 with the recovery of RFC 6582.
-        Newreno(SenderOptions) = "newreno",
+        Newreno(Tcp) = "newreno", Rfc, NewReno, tcp;
         /// RFC 5681 with the recovery of RFC 5681.
-        Reno(SenderOptions) = "reno",
-        /// TCP(α, β), with γ and δ where they are given (gamma), by the rules of ns-2: the window is halved at the first
+        Reno(Tcp) = "reno", Rfc, Reno, tcp;
+        /// TCP(α, β), with γ and δ where they are given (gamma), by the law of ns-2: the window is halved at the first
         /// decrease and in slow start.
-        Aimd(With<Aimd, SenderOptions>) = "aimd",
+        Aimd(GammaParams) = "aimd", Rfc, Reno, aimd, with cut_at_each_timeout one_fast_retransmit cut_of_window;
         /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
-        Cubic(With<Cubic, SenderOptions>) = "cubic",
+        Cubic(CubicParams) = "cubic", Rfc, Sack, SenderParams::Cubic;
         /// Reno as in Linux 6.18: SACK, RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), timestamps,
         /// an initial window of 10 (RFC 6928), a least time-out of 200 ms, growth by whole segments while the window is full.
-        LinuxReno(SenderOptions) = "linux-reno",
+        LinuxReno(Tcp) = "linux-reno", Linux, NewReno, |_| SenderParams::LinuxReno;
         /// CUBIC as in Linux 6.18: HyStart, arithmetic in whole segments and ticks, and all that `linux-reno` has.
-        LinuxCubic(With<LinuxCubic, SenderOptions>) = "linux-cubic",
+        LinuxCubic(linux::CubicParams) = "linux-cubic", Linux, NewReno, SenderParams::LinuxCubic;
         /// Vegas (Brakmo, Peterson 1995), with the recovery of RFC 6582.
-        Vegas(With<Vegas, SenderOptions>) = "vegas",
+        Vegas(VegasParams) = "vegas", Rfc, NewReno, SenderParams::Vegas;
         /// Veno (Fu, Liew 2003), with the recovery of RFC 6582.
-        Veno(With<Veno, SenderOptions>) = "veno",
+        Veno(VenoParams) = "veno", Rfc, NewReno, SenderParams::Veno;
         /// Westwood+ (Mascolo, Grieco et al. 2004), with the recovery of RFC 6582.
-        Westwood(With<Westwood, SenderOptions>) = "westwood",
+        Westwood(WestwoodParams) = "westwood", Rfc, NewReno, SenderParams::Westwood;
         /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
-        Binomial(With<Binomial, SenderOptions>) = "binomial",
+        Binomial(BinomialParams) = "binomial", Rfc, NewReno, SenderParams::Binomial;
         /// XCP, with the recovery of RFC 5681: routers say by how much the window changes, and a loss halves it. Where no router
         /// speaks it is TCP.
-        Xcp(SenderOptions) = "xcp",
+        Xcp(XcpParams) = "xcp", Rfc, Reno, SenderParams::Xcp;
         /// QFCP (qfcp), with the recovery of RFC 6675 and lost retransmissions found: routers tell the rate, and a loss says
         /// nothing. Where a queue of the path does not speak, a TCP runs beside and the lesser window holds.
-        Qfcp(With<Qfcp, SenderOptions>) = "qfcp",
+        Qfcp(QfcpParams) = "qfcp", Rfc, Sack, SenderParams::Qfcp,
+            with find_lost_retransmissions new_ack_ends_back_off;
+    }
+    others {
         /// TCP-friendly rate control (RFC 5348): packets leave at a rate, and what is lost is not sent again. It comes with a
         /// receiver of its own (`receiver = "plain"`).
-        Tfrc(Tfrc) = "tfrc",
+        Tfrc(Tfrc) = "tfrc";
         /// A congestion control of the kernel by its name, such as `bbr`: for `lasthop emu` alone.
-        Kernel(Kernel) = "kernel",
+        Kernel(Kernel) = "kernel";
     }
-    or "newreno"
+}
+
+parameters! {
+    /// The laws of TCP itself have no numbers.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Tcp {}
+}
+
+fn tcp(_: Tcp) -> SenderParams {
+    SenderParams::default()
+}
+
+fn aimd(params: GammaParams) -> SenderParams {
+    match (params.gamma, params.delta) {
+        (None, None) => SenderParams::Aimd(params.aimd()),
+        _ => SenderParams::Gamma(params),
+    }
 }
 
 parameters! {
@@ -52,193 +136,6 @@ parameters! {
     pub struct Kernel {
         /// Its name, one of those in `/proc/sys/net/ipv4/tcp_available_congestion_control`.
         pub congestion_control: String;
-    }
-}
-
-parameters! {
-    /// TCP(α, β) and its recovery.
-    #[derive(Clone, Debug)]
-    pub struct Aimd {
-        /// α: segments that the window gains in a round trip; by default 4(1 − β²)/3, which is TCP-friendly (gamma eq. 3).
-        pub alpha: Option<f64> = None;
-        /// β: the share of the window that is left after a loss.
-        pub beta: f64 = 0.5;
-        /// What is left after a time-out.
-        pub after_timeout: AfterTimeout = AfterTimeout::default();
-        /// How losses are repaired.
-        pub recovery: Recovery = Recovery::default();
-        /// γ: cut the window before packets are lost (gamma eq. 15, 16); never by default.
-        pub gamma: Option<Gamma> = None;
-        /// δ: grow faster while the queue is short (gamma eq. 17); never by default.
-        pub delta: Option<Delta> = None;
-        /// From when on γ and δ act.
-        pub arming: Arming = Arming::default();
-    }
-}
-
-kinds! {
-    /// The share of the window that becomes the slow-start threshold after a time-out.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum AfterTimeout {
-        /// Half, as ns-2 has it.
-        #[default]
-        Half = "half",
-        /// β; half where the last decrease was a time-out too.
-        Beta = "beta",
-    }
-}
-
-kinds! {
-    /// How losses are repaired that duplicate acknowledgements tell of.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Recovery {
-        /// Fast recovery that ends with the first acknowledgement of new data (RFC 5681).
-        #[default]
-        Reno = "reno",
-        /// Fast recovery that stays until all is acknowledged that was outstanding at its start (RFC 6582).
-        Newreno = "newreno",
-        /// By selective acknowledgements (RFC 6675).
-        Sack = "sack",
-    }
-}
-
-parameters! {
-    /// γ: the window falls to the knee when the queue is so full.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Gamma {
-        /// Th_upper: queueing delay over the greatest at which the window is cut.
-        pub threshold: f64 = 0.5;
-        /// How deep the cut is, and what the greatest round-trip time is.
-        pub variant: GammaVariant = GammaVariant::default();
-    }
-}
-
-kinds! {
-    /// How deep γ cuts.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum GammaVariant {
-        /// To the knee, as the paper has it (gamma eq. 16).
-        #[default]
-        Knee = "knee",
-        /// Below it, by (minRTT/RTT)³ with the least RTT of the round trip of waiting, so that the queue empties and late-comers
-        /// learn the true minRTT. The greatest round-trip time is that of the least ones of round trips; `arming` has no say.
-        Drain = "drain",
-    }
-}
-
-parameters! {
-    /// δ: the window grows faster while the queue is so empty.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Delta {
-        /// Th_lower: queueing delay over the greatest up to which δ rules.
-        pub threshold: f64 = 0.1;
-        /// δ: segments that the window gains in a round trip.
-        pub increase: f64 = 2.0;
-    }
-}
-
-kinds! {
-    /// From when on the greatest round-trip time is taken for that of a full queue.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Arming {
-        /// After the flow's first loss.
-        #[default]
-        AfterLoss = "after-loss",
-        /// At once, on the greatest so far.
-        RunningMaximum = "running-maximum",
-    }
-}
-
-parameters! {
-    /// CUBIC.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Cubic {
-        /// C, in segments/s³.
-        pub c: f64 = 0.4;
-        /// β_cubic: the share of the window that is left after a loss.
-        pub beta: f64 = 0.7;
-        /// Make room for new flows: a flow that loses before it is back at its last maximum aims lower (RFC 9438 §4.7).
-        pub fast_convergence: bool = true;
-        /// Keep up with the window that Reno would have (RFC 9438 §4.3).
-        pub reno_friendly: bool = true;
-    }
-}
-
-parameters! {
-    /// Linux's CUBIC: tcp_cubic.c with C = 0.4 and β = 717/1024.
-    #[derive(Clone, Copy, Debug)]
-    pub struct LinuxCubic {
-        /// Make room for new flows: a flow that loses before it is back at its last maximum aims lower (fast_convergence).
-        pub fast_convergence: bool = true;
-        /// Keep up with the window that Reno would have (tcp_friendliness).
-        pub reno_friendly: bool = true;
-        /// Leave slow start when acknowledgements come in a long train, or late (hystart).
-        pub hystart: bool = true;
-        /// The kernel's tick, 1 ms to 10 ms: 4 ms with CONFIG_HZ=250.
-        pub tick: Duration = Duration::from_millis(4);
-    }
-}
-
-parameters! {
-    /// Vegas, with the numbers of ns-2.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Vegas {
-        /// α: with fewer segments in the queue the window grows.
-        pub alpha: f64 = 1.0;
-        /// β: with more segments in the queue the window falls.
-        pub beta: f64 = 3.0;
-        /// γ: with more segments in the queue slow start ends.
-        pub gamma: f64 = 1.0;
-        /// The share of the window that is left after a loss.
-        pub loss_share: f64 = 0.75;
-    }
-}
-
-parameters! {
-    /// Veno.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Veno {
-        /// β: with fewer of its segments in the queue the flow takes a loss for one of the air.
-        pub beta: f64 = 3.0;
-        /// The share of the window that is left after a loss of the air.
-        pub random_loss_share: f64 = 0.8;
-        /// Learn the least round-trip time anew after each loss.
-        pub reset_base_rtt: bool = true;
-    }
-}
-
-parameters! {
-    /// Westwood+.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Westwood {
-        /// Weight of the past in the filter of the bandwidth.
-        pub filter: f64 = 0.9;
-        /// Least time between two samples of the bandwidth.
-        pub least_interval: Duration = Duration::from_millis(50);
-    }
-}
-
-parameters! {
-    /// Binomial congestion control (Bansal and Balakrishnan 2001): α/wᵏ more in a round trip, βwˡ less on a loss.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Binomial {
-        /// k, 0 or more: ½ is SQRT, 1 is IIAD.
-        pub k: f64 = 0.5;
-        /// l, from 0 to 1: ½ is SQRT, 0 is IIAD.
-        pub l: f64 = 0.5;
-        /// α, above 0: segments that a window of 1 gains in a round trip.
-        pub alpha: f64 = 1.0;
-        /// β, between 0 and 1: segments that a window of 1 loses on a loss.
-        pub beta: f64 = 0.5;
-    }
-}
-
-parameters! {
-    /// QFCP's sender.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Qfcp {
-        /// Halve the window after a loss until it is repaired, as without the paper's enhancement.
-        pub heed_loss: bool = false;
     }
 }
 
@@ -266,129 +163,45 @@ parameters! {
 }
 
 parameters! {
-    /// What every sender of TCP has.
-    #[derive(Clone, Debug)]
-    pub struct SenderOptions {
-        /// Payload of a full segment; by default `packet` of the flow less 40 bytes, and with `linux-reno` and `linux-cubic`
+    /// What every sender of TCP has beside the switches of recovery.
+    #[derive(Clone, Copy, Debug)]
+    pub struct SenderKeys {
+        /// Payload of a full segment; by default `packet` of the flow less 40 bytes, and by Linux's rules
         /// less the 12 bytes of timestamps, so that packets are `packet` long.
-        pub mss: Option<Bytes> = None;
+        pub mss: Option<Bytes> = None, in Bytes::new(1)..=Bytes::new(65_535);
         /// IP and TCP header of a data segment, without the 12 bytes of timestamps; 40 B by default.
-        pub header: Option<Bytes> = None;
-        /// Selective acknowledgements (RFC 2018, 6675); on for CUBIC, QFCP and Linux's senders, off for the others.
-        pub sack: Option<bool> = None;
-        /// Timestamps (RFC 7323): an RTT sample from every ACK. On for Linux's senders, off for the others.
-        pub timestamps: Option<bool> = None;
-        /// Limited transmit (RFC 3042).
-        pub limited_transmit: bool = false;
-        /// Initial window in segments; 10 for Linux's senders (RFC 6928), otherwise RFC 5681's by default.
-        pub initial_window: Option<u32> = None;
-        /// Initial slow-start threshold; unlimited by default.
+        pub header: Option<Bytes> = None, in ..=Bytes::new(65_535);
+        /// Initial slow-start threshold, at least 2 segments; unlimited by default.
         pub initial_ssthresh: Option<Amount> = None;
-        /// A bound on the window besides the receiver's; none by default.
+        /// A bound on the window besides the receiver's, at least 1 segment; none by default.
         pub window_limit: Option<Amount> = None;
-        /// Least retransmission time-out; 200 ms for Linux's senders (TCP_RTO_MIN), otherwise 1 s (RFC 6298) by default.
-        pub rto_min: Option<Duration> = None;
-        /// Retransmission time-out before the first RTT sample; 1 s (RFC 6298) by default.
-        pub rto_initial: Option<Duration> = None;
-        /// Greatest retransmission time-out; 120 s for Linux's senders (TCP_RTO_MAX), otherwise 60 s by default.
-        pub rto_max: Option<Duration> = None;
-        /// Count an ACK as a duplicate only if its window is that of the last (RFC 5681 to the letter). CLAMP changes the
-        /// window on every ACK, and loses its fast retransmits under this rule.
-        pub strict_duplicate_acks: bool = false;
-        /// Let each time-out set the slow-start threshold, so that two in a row bring it to its floor of two segments
-        /// (ns-2); otherwise a segment that times out again leaves it (RFC 5681). On for `aimd`, off for the others.
-        pub cut_at_each_timeout: Option<bool> = None;
-        /// With Reno's recovery, let a further loss in a window that has had its fast retransmit wait for the timer (ns-2's
-        /// Reno); otherwise it gets a fast retransmit of its own (RFC 5681). On for `aimd`, off for the others.
-        pub one_fast_retransmit: Option<bool> = None;
-        /// A loss leaves a share of the congestion window, not of what is in flight, which is less where the application is the
-        /// slower; on for `aimd`, as ns-2 has it, off for the others (RFC 5681).
-        pub cut_of_window: Option<bool> = None;
-        /// Let the ACK that ends a fast recovery leave the slow-start threshold as the window
-        /// and grow it as any other does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno
-        /// leaves no more than what is in flight and a segment (option 1).
-        pub grow_at_recovery_end: bool = false;
-        /// Let any ACK of new data end a time-out's back-off (as in QUIC, RFC 9002); otherwise a measurement does (RFC 6298, ns-2,
-        /// Linux), which without timestamps takes data that is sent for the first time after it. On for QFCP, off for the others.
-        pub new_ack_ends_back_off: Option<bool> = None;
-        /// With selective acknowledgements, find a retransmission lost when something sent later has arrived (RFC 8985);
-        /// otherwise it waits for the time-out. On for QFCP, off for the others.
-        pub find_lost_retransmissions: Option<bool> = None;
-        /// With selective acknowledgements, find anything lost when something sent later has arrived, at once or after a
-        /// quarter of the least round-trip time, and keep what was SACKed after a time-out (RFC 8985 §6.2, as Linux has it).
-        /// On for Linux's senders, off for the others.
-        pub rack: Option<bool> = None;
-        /// With `rack`, send a segment when no acknowledgement has come for two round trips (RFC 8985 §7). On for Linux's
-        /// senders, off for the others.
-        pub tail_loss_probe: Option<bool> = None;
-        /// With selective acknowledgements, let the window fall in recovery in proportion to what arrives (RFC 6937). On for
-        /// Linux's senders, off for the others.
-        pub rate_reduction: Option<bool> = None;
-        /// How the time-out follows from round-trip times; `linux` for Linux's senders, otherwise `rfc6298`.
-        pub rtt_estimator: Option<RttEstimator> = None;
-        /// When the window may grow; `linux` for Linux's senders, otherwise `always`.
-        pub validation: Option<Validation> = None;
-        /// Open with SYN and SYN-ACK, as by default; otherwise data goes at once.
-        pub handshake: Option<bool> = None;
-    }
-}
-
-kinds! {
-    /// How the time-out follows from round-trip times.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum RttEstimator {
-        /// SRTT + 4 RTTVAR, at least the least time-out (RFC 6298).
-        Rfc6298 = "rfc6298",
-        /// SRTT + RTTVAR, which is at least the least time-out (tcp_rtt_estimator).
-        Linux = "linux",
-    }
-}
-
-kinds! {
-    /// When the congestion window may grow.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Validation {
-        /// With each acknowledgement of new data (RFC 5681).
-        Always = "always",
-        /// If it was full when the acknowledgement came (RFC 7661).
-        Full = "full",
-        /// If it was full in the last round trip, or in slow start less than twice what was outstanding (tcp_cwnd_validate).
-        Linux = "linux",
     }
 }
 
 impl Default for Sender {
     fn default() -> Self {
-        Sender::Newreno(SenderOptions::default())
+        Sender::Newreno(With::default())
     }
 }
 
 impl Sender {
-    /// What every sender of TCP has; none where it is another's.
-    pub fn options(&self) -> Option<&SenderOptions> {
-        match self {
-            Self::Newreno(options) | Self::Reno(options) | Self::Xcp(options) | Self::LinuxReno(options) => {
-                Some(options)
-            }
-            Self::LinuxCubic(with) => Some(&with.common),
-            Self::Aimd(with) => Some(&with.common),
-            Self::Cubic(with) => Some(&with.common),
-            Self::Vegas(with) => Some(&with.common),
-            Self::Veno(with) => Some(&with.common),
-            Self::Westwood(with) => Some(&with.common),
-            Self::Binomial(with) => Some(&with.common),
-            Self::Qfcp(with) => Some(&with.common),
-            Self::Tfrc(_) | Self::Kernel(_) => None,
-        }
+    /// By whose rules it recovers.
+    pub fn rules(&self) -> Rules {
+        self.options().and_then(|options| options.common.rules).unwrap_or(self.habits().0)
     }
 
-    /// Whether it is one of Linux's.
-    pub fn is_linux(&self) -> bool {
-        matches!(self, Self::LinuxReno(_) | Self::LinuxCubic(_))
+    /// By its rules, but for the switches of its kind and those that are set.
+    pub fn over(&self, config: SenderConfig) -> SenderConfig {
+        let (_, recovery, kind) = self.habits();
+        let switches = self.options().map_or(Switches::default(), |options| options.common);
+        // The rules that are asked for are meant as they are.
+        let switches = if switches.rules.is_none() { switches.or(kind) } else { switches };
+        switches.over(self.rules(), recovery, config)
     }
 
-    /// Whether its segments carry timestamps.
-    pub fn has_timestamps(&self) -> bool {
-        self.options().and_then(|options| options.timestamps).unwrap_or(self.is_linux())
+    /// Bytes of options within the `packet` of its flow: those of Linux's timestamps.
+    pub fn options_within(&self) -> u32 {
+        let has_timestamps = self.over(SenderConfig::default()).timestamps;
+        if self.rules() == Rules::Linux && has_timestamps { TIMESTAMPS_OPTION } else { 0 }
     }
 }

@@ -160,14 +160,15 @@ pub struct Table {
 }
 
 impl Table {
-    /// One more key.
+    /// With one more key.
+    #[must_use]
     pub fn key<T: JsonSchema + Parameter>(
-        &mut self,
+        mut self,
         generator: &mut SchemaGenerator,
         (key, comment): (&str, &str),
         default: Option<T>,
         domain: Map<String, Value>,
-    ) {
+    ) -> Self {
         let mut schema = generator.subschema_for::<T>();
         schema.insert("description".into(), text_of(comment).into());
         match default.as_ref().map(Parameter::written) {
@@ -180,6 +181,7 @@ impl Table {
         let object = schema.ensure_object();
         object.extend(domain);
         self.properties.insert(key.to_owned(), schema.into());
+        self
     }
 
     /// The schema.
@@ -326,9 +328,15 @@ macro_rules! text_parameters {
                         fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<$name, A::Error> {
                             $(let mut $key: Option<$type> = None;)*
                             while let Some(key) = table.next_key::<String>()? {
-                                match key.as_str() {
-                                    $(stringify!($key) => $key = Some(table.next_value()?),)*
-                                    other => return Err(A::Error::unknown_field(other, KEYS)),
+                                let is_known = match key.as_str() {
+                                    $(stringify!($key) => {
+                                        $key = Some(table.next_value()?);
+                                        true
+                                    })*
+                                    _ => false,
+                                };
+                                if !is_known {
+                                    return Err(A::Error::unknown_field(&key, KEYS));
                                 }
                             }
                             Ok($name {
@@ -349,8 +357,10 @@ macro_rules! text_parameters {
                 }
 
                 fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                    let mut table = $crate::parameter::text::Table::default();
-                    $(table.key::<$type>(
+                    // A struct without keys needs it for nothing.
+                    let _ = &generator;
+                    let table = $crate::parameter::text::Table::default();
+                    $(let table = table.key::<$type>(
                         generator,
                         (stringify!($key), $crate::comment!($($about)*)),
                         $crate::given!($($default)?),
@@ -387,7 +397,6 @@ macro_rules! text_kinds {
 
             impl<'de> Deserialize<'de> for $name {
                 fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    const KINDS: &[&str] = &[$($kind),*];
                     struct Kinds;
 
                     impl<'de> Visitor<'de> for Kinds {
@@ -403,12 +412,12 @@ macro_rules! text_kinds {
                             let without: Option<&str> = $crate::given!($($without)?);
                             match kind.0.as_deref().or(without) {
                                 $(Some($kind) => $crate::read_kind!(rest, $name, $variant $(, $inner)?),)*
-                                Some(other) => Err(A::Error::unknown_variant(other, KINDS)),
+                                Some(other) => Err(A::Error::unknown_variant(other, $name::KINDS)),
                                 None => Err(A::Error::missing_field("kind")),
                             }
                         }
                     }
-                    deserializer.deserialize_enum(stringify!($name), KINDS, Kinds)
+                    deserializer.deserialize_enum(stringify!($name), $name::KINDS, Kinds)
                 }
             }
 

@@ -2,44 +2,51 @@
 //! What a sender and a receiver are told when they are made.
 
 use crate::error::{ParameterError, ensure};
+use crate::kinds;
 use crate::role::ReceiverParams;
 use crate::role::SenderParams;
 use crate::units::{Bytes, Duration};
 
-/// How a sender repairs losses that duplicate acknowledgements tell of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Recovery {
-    /// Fast recovery that ends with the first acknowledgement of new data (RFC 5681 §3.2).
-    Reno,
-    /// Fast recovery that stays until all is acknowledged that was outstanding at its start (RFC 6582).
-    #[default]
-    NewReno,
-    /// Recovery by selective acknowledgements (RFC 6675). The receiver must send them.
-    Sack,
+kinds! {
+    /// How a sender repairs losses that duplicate acknowledgements tell of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum Recovery {
+        /// Fast recovery that ends with the first acknowledgement of new data (RFC 5681 §3.2).
+        Reno = "reno",
+        /// Fast recovery that stays until all is acknowledged that was outstanding at its start (RFC 6582).
+        #[default]
+        NewReno = "newreno",
+        /// Recovery by selective acknowledgements (RFC 6675). The receiver must send them.
+        Sack = "sack",
+    }
 }
 
-/// When the congestion window may grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Validation {
-    /// With each acknowledgement of new data (RFC 5681).
-    #[default]
-    Always,
-    /// If it was full when the acknowledgement came (RFC 7661 §1, RFC 9438 §5.8).
-    Full,
-    /// If it was full at any time in the last round trip, or, in slow start, less than twice what was outstanding (Linux:
-    /// tcp_is_cwnd_limited, tcp_cwnd_validate).
-    Linux,
+kinds! {
+    /// When the congestion window may grow.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum Validation {
+        /// With each acknowledgement of new data (RFC 5681).
+        #[default]
+        Always = "always",
+        /// If it was full when the acknowledgement came (RFC 7661 §1, RFC 9438 §5.8).
+        Full = "full",
+        /// If it was full at any time in the last round trip, or, in slow start, less than twice what was outstanding (Linux:
+        /// tcp_is_cwnd_limited, tcp_cwnd_validate).
+        Linux = "linux",
+    }
 }
 
-/// How the retransmission time-out follows from round-trip times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum RttEstimator {
-    /// SRTT + 4 RTTVAR, at least the least time-out (RFC 6298).
-    #[default]
-    Rfc6298,
-    /// SRTT + RTTVAR, where RTTVAR is the greatest mean deviation of the last round trips, falls slowly, and is at least the
-    /// least time-out (Linux: tcp_rtt_estimator). Times are those of the segments themselves, not of echoes.
-    Linux,
+kinds! {
+    /// How the retransmission time-out follows from round-trip times.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum RttEstimator {
+        /// SRTT + 4 RTTVAR, at least the least time-out (RFC 6298).
+        #[default]
+        Rfc6298 = "rfc6298",
+        /// SRTT + RTTVAR, where RTTVAR is the greatest mean deviation of the last round trips, falls slowly, and is at least the
+        /// least time-out (Linux: tcp_rtt_estimator). Times are those of the segments themselves, not of echoes.
+        Linux = "linux",
+    }
 }
 
 /// A sender's parameters. [`Default`] is a NewReno sender by the RFCs' defaults, 1500-byte packets.

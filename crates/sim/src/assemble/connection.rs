@@ -185,7 +185,8 @@ impl<P: Traveller> Builder<'_, P> {
         payload: Bytes,
         queues: usize,
     ) -> Result<TwoEnds, ScenarioError> {
-        let (sender, sender_kind) = senders::sender(&spec.sender, payload, queues);
+        let sender_kind = spec.sender.kind();
+        let sender = senders::sender(&spec.sender, payload, queues);
         let (receiver, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
         let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample), ..receiver };
         let parameter = ScenarioError::parameter;

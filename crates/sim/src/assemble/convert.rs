@@ -19,11 +19,9 @@ use lasthop_core::loss::{GilbertElliott, HandoffTimes, LossConfig};
 use lasthop_core::queue::{Limit, QueueConfig};
 use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
 use lasthop_core::role::{self, AqmParams, MarkerParams, SchedulerParams};
-use lasthop_core::tcp::{DelayedAck, ReceiverConfig, Recovery, TIMESTAMPS_OPTION};
+use lasthop_core::tcp::{self, DelayedAck, ReceiverConfig, Recovery};
 use lasthop_core::units::{Bytes, Duration, Instant, Rate};
 use lasthop_core::wlan::{self, RateSteps, WlanConfig};
-
-use super::senders;
 
 use crate::scenario::{self, ScenarioError, With};
 use crate::summary::Reader;
@@ -422,12 +420,12 @@ pub(super) fn receiver(
         }
     };
     let defaults = ReceiverConfig::default();
-    let options = if sender.is_linux() && sender.has_timestamps() { TIMESTAMPS_OPTION } else { 0 };
+    let options = sender.options_within();
     let config = ReceiverConfig {
         buffer: buffer.unwrap_or(defaults.buffer),
         ack_size: ack_size.map_or(defaults.ack_size + options, |size| size.get().min(65_535) as u32),
         delayed_ack: delayed,
-        sack: senders::recovery(sender) == Recovery::Sack,
+        sack: sender.over(tcp::SenderConfig::default()).recovery == Recovery::Sack,
         law,
         ..defaults
     };

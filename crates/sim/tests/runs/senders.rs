@@ -116,25 +116,49 @@ fn alpha_is_friendly_unless_told() {
 #[test]
 fn what_is_wrong_with_a_law_is_said_by_its_key() {
     for (sender, message) in [
-        ("{ kind = \"aimd\", beta = 2 }", "flow[0].sender.beta = 2: wanted a number between 0 and 1"),
+        ("{ kind = \"aimd\", beta = 2 }", "flow[0].sender.beta = 2: wanted more than 0 and less than 1"),
         (
             "{ kind = \"vegas\", beta = 0.5 }",
             "flow[0].sender.beta = 0.5: wanted a number of segments of at least `alpha`",
         ),
         (
             "{ kind = \"aimd\", gamma = { threshold = 2 } }",
-            "flow[0].sender.gamma.threshold = 2: wanted a number above 0 and at most 1",
+            "flow[0].sender.gamma.threshold = 2: wanted more than 0 and at most 1",
         ),
         (
             "{ kind = \"veno\", betta = 2 }",
             "flow[0].sender.betta: unknown key `betta`, wanted one of `beta`, `random_loss_share`",
         ),
-        ("{ kind = \"linux-cubic\", tick = \"20 ms\" }", "flow[0].sender.tick = 0.02 s: wanted 1 ms to 10 ms"),
+        ("{ kind = \"linux-cubic\", tick = \"20 ms\" }", "flow[0].sender.tick = 0.02 s: wanted from 1 ms to 10 ms"),
         ("{ kind = \"linux-reno\", sack = false }", "flow[0].sender.rack = true: wanted `sack` with it"),
-        ("{ kind = \"linux-reno\", mss = \"0 B\" }", "flow[0].sender.mss = 0 B: wanted 1 B to 65535 B"),
+        ("{ kind = \"linux-reno\", mss = \"0 B\" }", "flow[0].sender.mss = 0 B: wanted from 1 B to 65535 B"),
         ("{ kind = \"westwood\", filter = \"high\" }", "flow[0].sender.filter = \"high\": wanted a number"),
     ] {
         let said = outcome(sender).unwrap_err();
         assert!(said.starts_with(message), "{said}");
     }
+}
+
+#[test]
+fn rules_are_their_switches() {
+    const LOSSY: &str = dumbbell!(
+        "duration = \"20 s\"\n",
+        "rate = \"5 Mbit/s\"\nqueue = { limit = \"12 packets\" }\n",
+        "name = \"f\"\nrtt = \"60 ms\"\n"
+    );
+    let figures = |sender: &str| {
+        let mut summary = crate::run(LOSSY, &[("flow[0].sender", sender)]);
+        summary.flows[0].sender = "any".into();
+        crate::figures(&summary)
+    };
+    let ns2 = "initial_window = 2, limited_transmit = true, rto_min = \"200 ms\", rto_initial = \"3 s\", \
+               cut_at_each_timeout = true, one_fast_retransmit = true, cut_of_window = true, grow_at_recovery_end = true";
+    let by_ns2 = figures("{ kind = \"reno\", rules = \"ns-2\" }");
+    assert_eq!(by_ns2, figures(&format!("{{ kind = \"reno\", {ns2} }}")));
+    assert_ne!(by_ns2, figures("reno"));
+    // A switch departs from the rules, and a kind from those of another.
+    assert_ne!(by_ns2, figures("{ kind = \"reno\", rules = \"ns-2\", cut_of_window = false }"));
+    assert_ne!(figures("linux-reno"), figures("{ kind = \"linux-reno\", rules = \"rfc\" }"));
+    assert_ne!(figures("linux-reno"), figures("{ kind = \"newreno\", rules = \"linux\" }"), "laws differ");
+    assert_eq!(figures("newreno"), figures("{ kind = \"reno\", recovery = \"newreno\" }"));
 }

@@ -4,6 +4,7 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+use crate::kinds;
 use crate::role::{AckSample, SenderLaw, Window};
 
 /// What is left of the window where TCP(α, β) behaves as TCP: at the first decrease, in slow start, after a time-out.
@@ -20,14 +21,16 @@ pub struct AimdParams {
     pub after_timeout: AfterTimeout,
 }
 
-/// The share of the flight that becomes the slow-start threshold after a time-out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum AfterTimeout {
-    /// Half, as ns-2 has it.
-    #[default]
-    Half,
-    /// β; half where the last decrease was a time-out too.
-    Beta,
+kinds! {
+    /// The share of the flight that becomes the slow-start threshold after a time-out.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum AfterTimeout {
+        /// Half, as ns-2 has it.
+        #[default]
+        Half = "half",
+        /// β; half where the last decrease was a time-out too.
+        Beta = "beta",
+    }
 }
 
 impl Default for AimdParams {

@@ -8,24 +8,25 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
+use crate::parameter::{Parameter, above, between};
+use crate::parameters;
 use crate::role::{AckSample, SenderLaw, Window};
 
-/// The law's four numbers; [`Default`] is SQRT with TCP's α and β.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BinomialParams {
-    /// k, 0 or more: how much slower a large window grows.
-    pub k: f64,
-    /// l, in \[0, 1\]: how much further a large window falls.
-    pub l: f64,
-    /// α, above 0: segments that a window of 1 gains in a round trip.
-    pub alpha: f64,
-    /// β, in (0, 1): segments that a window of 1 loses on a loss.
-    pub beta: f64,
-}
-
-impl Default for BinomialParams {
-    fn default() -> Self {
-        Self { k: 0.5, l: 0.5, alpha: 1.0, beta: 0.5 }
+parameters! {
+    /// The law's four numbers; [`Default`] is SQRT with TCP's α and β.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct BinomialParams {
+        /// k, 0 or more: ½ is SQRT, 1 is IIAD.
+        pub k: f64 = 0.5, in 0.0..;
+        /// l, from 0 to 1: ½ is SQRT, 0 is IIAD.
+        pub l: f64 = 0.5, in 0.0..=1.0;
+        /// α, above 0: segments that a window of 1 gains in a round trip.
+        pub alpha: f64 = 1.0, in above(0.0);
+        /// β, between 0 and 1: segments that a window of 1 loses on a loss.
+        pub beta: f64 = 0.5, in between(0.0, 1.0);
+    }
+    check(p) {
+        ensure(p.k + p.l > 0.0, "k", p.k, "a number above 0 where l = 0")?;
     }
 }
 
@@ -43,12 +44,7 @@ impl SenderLaw for Binomial {
     /// # Errors
     /// A number outside its domain, or k and l both 0: flows would never come to share fairly.
     fn set_up(params: BinomialParams) -> Result<Self, ParameterError> {
-        let BinomialParams { k, l, alpha, beta } = params;
-        ensure(k >= 0.0 && k.is_finite(), "k", k, "a number of 0 or more")?;
-        ensure((0.0..=1.0).contains(&l), "l", l, "a number from 0 to 1")?;
-        ensure(k + l > 0.0, "k", k, "a number above 0 where l = 0")?;
-        ensure(alpha > 0.0 && alpha.is_finite(), "alpha", alpha, "a number above 0")?;
-        ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
+        params.validate()?;
         Ok(Self { params })
     }
 

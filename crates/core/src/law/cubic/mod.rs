@@ -3,27 +3,25 @@
 
 pub mod equations;
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::law::aimd::equations::decrease;
+use crate::parameter::{Parameter, above, between};
+use crate::parameters;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
 
-/// The law's numbers; [`Default`] is RFC 9438 §5.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicParams {
-    /// C \[segments/s³\], above 0.
-    pub c: f64,
-    /// β_cubic, in (0, 1): the share of the flight that is left after a loss.
-    pub beta: f64,
-    /// Whether a flow that loses before it is back at W_max makes room for others (§4.7).
-    pub fast_convergence: bool,
-    /// Whether the window keeps up with the one that Reno would have (§4.3).
-    pub reno_friendly: bool,
-}
-
-impl Default for CubicParams {
-    fn default() -> Self {
-        Self { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
+parameters! {
+    /// The law's numbers; [`Default`] is RFC 9438 §5.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CubicParams {
+        /// C, in segments/s³.
+        pub c: f64 = 0.4, in above(0.0);
+        /// β_cubic: the share of the window that is left after a loss.
+        pub beta: f64 = 0.7, in between(0.0, 1.0);
+        /// Make room for new flows: a flow that loses before it is back at its last maximum aims lower (RFC 9438 §4.7).
+        pub fast_convergence: bool = true;
+        /// Keep up with the window that Reno would have (RFC 9438 §4.3).
+        pub reno_friendly: bool = true;
     }
 }
 
@@ -101,9 +99,7 @@ impl SenderLaw for Cubic {
     type Params = CubicParams;
 
     fn set_up(params: CubicParams) -> Result<Self, ParameterError> {
-        let CubicParams { c, beta, .. } = params;
-        ensure(c > 0.0 && c.is_finite(), "c", c, "a number of segments/s³ above 0")?;
-        ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
+        params.validate()?;
         Ok(Self { params, w_max: 0.0, cwnd_prior: 0.0, after_timeout: false, epoch: None })
     }
 

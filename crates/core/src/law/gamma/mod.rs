@@ -13,75 +13,86 @@
 
 pub mod equations;
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::estimator::{Least, RoundTrips};
-use crate::law::aimd::{self, Aimd, AimdParams};
+use crate::law::aimd::{AfterTimeout, Aimd, AimdParams};
+use crate::parameter::{Parameter, above, above_to, between};
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
+use crate::{kinds, parameters};
 
-/// The law's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct GammaParams {
+parameters! {
+    /// The law's numbers.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct GammaParams {
+        /// α: segments that the window gains in a round trip; by default 4(1 − β²)/3, which is TCP-friendly (gamma eq. 3).
+        pub alpha: Option<f64> = None, in above(0.0);
+        /// β: the share of the window that is left after a loss.
+        pub beta: f64 = 0.5, in between(0.0, 1.0);
+        /// What is left after a time-out.
+        pub after_timeout: AfterTimeout = AfterTimeout::Half;
+        /// γ: cut the window before packets are lost (gamma eq. 15, 16); never by default.
+        pub gamma: Option<Cut> = None;
+        /// δ: grow faster while the queue is short (gamma eq. 17); never by default.
+        pub delta: Option<Boost> = None;
+        /// From when on γ and δ act.
+        pub arming: Arming = Arming::AfterLoss;
+    }
+}
+
+impl GammaParams {
     /// α and β.
-    pub aimd: AimdParams,
-    /// γ; none: the window is never cut before a loss.
-    pub gamma: Option<Cut>,
-    /// δ; none: the window always grows by α.
-    pub delta: Option<Boost>,
-    /// From when on the greatest round-trip time is taken for that of a full queue.
-    pub arming: Arming,
-}
-
-/// γ: when the window is cut.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cut {
-    /// Th_upper, in (0, 1].
-    pub threshold: f64,
-    /// How deep the cut is, and what the greatest round-trip time is.
-    pub variant: Variant,
-}
-
-/// How deep γ cuts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Variant {
-    /// To the knee, as the paper has it.
-    #[default]
-    Knee,
-    /// Below it, so that the queue empties although not all flows cut: by the cube of the queue that stood in the round
-    /// trip of waiting. What stands is the least round-trip time, which no burst raises; the greatest such time is that of
-    /// a full queue, from the start, whatever the arming.
-    Drain,
-}
-
-impl Default for Cut {
-    fn default() -> Self {
-        Self { threshold: 0.5, variant: Variant::Knee }
+    pub fn aimd(&self) -> AimdParams {
+        let friendly = AimdParams::friendly(self.beta);
+        AimdParams { alpha: self.alpha.unwrap_or(friendly.alpha), after_timeout: self.after_timeout, ..friendly }
     }
 }
 
-/// δ: when and how fast the window grows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Boost {
-    /// Th_lower, in [0, 1).
-    pub threshold: f64,
-    /// δ, above 0: segments that the window gains in a round trip.
-    pub increase: f64,
-}
-
-impl Default for Boost {
-    fn default() -> Self {
-        Self { threshold: 0.1, increase: 2.0 }
+parameters! {
+    /// γ: when the window is cut.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Cut {
+        /// Th_upper: queueing delay over the greatest at which the window is cut.
+        pub threshold: f64 = 0.5, in above_to(0.0, 1.0);
+        /// How deep the cut is, and what the greatest round-trip time is.
+        pub variant: Variant = Variant::Knee;
     }
 }
 
-/// From when on γ and δ act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Arming {
-    /// After the flow's first loss: the queue was full then, so that the greatest round-trip time is that of the cliff.
-    #[default]
-    AfterLoss,
-    /// At once, on the greatest round-trip time so far. Bursts below the knee set γ off then.
-    RunningMaximum,
+kinds! {
+    /// How deep γ cuts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum Variant {
+        /// To the knee, as the paper has it (gamma eq. 16).
+        #[default]
+        Knee = "knee",
+        /// Below it, by (minRTT/RTT)³ with the least RTT of the round trip of waiting, so that the queue empties and late-comers
+        /// learn the true minRTT. The greatest round-trip time is that of the least ones of round trips; `arming` has no say.
+        Drain = "drain",
+    }
+}
+
+parameters! {
+    /// δ: when and how fast the window grows.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Boost {
+        /// Th_lower: queueing delay over the greatest up to which δ rules.
+        pub threshold: f64 = 0.1, in 0.0..1.0;
+        /// δ: segments that the window gains in a round trip.
+        pub increase: f64 = 2.0, in above(0.0);
+    }
+}
+
+kinds! {
+    /// From when on γ and δ act.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum Arming {
+        /// After the flow's first loss.
+        #[default]
+        AfterLoss = "after-loss",
+        /// At once, on the greatest so far.
+        RunningMaximum = "running-maximum",
+    }
 }
 
 /// TCP(α, β, γ, δ), times in whole nanoseconds.
@@ -177,16 +188,8 @@ impl SenderLaw for Gamma {
     type Params = GammaParams;
 
     fn set_up(params: GammaParams) -> Result<Self, ParameterError> {
-        let aimd = Aimd::set_up(params.aimd)?;
-        if let Some(Cut { threshold, .. }) = params.gamma {
-            let is_share = threshold > 0.0 && threshold <= 1.0;
-            ensure(is_share, "gamma.threshold", threshold, "a number above 0 and at most 1")?;
-        }
-        if let Some(Boost { threshold, increase }) = params.delta {
-            let is_share = (0.0..1.0).contains(&threshold);
-            ensure(is_share, "delta.threshold", threshold, "a number of at least 0 and below 1")?;
-            ensure(increase > 0.0 && increase.is_finite(), "delta.increase", increase, "a number above 0")?;
-        }
+        params.validate()?;
+        let aimd = Aimd::set_up(params.aimd())?;
         let is_armed = params.arming == Arming::RunningMaximum || drains(&params);
         let round = Round::new(Instant::ZERO);
         Ok(Self {
@@ -213,7 +216,7 @@ impl SenderLaw for Gamma {
         }
         match self.params.delta {
             Some(delta) if self.boosts(delta, rtt, window) => {
-                window.cwnd = aimd::equations::increase(delta.increase, window.cwnd, ack.acked);
+                window.cwnd = crate::law::aimd::equations::increase(delta.increase, window.cwnd, ack.acked);
             }
             _ => self.aimd.on_ack(window, ack),
         }
@@ -265,7 +268,9 @@ mod tests {
     }
 
     const WITH_GAMMA: GammaParams = GammaParams {
-        aimd: AimdParams { alpha: 1.0, beta: 0.5, after_timeout: aimd::AfterTimeout::Half },
+        alpha: Some(1.0),
+        beta: 0.5,
+        after_timeout: AfterTimeout::Half,
         gamma: Some(Cut { threshold: 0.5, variant: Variant::Knee }),
         delta: None,
         arming: Arming::AfterLoss,

@@ -3,7 +3,9 @@
 
 use super::hystart::Hystart;
 use super::{Growth, equations, segments, slow_start, whole_segments};
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
+use crate::parameter::Parameter;
+use crate::parameters;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::{Duration, Instant};
 
@@ -14,22 +16,18 @@ const COUNT_BEFORE_LOSS: u32 = 20;
 /// For so long after the beginning of congestion avoidance delays tell nothing.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// The law's numbers; [`Default`] is the module's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicParams {
-    /// Whether a flow that loses before it is back at its last maximum makes room for others.
-    pub fast_convergence: bool,
-    /// Whether the window keeps up with the one that Reno would have (tcp_friendliness).
-    pub reno_friendly: bool,
-    /// Whether slow start ends by HyStart.
-    pub hystart: bool,
-    /// The kernel's tick, which is the law's clock: 1 ms to 10 ms.
-    pub tick: Duration,
-}
-
-impl Default for CubicParams {
-    fn default() -> Self {
-        Self { fast_convergence: true, reno_friendly: true, hystart: true, tick: Duration::from_millis(4) }
+parameters! {
+    /// The law's numbers; [`Default`] is the module's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CubicParams {
+        /// Make room for new flows: a flow that loses before it is back at its last maximum aims lower (fast_convergence).
+        pub fast_convergence: bool = true;
+        /// Keep up with the window that Reno would have (tcp_friendliness).
+        pub reno_friendly: bool = true;
+        /// Leave slow start when acknowledgements come in a long train, or late (hystart).
+        pub hystart: bool = true;
+        /// The kernel's tick, 1 ms to 10 ms: 4 ms with CONFIG_HZ=250.
+        pub tick: Duration = Duration::from_millis(4), in Duration::from_millis(1)..=Duration::from_millis(10);
     }
 }
 
@@ -129,8 +127,7 @@ impl SenderLaw for Cubic {
     const TRACKS_SEGMENTS: bool = true;
 
     fn set_up(params: CubicParams) -> Result<Self, ParameterError> {
-        let known = Duration::from_millis(1)..=Duration::from_millis(10);
-        ensure(known.contains(&params.tick), "tick", format!("{:?}", params.tick), "1 ms to 10 ms")?;
+        params.validate()?;
         Ok(Self {
             params,
             tick_ns: params.tick.as_nanos(),

@@ -6,18 +6,19 @@ use crate::error::ParameterError;
 use crate::estimator::Smoothed;
 use crate::law::aimd::{Aimd, AimdParams};
 use crate::packet::{QfcpHeader, RateFeedback, Signal};
+use crate::parameters;
 use crate::role::{AckSample, Feedback, SenderLaw, Window};
 
 /// Weight of a new sample in the round-trip time (RFC 6298's α).
 const RTT_WEIGHT: f64 = 0.125;
 
-/// What a QFCP sender is told.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct QfcpParams {
-    /// Whether a loss halves the window until recovery is over, as without the paper's enhancement.
-    pub heed_loss: bool,
-    /// The law of a path on which not all queues speak QFCP.
-    pub without: AimdParams,
+parameters! {
+    /// What a QFCP sender is told.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct QfcpParams {
+        /// Halve the window after a loss until it is repaired, as without the paper's enhancement.
+        pub heed_loss: bool = false;
+    }
 }
 
 /// A QFCP sender: its window is the routers' rate times the round-trip time, and a loss tells it nothing.
@@ -54,7 +55,7 @@ impl SenderLaw for Qfcp {
     fn set_up(params: QfcpParams) -> Result<Self, ParameterError> {
         Ok(Self {
             heed_loss: params.heed_loss,
-            tcp: Aimd::set_up(params.without)?,
+            tcp: Aimd::set_up(AimdParams::default())?,
             beside: Window { cwnd: f64::INFINITY, ssthresh: f64::INFINITY },
             rate: f64::INFINITY,
             is_complete: false,
@@ -123,7 +124,7 @@ mod tests {
     use crate::units::{Duration, Instant};
 
     fn law(heed_loss: bool) -> Qfcp {
-        Qfcp::set_up(QfcpParams { heed_loss, ..QfcpParams::default() }).unwrap()
+        Qfcp::set_up(QfcpParams { heed_loss }).unwrap()
     }
 
     fn start() -> Window {

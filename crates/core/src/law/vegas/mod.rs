@@ -9,6 +9,8 @@ pub mod equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{Least, RoundTrips};
 use crate::law::aimd::equations::decrease;
+use crate::parameter::{Parameter, above, between};
+use crate::parameters;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Instant;
 
@@ -21,22 +23,21 @@ const LEAVE_SLOW_START: f64 = 7.0 / 8.0;
 /// The window grows only while so many of its segments, at most, are not outstanding (ns-2).
 const SLACK: f64 = 2.0;
 
-/// The law's numbers. [`Default`] is ns-2's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VegasParams {
-    /// α \[segments\], at least 0: with fewer in the queue the window grows.
-    pub alpha: f64,
-    /// β \[segments\], at least α: with more in the queue the window falls.
-    pub beta: f64,
-    /// γ \[segments\], above 0: with more in the queue slow start ends.
-    pub gamma: f64,
-    /// In (0, 1): the share of the flight that is left after a loss told by duplicate acknowledgements.
-    pub loss_share: f64,
-}
-
-impl Default for VegasParams {
-    fn default() -> Self {
-        Self { alpha: 1.0, beta: 3.0, gamma: 1.0, loss_share: 0.75 }
+parameters! {
+    /// The law's numbers. [`Default`] is ns-2's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct VegasParams {
+        /// α: with fewer segments in the queue the window grows.
+        pub alpha: f64 = 1.0, in 0.0..;
+        /// β: with more segments in the queue the window falls.
+        pub beta: f64 = 3.0;
+        /// γ: with more segments in the queue slow start ends.
+        pub gamma: f64 = 1.0, in above(0.0);
+        /// The share of the window that is left after a loss.
+        pub loss_share: f64 = 0.75, in between(0.0, 1.0);
+    }
+    check(p) {
+        ensure(p.beta >= p.alpha, "beta", p.beta, "a number of segments of at least `alpha`")?;
     }
 }
 
@@ -84,11 +85,7 @@ impl SenderLaw for Vegas {
     type Params = VegasParams;
 
     fn set_up(params: VegasParams) -> Result<Self, ParameterError> {
-        let VegasParams { alpha, beta, gamma, loss_share } = params;
-        ensure(alpha >= 0.0 && alpha.is_finite(), "alpha", alpha, "a number of segments of at least 0")?;
-        ensure(beta >= alpha && beta.is_finite(), "beta", beta, "a number of segments of at least `alpha`")?;
-        ensure(gamma > 0.0 && gamma.is_finite(), "gamma", gamma, "a number of segments above 0")?;
-        ensure(loss_share > 0.0 && loss_share < 1.0, "loss_share", loss_share, "a number between 0 and 1")?;
+        params.validate()?;
         Ok(Self {
             params,
             base_rtt: Least::new(f64::INFINITY),

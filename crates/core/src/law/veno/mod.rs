@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Veno (Fu, Liew 2003): Reno that asks Vegas' backlog whether a loss was congestion or the air.
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::estimator::Least;
 use crate::law::aimd::equations::{decrease, increase};
 use crate::law::vegas::equations::backlog;
+use crate::parameter::{Parameter, above, between};
+use crate::parameters;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::Duration;
 
 /// What Reno leaves of the flight after a loss.
 const HALF: f64 = 0.5;
 
-/// The law's numbers; [`Default`] is the paper's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VenoParams {
-    /// β \[segments\], above 0: with fewer of the flow's segments in the queue the path is not congested.
-    pub beta: f64,
-    /// In (0, 1): the share of the flight that is left after a loss on a path that is not congested.
-    pub random_loss_share: f64,
-    /// Whether the least round-trip time is learnt anew after each loss, so that a new path is noticed (§III-A).
-    pub reset_base_rtt: bool,
-}
-
-impl Default for VenoParams {
-    fn default() -> Self {
-        Self { beta: 3.0, random_loss_share: 0.8, reset_base_rtt: true }
+parameters! {
+    /// The law's numbers; [`Default`] is the paper's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct VenoParams {
+        /// β: with fewer of its segments in the queue the flow takes a loss for one of the air.
+        pub beta: f64 = 3.0, in above(0.0);
+        /// The share of the window that is left after a loss of the air.
+        pub random_loss_share: f64 = 0.8, in between(0.0, 1.0);
+        /// Learn the least round-trip time anew after each loss.
+        pub reset_base_rtt: bool = true;
     }
 }
 
@@ -52,9 +50,7 @@ impl SenderLaw for Veno {
     type Params = VenoParams;
 
     fn set_up(params: VenoParams) -> Result<Self, ParameterError> {
-        let VenoParams { beta, random_loss_share: share, .. } = params;
-        ensure(beta > 0.0 && beta.is_finite(), "beta", beta, "a number of segments above 0")?;
-        ensure(share > 0.0 && share < 1.0, "random_loss_share", share, "a number between 0 and 1")?;
+        params.validate()?;
         Ok(Self { params, base_rtt: Least::new(Duration::MAX), backlog: 0.0, skipped: false })
     }
 

@@ -6,24 +6,22 @@
 
 pub mod equations;
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::estimator::Least;
 use crate::law::aimd;
+use crate::parameter::Parameter;
+use crate::parameters;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::{Duration, Instant};
 
-/// The law's numbers; [`Default`] is the paper's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WestwoodParams {
-    /// In [0, 1): weight of the past in the filter of the bandwidth.
-    pub filter: f64,
-    /// Least time between two samples of the bandwidth.
-    pub least_interval: Duration,
-}
-
-impl Default for WestwoodParams {
-    fn default() -> Self {
-        Self { filter: 0.9, least_interval: Duration::from_millis(50) }
+parameters! {
+    /// The law's numbers; [`Default`] is the paper's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct WestwoodParams {
+        /// Weight of the past in the filter of the bandwidth.
+        pub filter: f64 = 0.9, in 0.0..1.0;
+        /// Least time between two samples of the bandwidth.
+        pub least_interval: Duration = Duration::from_millis(50), in ..=Duration::from_secs(10);
     }
 }
 
@@ -62,14 +60,7 @@ impl SenderLaw for Westwood {
     type Params = WestwoodParams;
 
     fn set_up(params: WestwoodParams) -> Result<Self, ParameterError> {
-        let WestwoodParams { filter, least_interval } = params;
-        ensure((0.0..1.0).contains(&filter), "filter", filter, "a number of at least 0 and below 1")?;
-        ensure(
-            least_interval <= Duration::from_secs(10),
-            "least_interval",
-            format!("{least_interval:?}"),
-            "at most 10 s",
-        )?;
+        params.validate()?;
         Ok(Self {
             params,
             min_rtt_s: Least::new(f64::INFINITY),

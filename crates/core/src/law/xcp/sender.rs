@@ -5,13 +5,13 @@ use super::equations;
 use crate::error::ParameterError;
 use crate::law::aimd::{Aimd, AimdParams};
 use crate::packet::{Signal, XcpHeader};
+use crate::parameters;
 use crate::role::{AckSample, Feedback, SenderLaw, Window};
 
-/// What an XCP sender is told. On a path without XCP routers, and after a loss, it is TCP.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct XcpParams {
-    /// The law of a path on which no router speaks.
-    pub without: AimdParams,
+parameters! {
+    /// An XCP sender has no numbers. On a path without XCP routers, and after a loss, it is TCP.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct XcpParams {}
 }
 
 /// An XCP sender: the routers say by how much its window changes; a loss halves it, as Reno's.
@@ -25,8 +25,8 @@ pub struct Xcp {
 impl SenderLaw for Xcp {
     type Params = XcpParams;
 
-    fn set_up(params: XcpParams) -> Result<Self, ParameterError> {
-        Ok(Self { tcp: Aimd::set_up(params.without)?, is_told: false })
+    fn set_up(_params: XcpParams) -> Result<Self, ParameterError> {
+        Ok(Self { tcp: Aimd::set_up(AimdParams::default())?, is_told: false })
     }
 
     fn request(&self, window: &Window, wire_bytes: f64, _queues: u8, srtt_s: f64) -> Signal {

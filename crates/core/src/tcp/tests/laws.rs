@@ -213,7 +213,7 @@ fn every_parameter_of_the_other_laws_matters() {
         ("smooth", SenderParams::Aimd(smooth)),
         ("after_timeout", SenderParams::Aimd(AimdParams { after_timeout: AfterTimeout::Beta, ..smooth })),
         ("gamma", SenderParams::Gamma(gamma)),
-        ("gamma.aimd", SenderParams::Gamma(GammaParams { aimd: smooth, ..gamma })),
+        ("gamma.alpha", SenderParams::Gamma(GammaParams { alpha: Some(0.31), beta: 0.875, ..gamma })),
         (
             "gamma.threshold",
             SenderParams::Gamma(GammaParams { gamma: Some(Cut { threshold: 0.3, ..Cut::default() }), ..gamma }),
