@@ -214,7 +214,7 @@ impl<P> Line<P> {
     }
 
     /// Puts on the line a packet that will be out at `at`.
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, at: Instant, packet: P) {
         self.packets.push_back(Departure { at, packet });
     }

@@ -283,7 +283,7 @@ impl<P: Traveller> Network<P> {
 
     /// When an acknowledgement of `size` that leaves its receiver at `at` is home, if it gets there; and whether it overtakes
     /// nothing if it is taken at once.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn come_home(&mut self, home: &Home, mut at: Instant, size: u32) -> Option<(Instant, bool)> {
         let size = Bytes::new(u64::from(size));
         if let Some((node, delay)) = home.link {
@@ -295,7 +295,7 @@ impl<P: Traveller> Network<P> {
     }
 
     /// The host sends, as [`send`](Self::send) would.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depart(&mut self, home: &Home, Departure { at, mut packet }: Departure<P>) {
         packet.set_station(home.station);
         packet.set_hop(1);

@@ -288,7 +288,7 @@ impl Receiver {
         Some(Departure { at: due.at, packet: self.build(due).into_packet(self.flow) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn build(&self, due: Due) -> Ack {
         let window = Bytes::new(self.edge - self.next);
         let mut ack = Ack::new(self.next, window, self.config.ack_size, due.at);
@@ -311,7 +311,7 @@ impl Receiver {
 
     /// Takes a SYN or data and answers at once: the short way of [`receive`](Element::receive) and one
     /// [`poll_departure`](Element::poll_departure) for a receiver without a [timer](Self::has_timer).
-    #[inline]
+    #[inline(always)]
     pub fn answer(&mut self, now: Instant, packet: &Packet) -> Ack {
         self.hear(now, packet);
         // Who has no timer answers each packet.
