@@ -90,7 +90,8 @@ pub struct SenderConfig {
     pub cut_of_window: bool,
     /// Whether the acknowledgement that ends a fast recovery leaves the slow-start threshold as the window and grows it as
     /// any other does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno leaves no more
-    /// than what is in flight and a segment (option 1).
+    /// than what is in flight and a segment (option 1). With NewReno a partial acknowledgement of more than duplicates have
+    /// inflated the window by then lowers the congestion window itself (ns-2).
     pub grow_at_recovery_end: bool,
     /// Whether any acknowledgement of new data ends a back-off (as RFC 9002 §6.2.1 has it for QUIC); otherwise a measurement
     /// does (RFC 6298 §5), which without timestamps takes data that is sent for the first time after the time-out. Where

@@ -131,7 +131,7 @@ impl Sender {
         match self.config.recovery {
             Recovery::Reno => self.end_recovery(self.window.ssthresh),
             Recovery::NewReno if is_full && self.config.grow_at_recovery_end => {
-                self.end_recovery(self.window.ssthresh); // RFC 6582 §3.2 step 3, option 2
+                self.end_recovery(self.window.cwnd); // RFC 6582 §3.2 step 3, option 2, less what deflation took
             }
             Recovery::NewReno if is_full => {
                 // RFC 6582 §3.2 step 3, full acknowledgement, option 1: no burst.
@@ -143,10 +143,7 @@ impl Sender {
                 if self.partial_acks == 1 {
                     self.restart_timer();
                 }
-                self.inflation -= acked as i64;
-                if acked >= self.mss {
-                    self.inflation += self.mss as i64;
-                }
+                self.deflate(acked as i64);
                 self.set_urgent(Urgent::Retransmission);
             }
             Recovery::Sack => {
@@ -167,6 +164,22 @@ impl Sender {
                 } else {
                     self.survey(heard);
                 }
+            }
+        }
+    }
+
+    /// A partial acknowledgement of `acked` bytes deflates the window (RFC 6582 §3.2 step 3). In ns-2 what is more than
+    /// duplicates had inflated it by comes off the congestion window itself, which after recovery is below the threshold.
+    fn deflate(&mut self, acked: i64) {
+        let mss = self.mss as i64;
+        if self.config.grow_at_recovery_end && self.inflation <= acked {
+            let excess = (acked - self.inflation) as f64 / self.mss_f64;
+            self.set_cwnd((self.window.cwnd - excess).max(1.0));
+            self.inflation = mss;
+        } else {
+            self.inflation -= acked;
+            if acked >= mss {
+                self.inflation += mss;
             }
         }
     }

@@ -67,6 +67,16 @@ fn the_full_acknowledgement_may_leave_the_threshold_and_grow_it() {
 }
 
 #[test]
+fn in_ns_2_deflation_outlasts_recovery() {
+    // partial_window_deflation_ of ns-2. Eight duplicates have inflated the window of 5; ACK 9 acknowledges nine: the one too many
+    // comes off the window, now 4 + 1 from 9, room for 13. So the full ACK finds it below the threshold of 5, in slow start:
+    // 4 + 1. By the RFC it is the threshold, and in congestion avoidance.
+    let config = SenderConfig { grow_at_recovery_end: true, ..newreno() };
+    let partial = format!("{TWO_LOSSES} 200 ack 9 -> 9 13\n ? cwnd 4\n ? ssthresh 5");
+    sender(config, &format!("{partial}\n 300 ack 14 -> 14 15 16 17 18\n ? cwnd 5"));
+}
+
+#[test]
 fn only_the_first_partial_acknowledgement_restarts_the_timer() {
     // §3.2 step 3, §4: the impatient variant. The timer runs since the retransmission at 100; 200 + 1000; not
     // again at 300. (ACK 5: the window
