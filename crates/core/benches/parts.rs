@@ -21,6 +21,7 @@ use lasthop_core::law::red::{Red, RedParams};
 use lasthop_core::link::{Link, LinkConfig};
 use lasthop_core::loss::LossConfig;
 use lasthop_core::packet::Packet;
+use lasthop_core::parameter::With;
 use lasthop_core::queue::{Limit, QueueConfig};
 use lasthop_core::radio::{ErrorModel, FadingRadio, RadioConfig};
 use lasthop_core::rng::Streams;
@@ -104,8 +105,9 @@ fn link(aqm: AqmParams) -> Link<Packet> {
 
 fn elements(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("elements");
-    let codel = CodelParams { target_s: 0.005, interval_s: 0.1, mtu_bytes: 1500.0 };
-    let fair = FqCodelParams { codel, queues: 1024, quantum: Bytes::new(1514), batch: 64 };
+    let codel =
+        CodelParams { target: Duration::from_millis(5), interval: Duration::from_millis(100), mtu: Bytes::new(1500) };
+    let fair = With { own: FqCodelParams { queues: 1024, quantum: Bytes::new(1514), batch: 64 }, common: codel };
     for (name, aqm) in [
         ("link-droptail", AqmParams::DropTail),
         ("link-red", AqmParams::Red(RedParams::default())),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::capacity::Trace;
 use crate::error::{ParameterError, ensure};
 use crate::fading::{Fading, FadingParams, Kinds};
+use crate::kinds;
 use crate::rng::{Stream, Streams};
 use crate::units::{Duration, Rate};
 use log2::Log2;
@@ -90,17 +91,18 @@ impl Default for FadingRadio {
     }
 }
 
-/// How packets are cut into transmissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Frames {
-    /// Each slot, aligned to multiples of its length, goes to one station; packets share and span slots (clamp §5.2).
-    #[default]
-    Shared,
-    /// Packet by packet: a packet takes as many whole slots as it needs, the rate chosen anew in each
-    /// (clamp-report §V, clamp-mice §4.1).
-    PerPacket,
-    /// Packet by packet, each in one piece at the rate of the SNR at its start, whatever the slots.
-    Whole,
+kinds! {
+    /// How packets are cut into transmissions.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Frames {
+        /// Each slot goes to one station; packets share and span slots (clamp §5.2).
+        #[default]
+        Shared = "shared",
+        /// Packet by packet: a packet takes as many whole slots as it needs (clamp-report §V, clamp-mice §4.1).
+        PerPacket = "per-packet",
+        /// Packet by packet, each in one piece at the rate of the SNR at its start, whatever the slots.
+        Whole = "whole",
+    }
 }
 
 /// When an attempt fails.

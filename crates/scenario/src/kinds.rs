@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Keys that take one of several kinds: radio, scheduler, price, management of a queue, loss.
+//! Keys that take one of several kinds: radio, loss.
 
-use lasthop_core::law::red::Unit;
-use lasthop_core::units::{Bytes, Duration, Frequency, Rate};
+use lasthop_core::radio::Frames;
+use lasthop_core::units::{Duration, Frequency, Rate};
 use lasthop_core::{kinds, parameters};
 
 kinds! {
@@ -73,20 +73,6 @@ parameters! {
 }
 
 kinds! {
-    /// How packets are cut into transmissions.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Frames {
-        /// Each slot goes to one station; packets share and span slots (clamp §5.2).
-        #[default]
-        Shared = "shared",
-        /// Packet by packet: a packet takes as many whole slots as it needs (clamp-report §V, clamp-mice §4.1).
-        PerPacket = "per-packet",
-        /// Packet by packet, each in one piece at the rate of the SNR at its start, whatever the slots.
-        Whole = "whole",
-    }
-}
-
-kinds! {
     /// When an attempt fails.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub enum Errors {
@@ -128,116 +114,6 @@ parameters! {
     pub struct Trace {
         /// A mahimahi trace: one time stamp in ms a line; looked for beside the scenario.
         pub file: String;
-    }
-}
-
-kinds! {
-    /// Who is served next.
-    #[derive(Clone, Debug)]
-    pub enum Scheduler {
-        /// The greatest ratio of current to mean rate (clamp eq. 19).
-        ProportionalFair(ProportionalFair) = "proportional-fair",
-        /// The best channel.
-        BestSnr = "best-snr",
-        /// One after the other.
-        RoundRobin = "round-robin",
-    }
-}
-
-parameters! {
-    /// Proportional fairness.
-    #[derive(Clone, Copy, Debug)]
-    pub struct ProportionalFair {
-        /// Weight of the past in the moving average of rates, a slot.
-        pub memory: f64 = 0.97;
-        /// Whether a slot whose transmission fails counts as obtained.
-        pub failed_slots_count: bool = true;
-    }
-}
-
-impl Default for Scheduler {
-    fn default() -> Self {
-        Scheduler::ProportionalFair(ProportionalFair::default())
-    }
-}
-
-kinds! {
-    /// How a queue is managed.
-    #[derive(Clone, Copy, Debug, Default)]
-    pub enum Aqm {
-        /// Packets are dropped when they find no room.
-        #[default]
-        DropTail = "drop-tail",
-        /// Random early detection, by ns-2's rules.
-        Red(Red) = "red",
-        /// Controlled delay (RFC 8289).
-        Codel(Codel) = "codel",
-        /// Fair queueing with a CoDel for each flow (RFC 8290). Without a limit the queue holds 10240 packets; when it is full,
-        /// the flow with the most bytes loses.
-        FqCodel(FqCodel) = "fq-codel",
-    }
-}
-
-parameters! {
-    /// Random early detection. It drops and never marks. The line's rate is the link's; at an access point that of the station's
-    /// radio: its constant rate, its highest rate, or its trace's mean rate.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Red {
-        /// Average queue in packets from which packets are dropped. 0: half of what the line carries in `target_delay`, and
-        /// at least 5 (ns-2's `thresh_`).
-        pub min_threshold: f64 = 0.0;
-        /// Average queue in packets at which the probability reaches `max_p`. 0: three times the lower one (ns-2's
-        /// `maxthresh_`).
-        pub max_threshold: f64 = 0.0;
-        /// Weight w_q of a new sample in the average, up to 1. 0: 1 - exp(-1/C), with C packets a second on the line (ns-2's
-        /// `q_weight_`).
-        pub queue_weight: f64 = 2e-3;
-        /// Probability of a drop at the upper threshold (ns-2's 1/`linterm_`).
-        pub max_p: f64 = 0.1;
-        /// Whether at least 1/p packets pass between two drops (ns-2's `wait_`).
-        pub wait: bool = true;
-        /// Whether the probability rises to 1 up to twice the upper threshold; otherwise it jumps there (ns-2's `gentle_`).
-        pub gentle: bool = true;
-        /// What the queue is measured in. In bytes, a packet is dropped with a probability in proportion to its size (ns-2's
-        /// `bytes_` and `queue_in_bytes_`).
-        pub unit: Unit = Unit::default();
-        /// Mean size of a packet: what counts as one in bytes, and while the line is idle (ns-2's `mean_pktsize_`).
-        pub mean_packet: Bytes = Bytes::new(500);
-        /// Delay that the automatic lower threshold aims at (ns-2's `targetdelay_`).
-        pub target_delay: Duration = Duration::from_millis(5);
-    }
-}
-
-parameters! {
-    /// Controlled delay.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Codel {
-        /// Time that packets may always wait (RFC 8289 §4.3).
-        pub target: Duration = Duration::from_millis(5);
-        /// How long the wait must be above the target before a packet is dropped: about the longest round-trip time (RFC
-        /// 8289 §4.2).
-        pub interval: Duration = Duration::from_millis(100);
-        /// Nothing is dropped with so little behind it.
-        pub mtu: Bytes = Bytes::new(1500);
-    }
-}
-
-parameters! {
-    /// Fair queueing with a CoDel for each flow.
-    #[derive(Clone, Copy, Debug)]
-    pub struct FqCodel {
-        /// Time that packets may always wait.
-        pub target: Duration = Duration::from_millis(5);
-        /// How long the wait must be above the target before a packet is dropped.
-        pub interval: Duration = Duration::from_millis(100);
-        /// Nothing is dropped with so little behind it in its flow's queue.
-        pub mtu: Bytes = Bytes::new(1500);
-        /// Queues that flows are hashed into (RFC 8290 §5.2.2).
-        pub queues: u32 = 1024;
-        /// Bytes that a queue may send in a round (RFC 8290 §5.2.1).
-        pub quantum: Bytes = Bytes::new(1514);
-        /// Most packets dropped at once, from the flow with the most bytes, when the queue is full.
-        pub batch: u32 = 64;
     }
 }
 

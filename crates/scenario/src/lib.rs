@@ -20,7 +20,7 @@ mod wlan;
 pub use error::ScenarioError;
 pub use feedback::Feedback;
 pub use flow::{App, Clamp, DelayedAcks, Flow, Linux, Plain, Reader, Receiver, ReceiverSlowStart, Sink, Sizes};
-pub use kinds::{Aqm, Codel, Errors, Frames, GilbertElliott, Handoff, Jakes, Loss, Margin, Radio, Scheduler};
+pub use kinds::{Errors, GilbertElliott, Handoff, Jakes, Loss, Margin, Radio};
 pub use lasthop_core::parameter::With;
 pub use overrides::effective;
 pub use sender::{Kernel, Sender, SenderKeys, Tfrc};
@@ -29,8 +29,10 @@ pub use wlan::{RateStep, Wlan, WlanStation};
 use lasthop_core::law::clamp::Price;
 use lasthop_core::parameter::Parameter;
 use lasthop_core::parameters;
+use lasthop_core::role::{AqmParams, SchedulerParams};
 use lasthop_core::tcp::{Rules, Switches};
 use lasthop_core::units::{Amount, Duration, Rate};
+use lasthop_core::wlan::MacConfig;
 
 parameters! {
     /// A scenario.
@@ -53,7 +55,7 @@ parameters! {
         /// Wireless access points.
         pub ap: Vec<AccessPoint> = vec![];
         /// Wireless LANs whose stations contend.
-        pub wlan: Vec<Wlan> = vec![];
+        pub wlan: Vec<With<Wlan, MacConfig>> = vec![];
         /// Flows, each a connection or several alike.
         pub flow: Vec<Flow>;
     }
@@ -108,7 +110,7 @@ parameters! {
         /// How much it holds; endless by default.
         pub limit: Option<Amount> = None;
         /// Which packets are dropped before it is full.
-        pub aqm: Aqm = Aqm::default();
+        pub aqm: AqmParams = AqmParams::default();
     }
 }
 
@@ -121,7 +123,7 @@ parameters! {
         /// Propagation delay between the access point and its stations, one way.
         pub delay: Duration = Duration::ZERO;
         /// Who is served next.
-        pub scheduler: Scheduler = Scheduler::default();
+        pub scheduler: SchedulerParams = SchedulerParams::default();
         /// The radio of every station that has none of its own.
         pub radio: Radio;
         /// The buffer of every station that has none of its own.
@@ -146,7 +148,7 @@ parameters! {
     #[derive(Clone, Debug)]
     pub struct Uplink {
         /// Which station sends next.
-        pub scheduler: Scheduler = Scheduler::default();
+        pub scheduler: SchedulerParams = SchedulerParams::default();
         /// The radio of every station.
         pub radio: Radio;
         /// The buffer of every station.

@@ -32,7 +32,7 @@ fn an_error_names_key_value_and_what_is_wanted() {
         (
             "ap[0].scheduler",
             "fifo",
-            "ap[0].scheduler = \"fifo\": wanted \"proportional-fair\" or \"best-snr\" or \"round-robin\"",
+            "ap[0].scheduler = \"fifo\": wanted \"best-snr\" or \"round-robin\" or \"proportional-fair\"",
         ),
         ("flow[0].sender.rto_min", "1", "flow[0].sender.rto_min = 1: wanted a time with its unit, e.g. \"3 ms\""),
         ("seed", "-1", "seed = -1: wanted a whole number of 0 or more"),
@@ -96,7 +96,7 @@ fn the_defaults_of_the_schema_are_those_of_the_simulator() {
         ("link[0].", "/$defs/Link/properties"),
         ("ap[0].", "/$defs/AccessPoint/properties"),
         ("ap[0].radio.", "/$defs/Radio/oneOf/0/properties"),
-        ("ap[0].scheduler.", "/$defs/Scheduler/oneOf/0/properties"),
+        ("ap[0].scheduler.", "/$defs/SchedulerParams/oneOf/2/properties"),
         ("ap[0].price.", "/$defs/Price/oneOf/0/properties"),
         ("wlan[0].", "/$defs/Wlan/properties"),
         ("flow[0].", "/$defs/Flow/properties"),

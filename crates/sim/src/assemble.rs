@@ -314,8 +314,8 @@ impl<'s, P: Traveller> Builder<'s, P> {
         for (i, (wlan, stations)) in self.scenario.wlan.iter().zip(&stations).enumerate() {
             let place = format!("wlan[{i}]");
             let config = convert::wlan(wlan, stations.names()).map_err(|e| e.within(&place))?;
-            let built = Wlan::new(&wlan.name, &config, &self.streams, self.span).map_err(|e| {
-                let listed: Vec<_> = wlan.station.iter().map(|station| station.common.name.as_str()).collect();
+            let built = Wlan::new(&wlan.own.name, &config, &self.streams, self.span).map_err(|e| {
+                let listed: Vec<_> = wlan.own.station.iter().map(|station| station.common.name.as_str()).collect();
                 ScenarioError::parameter(&place, keys::of_station(e, stations.names(), &listed))
             })?;
             let number = self.node(Node::Wlan(built), &place);

@@ -8,6 +8,7 @@ use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
 use crate::packet::Packet;
+use crate::parameter::With;
 use crate::queue::Limit;
 use crate::radio::{ErrorModel, Margin};
 use crate::role::AqmParams;

@@ -6,6 +6,7 @@ use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
 use crate::packet::Packet;
+use crate::parameter::With;
 
 const SPAN: Span = Span { from: Instant::ZERO, until: Instant::from_nanos(1_000_000_000) };
 
@@ -120,9 +121,10 @@ fn losses_come_after_the_transmitter() {
 
 /// Every management that cannot be foreseen, with settings at which it acts soon.
 fn managements() -> [AqmParams; 3] {
-    let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 1500.0 };
+    let codel =
+        CodelParams { target: Duration::from_millis(2), interval: Duration::from_millis(10), mtu: Bytes::new(1500) };
     let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.2, ..RedParams::default() };
-    let fair = FqCodelParams { codel, queues: 3, quantum: Bytes::new(800), batch: 2 };
+    let fair = With { own: FqCodelParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
     [AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)]
 }
 

@@ -16,6 +16,7 @@ use super::Held;
 use crate::error::ParameterError;
 use crate::law;
 use crate::packet::Parcel;
+use crate::parameter::With;
 use crate::rng::Stream;
 use crate::units::{Bytes, Instant, Rate};
 
@@ -104,7 +105,7 @@ impl<P: Parcel> AqmLaw<P> for DropTail {
 }
 
 laws! {
-    /// How a queue is managed. [`Default`] drops packets when they find no room.
+    /// How a queue is managed.
     #[derive(Default)]
     params AqmParams;
     /// A queue's management at work, whichever it is, with the packets that it has not let go yet; each method is
@@ -114,14 +115,15 @@ laws! {
     bare:
         /// Packets are dropped when they find no room.
         #[default]
-        DropTail => DropTail;
+        DropTail = "drop-tail" => DropTail;
     in boxes:
-        /// Random early detection, which drops packets on arrival.
-        Red(law::red::RedParams) => law::red::RedQueue,
-        /// Controlled delay (RFC 8289), which drops packets at the head.
-        Codel(law::codel::CodelParams) => law::codel::Backlog<P>,
-        /// Fair queueing with a CoDel for each flow (RFC 8290).
-        FqCodel(law::fq_codel::FqCodelParams) => law::fq_codel::FqCodel<P>;
+        /// Random early detection, by ns-2's rules: packets are dropped on arrival.
+        Red(law::red::RedParams) = "red" => law::red::RedQueue,
+        /// Controlled delay (RFC 8289): packets are dropped at the head.
+        Codel(law::codel::CodelParams) = "codel" => law::codel::Backlog<P>,
+        /// Fair queueing with a CoDel for each flow (RFC 8290). Without a limit the queue holds 10240 packets; when it is full,
+        /// the flow with the most bytes loses.
+        FqCodel(With<law::fq_codel::FqCodelParams, law::codel::CodelParams>) = "fq-codel" => law::fq_codel::FqCodel<P>;
 }
 
 impl<P: Parcel> AnyAqm<P> {

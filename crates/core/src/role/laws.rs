@@ -2,22 +2,24 @@
 //! The macro that makes a role's list.
 
 /// Makes the two enums of a role, the parameters of its laws and its laws at work, from one list; and `with!`, which
-/// evaluates an expression with whichever law, or type of a law, it is, or lists all with their defaults. What is `bare` has no parameters. What is `in boxes` is large, and
-/// who has another law need not carry its size.
+/// evaluates an expression with whichever law, or type of a law, it is, or lists all with their defaults. What is `bare` has
+/// no parameters. What is `in boxes` is large, and who has another law need not carry its size. Where each law has a name,
+/// `Red(RedParams) = "red" => RedQueue`, files name it so.
 macro_rules! laws {
     (
-        $(#[$about_params:meta])* params $Params:ident;
+        $(#[$($about_params:tt)*])* params $Params:ident;
         $(#[$about_any:meta])* any $Any:ident $([$P:ident: $Bound:path])?: $Law:path, set_up($($arg:ident: $Arg:ty),*) by $args:tt;
-        $(bare: $($(#[$bare_about:meta])* $bare:ident => $Bare:ty),+;)?
-        $(in place: $($(#[$small_about:meta])* $small:ident($SmallParams:ty) => $Small:ty),+;)?
-        $(in boxes: $($(#[$large_about:meta])* $large:ident($LargeParams:ty) => $Large:ty),+;)?
+        $(bare: $($(#[$($bare_about:tt)*])* $bare:ident $(= $bare_kind:literal)? => $Bare:ty),+;)?
+        $(in place: $($(#[$($small_about:tt)*])* $small:ident($SmallParams:ty) $(= $small_kind:literal)? => $Small:ty),+;)?
+        $(in boxes: $($(#[$($large_about:tt)*])* $large:ident($LargeParams:ty) $(= $large_kind:literal)? => $Large:ty),+;)?
     ) => {
-        $(#[$about_params])*
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum $Params {
-            $($($(#[$bare_about])* $bare,)+)?
-            $($($(#[$small_about])* $small($SmallParams),)+)?
-            $($($(#[$large_about])* $large($LargeParams),)+)?
+        params! {
+            $(#[$($about_params)*])*
+            $Params {
+                $($($(#[$($bare_about)*])* $bare [$($bare_kind)?];)+)?
+                $($($(#[$($small_about)*])* $small($SmallParams) [$($small_kind)?];)+)?
+                $($($(#[$($large_about)*])* $large($LargeParams) [$($large_kind)?];)+)?
+            }
         }
 
         $(#[$about_any])*
@@ -87,6 +89,32 @@ macro_rules! laws {
                     })+)?
                 }
             };
+        }
+    };
+}
+
+/// The parameters of whichever law it is: with names for files, or without.
+macro_rules! params {
+    (
+        $(#[$($about:tt)*])*
+        $Params:ident { $($(#[$($of:tt)*])* $law:ident $(($LawParams:ty))? [$kind:literal];)+ }
+    ) => {
+        $crate::kinds! {
+            $(#[$($about)*])*
+            #[derive(Clone, Copy, Debug, PartialEq)]
+            pub enum $Params {
+                $($(#[$($of)*])* $law $(($LawParams))? = $kind,)+
+            }
+        }
+    };
+    (
+        $(#[$($about:tt)*])*
+        $Params:ident { $($(#[$($of:tt)*])* $law:ident $(($LawParams:ty))? [];)+ }
+    ) => {
+        $(#[$($about)*])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum $Params {
+            $($(#[$($of)*])* $law $(($LawParams))?,)+
         }
     };
 }

@@ -48,19 +48,19 @@ pub trait SchedulerLaw: Sized {
 }
 
 laws! {
-    /// Which scheduler an access point has. [`Default`] is proportional fairness as in the paper.
+    /// Who is served next.
     params SchedulerParams;
     /// A scheduler at work, whichever it is; each method is [`SchedulerLaw`]'s of that name.
     #[derive(Clone, Debug)]
     any AnyScheduler: SchedulerLaw, set_up(stations: usize) by (stations);
     bare:
-        /// The best signal-to-noise ratio (clamp-report §V, clamp-mice §4.1).
-        BestSnr => law::best_snr::BestSnr,
-        /// In turn.
-        RoundRobin => law::round_robin::RoundRobin;
+        /// The best channel (clamp-report §V, clamp-mice §4.1).
+        BestSnr = "best-snr" => law::best_snr::BestSnr,
+        /// One after the other.
+        RoundRobin = "round-robin" => law::round_robin::RoundRobin;
     in place:
-        /// The largest ratio of the present rate to the average rate obtained (clamp eq. 19).
-        ProportionalFair(law::proportional_fair::ProportionalFairParams) => law::proportional_fair::ProportionalFair;
+        /// The greatest ratio of current to mean rate (clamp eq. 19).
+        ProportionalFair(law::proportional_fair::ProportionalFairParams) = "proportional-fair" => law::proportional_fair::ProportionalFair;
 }
 
 impl Default for SchedulerParams {

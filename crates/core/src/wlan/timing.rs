@@ -2,6 +2,8 @@
 //! How long frames and the gaps between them last.
 
 use crate::error::{ParameterError, ensure};
+use crate::parameter::{Parameter, above};
+use crate::parameters;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// MAC header and check sum in front of and behind a packet \[B\] (IEEE 802.11, data frame).
@@ -13,45 +15,35 @@ const CTS: Bytes = Bytes::new(14);
 /// An RTS frame.
 const RTS: Bytes = Bytes::new(20);
 
-/// The parameters of the medium access. The usual ones are those of 802.11b with the long preamble.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MacConfig {
-    /// Length of a back-off slot.
-    pub slot: Duration,
-    /// Gap within an exchange.
-    pub sifs: Duration,
-    /// How long the medium has to be idle before slots are counted.
-    pub difs: Duration,
-    /// PLCP preamble and header in front of every frame.
-    pub preamble: Duration,
-    /// Rate of RTS, CTS and ACK.
-    pub control_rate: Rate,
-    /// The first contention window: the back-off is uniform over 0…CW slots.
-    pub cw_min: u32,
-    /// The largest contention window.
-    pub cw_max: u32,
-    /// Attempts of an RTS, or of data without RTS, before the packet is dropped.
-    pub short_attempts: u32,
-    /// Attempts of data after RTS and CTS before the packet is dropped.
-    pub long_attempts: u32,
-    /// Data frames, MAC header included, of more bytes than this are sent after RTS and CTS; none: never.
-    pub rts_threshold: Option<Bytes>,
-}
-
-impl Default for MacConfig {
-    fn default() -> Self {
-        Self {
-            slot: Duration::from_micros(20),
-            sifs: Duration::from_micros(10),
-            difs: Duration::from_micros(50),
-            preamble: Duration::from_micros(192),
-            control_rate: Rate::from_bps(1_000_000),
-            cw_min: 31,
-            cw_max: 1023,
-            short_attempts: 7,
-            long_attempts: 4,
-            rts_threshold: None,
-        }
+parameters! {
+    /// The parameters of the medium access; the defaults are those of 802.11b with the long preamble.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct MacConfig {
+        /// Length of a back-off slot.
+        pub slot: Duration = Duration::from_micros(20), in above(Duration::ZERO);
+        /// Gap between the frames of an exchange.
+        pub sifs: Duration = Duration::from_micros(10);
+        /// Idle time before back-off slots count.
+        pub difs: Duration = Duration::from_micros(50);
+        /// PLCP preamble and header in front of every frame.
+        pub preamble: Duration = Duration::from_micros(192);
+        /// Rate of RTS, CTS and ACK frames.
+        pub control_rate: Rate = Rate::from_bps(1_000_000), in above(Rate::from_bps(0));
+        /// First contention window: a back-off is uniform over 0 to so many slots.
+        pub cw_min: u32 = 31, in 1..;
+        /// Largest contention window, reached by doubling after each failure.
+        pub cw_max: u32 = 1023, in 1..=1 << 20;
+        /// Attempts of an RTS, or of data without RTS, before the packet is lost.
+        pub short_attempts: u32 = 7, in 1..;
+        /// Attempts of data after RTS and CTS before the packet is lost.
+        pub long_attempts: u32 = 4, in 1..;
+        /// Data frames of more bytes than this, 28 B of MAC header and check sum included, are sent after RTS and CTS:
+        /// "0 B" for all. By default none is.
+        pub rts_threshold: Option<Bytes> = None;
+    }
+    check(mac) {
+        ensure(mac.difs >= mac.sifs, "difs", format!("{:?}", mac.difs), "at least the SIFS")?;
+        ensure(mac.cw_max >= mac.cw_min, "cw_max", mac.cw_max, "at least cw_min")?;
     }
 }
 
@@ -73,15 +65,7 @@ pub(super) struct Timing {
 
 impl Timing {
     pub(super) fn new(config: &MacConfig) -> Result<Self, ParameterError> {
-        let us = |time: Duration| format!("{time:?}");
-        ensure(!config.slot.is_zero(), "slot", us(config.slot), "more than 0 s")?;
-        ensure(config.difs >= config.sifs, "difs", us(config.difs), "at least the SIFS")?;
-        ensure(config.control_rate > Rate::from_bps(0), "control_rate", "0 bit/s", "more than 0 bit/s")?;
-        ensure(config.cw_min >= 1, "cw_min", config.cw_min, "at least 1 slot")?;
-        ensure(config.cw_max >= config.cw_min, "cw_max", config.cw_max, "at least cw_min")?;
-        ensure(config.cw_max <= 1 << 20, "cw_max", config.cw_max, "at most 1048576 slots")?;
-        ensure(config.short_attempts >= 1, "short_attempts", config.short_attempts, "at least 1")?;
-        ensure(config.long_attempts >= 1, "long_attempts", config.long_attempts, "at least 1")?;
+        config.validate()?;
         let frame = |size: Bytes| config.preamble + size / config.control_rate;
         let answer = config.sifs + frame(ACK);
         Ok(Self {

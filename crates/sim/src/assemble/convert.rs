@@ -9,19 +9,15 @@ use lasthop_core::app::{AppConfig, Bursts, SizeDistribution};
 use lasthop_core::capacity::Trace;
 use lasthop_core::fading::FadingParams;
 use lasthop_core::law::clamp::{Price, ReceiverParams, Variant};
-use lasthop_core::law::codel::CodelParams;
-use lasthop_core::law::fq_codel::FqCodelParams;
-use lasthop_core::law::proportional_fair::ProportionalFairParams;
-use lasthop_core::law::red::RedParams;
 use lasthop_core::law::{qfcp, xcp};
 use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::{GilbertElliott, HandoffTimes, LossConfig};
 use lasthop_core::queue::{Limit, QueueConfig};
-use lasthop_core::radio::{ErrorModel, FadingRadio, Frames, Margin, RadioConfig};
-use lasthop_core::role::{self, AqmParams, MarkerParams, SchedulerParams};
+use lasthop_core::radio::{ErrorModel, FadingRadio, Margin, RadioConfig};
+use lasthop_core::role::{self, AqmParams, MarkerParams};
 use lasthop_core::tcp::{self, DelayedAck, ReceiverConfig, Recovery};
 use lasthop_core::units::{Bytes, Duration, Instant, Rate};
-use lasthop_core::wlan::{self, RateSteps, WlanConfig};
+use lasthop_core::wlan::{self, MacConfig, RateSteps, WlanConfig};
 
 use crate::scenario::{self, ScenarioError, With};
 use crate::summary::Reader;
@@ -55,10 +51,10 @@ impl<'s> Router<'s> {
 
 /// A queue in front of a line of `rate`, and of `top` at most.
 fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Result<QueueConfig, ScenarioError> {
-    let endless = if matches!(queue.aqm, scenario::Aqm::FqCodel(_)) { FQ_CODEL_LIMIT } else { Limit::None };
+    let endless = if matches!(queue.aqm, AqmParams::FqCodel(_)) { FQ_CODEL_LIMIT } else { Limit::None };
     Ok(QueueConfig {
         limit: queue.limit.map_or(endless, |limit| Some(limit).into()),
-        aqm: aqm(&queue.aqm),
+        aqm: queue.aqm,
         marker: match router {
             Router::None => MarkerParams::None,
             Router::Price(price) => MarkerParams::Clamp(*price),
@@ -84,34 +80,6 @@ fn station_queue(
 
 /// RFC 8290 §5.2.3.
 const FQ_CODEL_LIMIT: Limit = Limit::Packets(10_240);
-
-fn aqm(aqm: &scenario::Aqm) -> AqmParams {
-    match aqm {
-        scenario::Aqm::DropTail => AqmParams::DropTail,
-        scenario::Aqm::Red(red) => AqmParams::Red(RedParams {
-            min_threshold: red.min_threshold,
-            max_threshold: red.max_threshold,
-            queue_weight: red.queue_weight,
-            max_p: red.max_p,
-            wait: red.wait,
-            gentle: red.gentle,
-            unit: red.unit,
-            mean_packet_bytes: red.mean_packet.as_f64(),
-            target_delay_s: red.target_delay.as_secs_f64(),
-        }),
-        scenario::Aqm::Codel(spec) => AqmParams::Codel(codel(spec.target, spec.interval, spec.mtu)),
-        scenario::Aqm::FqCodel(fair) => AqmParams::FqCodel(FqCodelParams {
-            codel: codel(fair.target, fair.interval, fair.mtu),
-            queues: fair.queues as usize,
-            quantum: fair.quantum,
-            batch: fair.batch as usize,
-        }),
-    }
-}
-
-fn codel(target: Duration, interval: Duration, mtu: Bytes) -> CodelParams {
-    CodelParams { target_s: target.as_secs_f64(), interval_s: interval.as_secs_f64(), mtu_bytes: mtu.as_f64() }
-}
 
 /// The router of a queue, in front of a line of `rate`, and of `top` at most.
 fn told(
@@ -228,7 +196,7 @@ pub(super) fn access_point(
         })
     };
     Ok(ApConfig {
-        scheduler: scheduler(&ap.scheduler),
+        scheduler: ap.scheduler,
         stations: stations.iter().enumerate().map(station).collect::<Result<_, _>>()?,
     })
 }
@@ -249,10 +217,7 @@ pub(super) fn uplink(
             loss: loss_of_acks(ap.loss.as_ref(), &station_name(&ap.name, name)).map_err(|e| e.within("loss"))?,
         })
     };
-    Ok(ApConfig {
-        scheduler: scheduler(&uplink.scheduler),
-        stations: stations.iter().map(station).collect::<Result<_, _>>()?,
-    })
+    Ok(ApConfig { scheduler: uplink.scheduler, stations: stations.iter().map(station).collect::<Result<_, _>>()? })
 }
 
 /// The table of its own that station `i` has, if any, and where that stands: those with tables come first.
@@ -272,7 +237,10 @@ pub(super) fn station_name(ap: &str, station: &str) -> String {
 }
 
 /// A WLAN with `stations`.
-pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanConfig, ScenarioError> {
+pub(super) fn wlan(
+    With { own: wlan, common: mac }: &With<scenario::Wlan, MacConfig>,
+    stations: &[String],
+) -> Result<WlanConfig, ScenarioError> {
     let shared_rate = rate_steps(wlan.rate, &wlan.rate_steps)?;
     let shared_router = Router::of(&wlan.price, &wlan.feedback)?;
     let station = |(i, name): (usize, &String)| {
@@ -304,7 +272,7 @@ pub(super) fn wlan(wlan: &scenario::Wlan, stations: &[String]) -> Result<WlanCon
     };
     let stations: Vec<_> = stations.iter().enumerate().map(station).collect::<Result<_, _>>()?;
     let fastest = stations.iter().map(|station| station.rate.highest()).max().unwrap_or_default();
-    Ok(WlanConfig { mac: wlan.mac(), queue: queue(&wlan.queue, shared_router, fastest, fastest)?, stations })
+    Ok(WlanConfig { mac: *mac, queue: queue(&wlan.queue, shared_router, fastest, fastest)?, stations })
 }
 
 fn rate_steps(first: Rate, steps: &[scenario::RateStep]) -> Result<RateSteps, ScenarioError> {
@@ -323,17 +291,6 @@ fn rate_steps(first: Rate, steps: &[scenario::RateStep]) -> Result<RateSteps, Sc
     let later = steps.iter().map(|step| (Instant::ZERO + step.at, step.rate));
     let steps = std::iter::once((Instant::ZERO, first)).chain(later).collect();
     RateSteps::new(steps).map_err(|e| ScenarioError::parameter("", e))
-}
-
-fn scheduler(scheduler: &scenario::Scheduler) -> SchedulerParams {
-    match scheduler {
-        scenario::Scheduler::ProportionalFair(fair) => SchedulerParams::ProportionalFair(ProportionalFairParams {
-            memory: fair.memory,
-            failed_slots_count: fair.failed_slots_count,
-        }),
-        scenario::Scheduler::BestSnr => SchedulerParams::BestSnr,
-        scenario::Scheduler::RoundRobin => SchedulerParams::RoundRobin,
-    }
 }
 
 fn radio(radio: &scenario::Radio, directory: &Path) -> Result<RadioConfig, ScenarioError> {
@@ -365,11 +322,7 @@ fn fading(jakes: &scenario::Jakes) -> FadingRadio {
         slot: jakes.slot,
         bandwidth_hz: jakes.bandwidth.as_hz(),
         max_rate: jakes.max_rate,
-        frames: match jakes.frames {
-            scenario::Frames::Shared => Frames::Shared,
-            scenario::Frames::PerPacket => Frames::PerPacket,
-            scenario::Frames::Whole => Frames::Whole,
-        },
+        frames: jakes.frames,
         attempts: jakes.attempts,
         errors: match jakes.errors {
             scenario::Errors::Outage => ErrorModel::Outage {

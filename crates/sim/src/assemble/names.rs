@@ -14,7 +14,7 @@ pub(super) fn check_elements(scenario: &Scenario) -> Result<(), ScenarioError> {
     let keyed = |list: &str, i: usize| format!("{list}[{i}].name");
     let links = scenario.link.iter().enumerate().map(|(i, link)| (keyed("link", i), &link.name));
     let aps = scenario.ap.iter().enumerate().map(|(i, ap)| (keyed("ap", i), &ap.name));
-    let wlans = scenario.wlan.iter().enumerate().map(|(i, wlan)| (keyed("wlan", i), &wlan.name));
+    let wlans = scenario.wlan.iter().enumerate().map(|(i, wlan)| (keyed("wlan", i), &wlan.own.name));
     unique(links.chain(aps).chain(wlans))
 }
 

@@ -26,13 +26,13 @@ impl<'s, P: Traveller> Builder<'s, P> {
     pub(super) fn name_stations(&mut self) -> Result<Vec<Outermost>, ScenarioError> {
         let scenario = self.scenario;
         let aps = scenario.ap.iter().enumerate().map(|(i, ap)| (ap.name.as_str(), Wireless::Ap(i)));
-        let wlans = scenario.wlan.iter().enumerate().map(|(i, wlan)| (wlan.name.as_str(), Wireless::Wlan(i)));
+        let wlans = scenario.wlan.iter().enumerate().map(|(i, wlan)| (wlan.own.name.as_str(), Wireless::Wlan(i)));
         self.wireless = aps.chain(wlans).collect();
         for (i, ap) in scenario.ap.iter().enumerate() {
             self.ap_stations.push(listed(ap.station.iter().map(|station| &station.common.name), &format!("ap[{i}]"))?);
         }
         for (i, wlan) in scenario.wlan.iter().enumerate() {
-            let names = wlan.station.iter().map(|station| &station.common.name);
+            let names = wlan.own.station.iter().map(|station| &station.common.name);
             self.wlan_stations.push(listed(names, &format!("wlan[{i}]"))?);
         }
         let ends = scenario.flow.iter().enumerate();
@@ -61,10 +61,10 @@ impl<'s, P: Traveller> Builder<'s, P> {
             };
             if let Wireless::Wlan(wlan) = at
                 && stations.place(name).is_none()
-                && !self.scenario.wlan[wlan].station.is_empty()
+                && !self.scenario.wlan[wlan].own.station.is_empty()
             {
                 let listed: Vec<_> = stations.names().iter().map(|name| format!("{name:?}")).collect();
-                let wlan = &self.scenario.wlan[wlan].name;
+                let wlan = &self.scenario.wlan[wlan].own.name;
                 let wanted = format!("one of the stations of the WLAN {wlan:?}: {}", listed.join(", "));
                 return Err(ScenarioError::refused(key, format!("{name:?}"), wanted));
             }

@@ -111,7 +111,7 @@ fn what_an_error_model_cannot_be_is_said() {
     let half = refuse(DUMBBELL, &[(key, r#"{ kind = "gilbert-elliott", mean_loss = 0.1 }"#)]);
     assert!(half.starts_with("link[0].loss.kind = \"gilbert-elliott\": wanted good_to_bad"), "{half}");
     let wrong = refuse(RADIO, &[("ap[0].queue.aqm", r#"{ kind = "red", max_p = 2 }"#)]);
-    assert_eq!(wrong, "ap[0].queue.aqm.max_p = 2: wanted a probability above 0");
+    assert_eq!(wrong, "ap[0].queue.aqm.max_p = 2: wanted more than 0 and at most 1");
 }
 
 /// Delivered bytes of the first flow, with its receiver's handoff at 10 s for two seconds on this element.

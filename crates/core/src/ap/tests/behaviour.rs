@@ -19,9 +19,10 @@ fn kinds() -> Vec<ApConfig> {
 
 /// The same with one of the managements of queues, at settings at which they act on a few packets.
 fn managed(which: usize) -> Vec<ApConfig> {
-    let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 1500.0 };
+    let codel =
+        CodelParams { target: Duration::from_millis(2), interval: Duration::from_millis(10), mtu: Bytes::new(1500) };
     let red = RedParams { min_threshold: 1.5, max_threshold: 4.0, queue_weight: 0.3, ..RedParams::default() };
-    let fair = FqCodelParams { codel, queues: 3, quantum: Bytes::new(800), batch: 2 };
+    let fair = With { own: FqCodelParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
     let aqm = [AqmParams::DropTail, AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)][which];
     let mut kinds = kinds();
     for station in kinds.iter_mut().flat_map(|config| &mut config.stations) {

@@ -7,24 +7,23 @@
 mod backlog;
 pub mod equations;
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
+use crate::parameter::{Parameter, above};
+use crate::parameters;
+use crate::units::{Bytes, Duration};
 pub use backlog::Backlog;
 
-/// CoDel's parameters. [`Default`] is RFC 8289's for the Internet.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CodelParams {
-    /// The time that packets may always wait \[s\].
-    pub target_s: f64,
-    /// How long the wait must stay above the target before a packet is dropped: a round-trip time of the slowest
-    /// flows \[s\].
-    pub interval_s: f64,
-    /// Nothing is dropped with so little behind it: a packet of the largest size \[B\].
-    pub mtu_bytes: f64,
-}
-
-impl Default for CodelParams {
-    fn default() -> Self {
-        Self { target_s: 0.005, interval_s: 0.1, mtu_bytes: 1500.0 }
+parameters! {
+    /// Controlled delay; the defaults are RFC 8289's for the Internet.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CodelParams {
+        /// Time that packets may always wait (RFC 8289 §4.3).
+        pub target: Duration = Duration::from_millis(5), in above(Duration::ZERO);
+        /// How long the wait must be above the target before a packet is dropped: about the longest round-trip time (RFC
+        /// 8289 §4.2).
+        pub interval: Duration = Duration::from_millis(100), in above(Duration::ZERO);
+        /// Nothing is dropped with so little behind it: a packet of the largest size. Of FQ-CoDel, in its flow's queue.
+        pub mtu: Bytes = Bytes::new(1500);
     }
 }
 
@@ -41,7 +40,9 @@ impl Default for CodelParams {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Codel {
-    params: CodelParams,
+    target_s: f64,
+    interval_s: f64,
+    mtu_bytes: f64,
     /// When the wait will have been above the target for an interval; none while it is not above.
     first_above_s: Option<f64>,
     drop_next_s: f64,
@@ -67,12 +68,11 @@ impl Codel {
     /// # Errors
     /// A parameter outside its domain.
     pub fn new(params: CodelParams) -> Result<Self, ParameterError> {
-        let CodelParams { target_s, interval_s, mtu_bytes } = params;
-        ensure(target_s > 0.0 && target_s.is_finite(), "target", target_s, "more than 0 s")?;
-        ensure(interval_s > 0.0 && interval_s.is_finite(), "interval", interval_s, "more than 0 s")?;
-        ensure(mtu_bytes >= 0.0 && mtu_bytes.is_finite(), "mtu", mtu_bytes, "0 B or more")?;
+        params.validate()?;
         Ok(Self {
-            params,
+            target_s: params.target.as_secs_f64(),
+            interval_s: params.interval.as_secs_f64(),
+            mtu_bytes: params.mtu.as_f64(),
             first_above_s: None,
             drop_next_s: 0.0,
             count: 0,
@@ -117,7 +117,7 @@ impl Codel {
 
     /// A row of drops opens. Soon after the last one, it goes on where that one's rate was left (RFC 8289 §5.6).
     fn open(&mut self, now_s: f64) {
-        let soon = now_s - self.drop_next_s < 16.0 * self.params.interval_s;
+        let soon = now_s - self.drop_next_s < 16.0 * self.interval_s;
         self.count = equations::first_count(self.count, self.last_count, soon);
         self.last_count = self.count;
         self.drop_next_s = self.after(now_s);
@@ -126,15 +126,15 @@ impl Codel {
 
     /// The control law: the drop after one at `t_s`.
     fn after(&self, t_s: f64) -> f64 {
-        equations::next_drop(t_s, self.params.interval_s, self.count)
+        equations::next_drop(t_s, self.interval_s, self.count)
     }
 
     fn may_drop(&mut self, now_s: f64, waited_s: f64, behind_bytes: f64) -> bool {
-        if waited_s < self.params.target_s || behind_bytes <= self.params.mtu_bytes {
+        if waited_s < self.target_s || behind_bytes <= self.mtu_bytes {
             self.first_above_s = None;
             return false;
         }
-        now_s >= *self.first_above_s.get_or_insert(now_s + self.params.interval_s)
+        now_s >= *self.first_above_s.get_or_insert(now_s + self.interval_s)
     }
 }
 
@@ -156,7 +156,12 @@ mod tests {
 
     fn codel() -> Codel {
         // A "millisecond" of 1/1024 s, so that instants are exact.
-        Codel::new(CodelParams { target_s: 5.0 / 1024.0, interval_s: 64.0 / 1024.0, mtu_bytes: 1500.0 }).unwrap()
+        Codel::new(CodelParams {
+            target: Duration::from_secs_f64(5.0 / 1024.0),
+            interval: Duration::from_micros(62_500),
+            ..CodelParams::default()
+        })
+        .unwrap()
     }
 
     #[test]
@@ -207,8 +212,7 @@ mod tests {
     fn what_is_no_codel_is_refused() {
         let key = |params| Codel::new(params).unwrap_err().key;
         let usual = CodelParams::default();
-        assert_eq!(key(CodelParams { target_s: 0.0, ..usual }), "target");
-        assert_eq!(key(CodelParams { interval_s: f64::INFINITY, ..usual }), "interval");
-        assert_eq!(key(CodelParams { mtu_bytes: -1.0, ..usual }), "mtu");
+        assert_eq!(key(CodelParams { target: Duration::ZERO, ..usual }), "target");
+        assert_eq!(key(CodelParams { interval: Duration::ZERO, ..usual }), "interval");
     }
 }

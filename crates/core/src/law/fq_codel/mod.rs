@@ -4,29 +4,25 @@
 
 use std::collections::VecDeque;
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::law::codel::{Backlog, CodelParams};
 use crate::packet::Parcel;
+use crate::parameter::{Parameter, With};
+use crate::parameters;
 use crate::rng::Stream;
 use crate::role::{AqmLaw, Dropped};
 use crate::units::{Bytes, Instant, Rate};
 
-/// FQ-CoDel's parameters. [`Default`] is RFC 8290's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FqCodelParams {
-    /// Of each flow's CoDel.
-    pub codel: CodelParams,
-    /// Queues that flows are hashed into, at least 1.
-    pub queues: usize,
-    /// Bytes that a queue may send in a round.
-    pub quantum: Bytes,
-    /// Most packets dropped at once from the queue with the most bytes when there is no room, at least 1 (Linux: 64).
-    pub batch: usize,
-}
-
-impl Default for FqCodelParams {
-    fn default() -> Self {
-        Self { codel: CodelParams::default(), queues: 1024, quantum: Bytes::new(1514), batch: 64 }
+parameters! {
+    /// Fair queueing, without each flow's CoDel; the defaults are RFC 8290's, and Linux's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FqCodelParams {
+        /// Queues that flows are hashed into (RFC 8290 §5.2.2).
+        pub queues: u32 = 1024, in 1..=65_536;
+        /// Bytes that a queue may send in a round (RFC 8290 §5.2.1).
+        pub quantum: Bytes = Bytes::new(1514), in Bytes::new(1)..=Bytes::new(1 << 30);
+        /// Most packets dropped at once, from the flow with the most bytes, when the queue is full.
+        pub batch: u32 = 64, in 1..;
     }
 }
 
@@ -57,20 +53,20 @@ struct Flow<P> {
 }
 
 impl<P: Parcel> FqCodel<P> {
-    pub(super) fn new(params: FqCodelParams, stream: &mut Stream) -> Result<Self, ParameterError> {
-        ensure((1..=65_536).contains(&params.queues), "queues", params.queues, "1 to 65536")?;
-        let quantum = params.quantum.get();
-        ensure((1..=1 << 30).contains(&quantum), "quantum", format!("{quantum} B"), "1 B to 1 GiB")?;
-        ensure(params.batch > 0, "batch", params.batch, "at least 1 packet")?;
-        let flow = |_| Ok(Flow { backlog: Backlog::new(params.codel)?, credit: 0, is_active: false });
+    pub(super) fn new(
+        With { own: params, common: codel }: With<FqCodelParams, CodelParams>,
+        stream: &mut Stream,
+    ) -> Result<Self, ParameterError> {
+        params.validate()?;
+        let flow = |_| Ok(Flow { backlog: Backlog::new(codel)?, credit: 0, is_active: false });
         Ok(Self {
             flows: (0..params.queues).map(flow).collect::<Result<_, ParameterError>>()?,
             new: VecDeque::new(),
             old: VecDeque::new(),
             packets: 0,
             bytes: Bytes::ZERO,
-            quantum: quantum as i64,
-            batch: params.batch,
+            quantum: params.quantum.get() as i64,
+            batch: params.batch as usize,
             perturbation: (stream.uniform() * 9_007_199_254_740_992.0) as u64,
             last: 0,
         })
@@ -86,9 +82,9 @@ impl<P: Parcel> FqCodel<P> {
 }
 
 impl<P: Parcel> AqmLaw<P> for FqCodel<P> {
-    type Params = FqCodelParams;
+    type Params = With<FqCodelParams, CodelParams>;
 
-    fn set_up(params: FqCodelParams, _rate: Rate, stream: &dyn Fn(&str) -> Stream) -> Result<Self, ParameterError> {
+    fn set_up(params: Self::Params, _rate: Rate, stream: &dyn Fn(&str) -> Stream) -> Result<Self, ParameterError> {
         Self::new(params, &mut stream("perturbation"))
     }
 
@@ -190,7 +186,8 @@ mod tests {
     use crate::units::Duration;
 
     fn fq(params: FqCodelParams) -> FqCodel<Packet> {
-        FqCodel::new(params, &mut Streams::new(1).stream("link", "perturbation")).unwrap()
+        FqCodel::new(With { own: params, ..With::default() }, &mut Streams::new(1).stream("link", "perturbation"))
+            .unwrap()
     }
 
     fn packet(flow: u32, seq: u64, size: u32) -> Packet {
@@ -252,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_hash_spreads_flows_and_depends_on_the_run() {
-        let fq_of = |seed| FqCodel::<Packet>::new(FqCodelParams::default(), &mut Streams::new(seed).stream("l", "p"));
+        let fq_of = |seed| FqCodel::<Packet>::new(With::default(), &mut Streams::new(seed).stream("l", "p"));
         let places = |seed| (0..1024).map(|flow| fq_of(seed).as_ref().unwrap().place(flow)).collect::<Vec<_>>();
         let (mut one, other) = (places(1), places(2));
         assert_ne!(one, other);
@@ -266,10 +263,11 @@ mod tests {
     fn what_is_no_fq_codel_is_refused() {
         let key = |params| FqCodel::<Packet>::new(params, &mut Streams::new(1).stream("l", "p")).unwrap_err().key;
         let usual = FqCodelParams::default();
-        assert_eq!(key(FqCodelParams { queues: 0, ..usual }), "queues");
-        assert_eq!(key(FqCodelParams { quantum: Bytes::ZERO, ..usual }), "quantum");
-        assert_eq!(key(FqCodelParams { batch: 0, ..usual }), "batch");
-        let codel = CodelParams { target_s: 0.0, ..CodelParams::default() };
-        assert_eq!(key(FqCodelParams { codel, ..usual }), "target");
+        let with = |own| With { own, ..With::default() };
+        assert_eq!(key(with(FqCodelParams { queues: 0, ..usual })), "queues");
+        assert_eq!(key(with(FqCodelParams { quantum: Bytes::ZERO, ..usual })), "quantum");
+        assert_eq!(key(with(FqCodelParams { batch: 0, ..usual })), "batch");
+        let common = CodelParams { target: Duration::ZERO, ..CodelParams::default() };
+        assert_eq!(key(With { common, own: usual }), "target");
     }
 }

@@ -3,23 +3,20 @@
 
 pub mod equations;
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
+use crate::parameter::Parameter;
+use crate::parameters;
 use crate::role::{Candidates, SchedulerLaw};
 
-/// The scheduler's parameters. [`Default`] is the paper's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProportionalFairParams {
-    /// Weight of the old average, in [0, 1): r ← memory·r + (1 − memory)·(rate obtained) per slot, where who is not
-    /// served obtains nothing (clamp: 0.97).
-    pub memory: f64,
-    /// Whether a slot whose transmission fails counts as obtained at its rate, as the paper's formula has it, or as
-    /// nothing. If nothing, the scheduler insists on a station that fails, and margins must be larger.
-    pub failed_slots_count: bool,
-}
-
-impl Default for ProportionalFairParams {
-    fn default() -> Self {
-        Self { memory: 0.97, failed_slots_count: true }
+parameters! {
+    /// Proportional fairness; the defaults are the paper's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ProportionalFairParams {
+        /// Weight of the past in the moving average of rates, a slot; who is not served obtains nothing.
+        pub memory: f64 = 0.97, in 0.0..1.0;
+        /// Whether a slot whose transmission fails counts as obtained, as the paper's formula has it. Otherwise the scheduler
+        /// insists on a station that fails, and margins must be larger.
+        pub failed_slots_count: bool = true;
     }
 }
 
@@ -35,7 +32,7 @@ impl SchedulerLaw for ProportionalFair {
     type Params = ProportionalFairParams;
 
     fn set_up(params: ProportionalFairParams, stations: usize) -> Result<Self, ParameterError> {
-        ensure((0.0..1.0).contains(&params.memory), "memory", params.memory, "from 0 up to, but not, 1")?;
+        params.validate()?;
         Ok(Self { params, averages: vec![0.0; stations] })
     }
 

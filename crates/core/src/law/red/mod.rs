@@ -8,11 +8,12 @@
 pub mod equations;
 
 use crate::error::{ParameterError, ensure};
-use crate::kinds;
 use crate::packet::Parcel;
+use crate::parameter::{Parameter, above_to};
 use crate::rng::Stream;
 use crate::role::{AqmLaw, Held};
-use crate::units::{Bytes, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate};
+use crate::{kinds, parameters};
 
 kinds! {
     /// What a queue is measured in.
@@ -26,43 +27,33 @@ kinds! {
     }
 }
 
-/// RED's parameters. [`Default`] is the classic setting: automatic thresholds, w_q = 0.002, max_p = 0.1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RedParams {
-    /// Average queue from which packets are dropped \[packets\]. 0: half of what C carries in `target_delay_s`, and
-    /// at least 5.
-    pub min_threshold: f64,
-    /// Average queue at which the probability reaches `max_p` \[packets\]. 0: three times the lower one.
-    pub max_threshold: f64,
-    /// Weight w_q of a new sample in the average, up to 1. 0: 1 − e^(−1/C).
-    pub queue_weight: f64,
-    /// Probability at the upper threshold, up to 1.
-    pub max_p: f64,
-    /// Whether at least 1/p packets pass between two drops (ns-2's `wait`).
-    pub wait: bool,
-    /// Whether the probability rises from `max_p` to 1 up to twice the upper threshold; otherwise it jumps to 1.
-    pub gentle: bool,
-    /// What the queue is measured in.
-    pub unit: Unit,
-    /// Mean size of a packet \[B\].
-    pub mean_packet_bytes: f64,
-    /// Delay that the automatic lower threshold aims at \[s\].
-    pub target_delay_s: f64,
-}
-
-impl Default for RedParams {
-    fn default() -> Self {
-        Self {
-            min_threshold: 0.0,
-            max_threshold: 0.0,
-            queue_weight: 0.002,
-            max_p: 0.1,
-            wait: true,
-            gentle: true,
-            unit: Unit::Packets,
-            mean_packet_bytes: 500.0,
-            target_delay_s: 0.005,
-        }
+parameters! {
+    /// Random early detection. It drops and never marks. The line's rate is the link's; at an access point that of the station's
+    /// radio: its constant rate, its highest rate, or its trace's mean rate.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RedParams {
+        /// Average queue in packets from which packets are dropped. 0: half of what the line carries in `target_delay`, and
+        /// at least 5 (ns-2's `thresh_`).
+        pub min_threshold: f64 = 0.0, in 0.0..;
+        /// Average queue in packets at which the probability reaches `max_p`. 0: three times the lower one (ns-2's
+        /// `maxthresh_`).
+        pub max_threshold: f64 = 0.0, in 0.0..;
+        /// Weight w_q of a new sample in the average, up to 1. 0: 1 - exp(-1/C), with C packets a second on the line (ns-2's
+        /// `q_weight_`).
+        pub queue_weight: f64 = 2e-3, in 0.0..=1.0;
+        /// Probability of a drop at the upper threshold (ns-2's 1/`linterm_`).
+        pub max_p: f64 = 0.1, in above_to(0.0, 1.0);
+        /// Whether at least 1/p packets pass between two drops (ns-2's `wait_`).
+        pub wait: bool = true;
+        /// Whether the probability rises to 1 up to twice the upper threshold; otherwise it jumps there (ns-2's `gentle_`).
+        pub gentle: bool = true;
+        /// What the queue is measured in. In bytes, a packet is dropped with a probability in proportion to its size (ns-2's
+        /// `bytes_` and `queue_in_bytes_`).
+        pub unit: Unit = Unit::default();
+        /// Mean size of a packet: what counts as one in bytes, and while the line is idle (ns-2's `mean_pktsize_`).
+        pub mean_packet: Bytes = Bytes::new(500), in Bytes::new(1)..;
+        /// Delay that the automatic lower threshold aims at (ns-2's `targetdelay_`).
+        pub target_delay: Duration = Duration::from_millis(5);
     }
 }
 
@@ -95,6 +86,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Red {
     params: RedParams,
+    mean_packet_bytes: f64,
     /// C, in mean packets a second.
     packets_per_s: f64,
     min: f64,
@@ -114,13 +106,9 @@ impl Red {
     /// # Errors
     /// A parameter outside its domain.
     pub fn new(params: RedParams, line_bytes_per_s: f64) -> Result<Self, ParameterError> {
-        let RedParams { min_threshold, max_threshold, queue_weight, max_p, mean_packet_bytes: mean, .. } = params;
-        ensure(mean >= 1.0 && mean.is_finite(), "mean_packet", mean, "at least 1 B")?;
-        let target = params.target_delay_s;
-        ensure(target >= 0.0 && target.is_finite(), "target_delay", target, "0 s or more")?;
-        ensure(min_threshold >= 0.0 && min_threshold.is_finite(), "min_threshold", min_threshold, "0 or more packets")?;
-        ensure((0.0..=1.0).contains(&queue_weight), "queue_weight", queue_weight, "a number from 0 to 1")?;
-        ensure(max_p > 0.0 && max_p <= 1.0, "max_p", max_p, "a probability above 0")?;
+        params.validate()?;
+        let RedParams { min_threshold, max_threshold, queue_weight, .. } = params;
+        let (mean, target) = (params.mean_packet.as_f64(), params.target_delay.as_secs_f64());
         let packets_per_s = line_bytes_per_s / mean;
         let min =
             if min_threshold > 0.0 { min_threshold } else { equations::automatic_threshold(packets_per_s, target) };
@@ -130,6 +118,7 @@ impl Red {
         let scale = if params.unit == Unit::Bytes { mean } else { 1.0 };
         Ok(Self {
             params,
+            mean_packet_bytes: mean,
             packets_per_s,
             min: min * scale,
             max: max * scale,
@@ -197,7 +186,7 @@ impl Red {
     #[inline]
     pub fn probability(&self, size_bytes: f64) -> f64 {
         let p = self.base_probability();
-        let mean = self.params.mean_packet_bytes;
+        let mean = self.mean_packet_bytes;
         let count = match self.params.unit {
             Unit::Packets => self.count as f64,
             Unit::Bytes => libm::floor(self.count_bytes / mean),
@@ -351,7 +340,8 @@ mod tests {
         assert_eq!((auto.min, auto.max), (5.0, 15.0));
         assert!((auto.weight - 0.000_999_500_166).abs() < 1e-12);
         // 20 ms are 20 packets: half is 10.
-        let slow = red(RedParams { target_delay_s: 0.02, unit: Unit::Bytes, ..RedParams::default() });
+        let slow =
+            red(RedParams { target_delay: Duration::from_millis(20), unit: Unit::Bytes, ..RedParams::default() });
         assert_eq!((slow.min, slow.max), (5000.0, 15_000.0));
     }
 
@@ -363,7 +353,6 @@ mod tests {
         assert_eq!(key(RedParams { max_threshold: 3.0, ..usual }), "max_threshold");
         assert_eq!(key(RedParams { queue_weight: 1.5, ..usual }), "queue_weight");
         assert_eq!(key(RedParams { max_p: 0.0, ..usual }), "max_p");
-        assert_eq!(key(RedParams { mean_packet_bytes: 0.0, ..usual }), "mean_packet");
-        assert_eq!(key(RedParams { target_delay_s: f64::NAN, ..usual }), "target_delay");
+        assert_eq!(key(RedParams { mean_packet: Bytes::ZERO, ..usual }), "mean_packet");
     }
 }

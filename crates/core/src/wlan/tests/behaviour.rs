@@ -2,9 +2,9 @@
 //! What holds whatever comes.
 use super::*;
 use crate::law::codel::CodelParams;
-use crate::law::fq_codel::FqCodelParams;
 use crate::law::{qfcp, xcp};
 use crate::packet::{QfcpHeader, Signal, XcpHeader};
+use crate::parameter::With;
 use crate::role::AqmParams;
 
 fn kinds() -> Vec<WlanConfig> {
@@ -27,9 +27,10 @@ fn kinds() -> Vec<WlanConfig> {
     stepped.stations[1].rate = RateSteps::new(steps).unwrap();
     stepped.mac.rts_threshold = Some(Bytes::new(500));
     let mut managed = config(3);
-    let codel = CodelParams { target_s: 0.002, interval_s: 0.01, mtu_bytes: 100.0 };
+    let codel =
+        CodelParams { target: Duration::from_millis(2), interval: Duration::from_millis(10), mtu: Bytes::new(100) };
     managed.queue.aqm = AqmParams::Codel(codel);
-    managed.stations[0].queue.aqm = AqmParams::FqCodel(FqCodelParams { codel, ..FqCodelParams::default() });
+    managed.stations[0].queue.aqm = AqmParams::FqCodel(With { common: codel, ..With::default() });
     managed.stations[0].queue.limit = Limit::Packets(3);
     vec![config(3), with_rts(3), noisy, crowded, stepped, managed]
 }
