@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+mod walk;
+
 use serde_json::Value;
 
 use super::{Scenario, schema};
