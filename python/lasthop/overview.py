@@ -41,9 +41,7 @@ def draw_results(results: Sequence[Result]) -> Figure:
         _shade_warmup(axes, results)
         if len(results) == 1:
             _draw_one(axes, results[0])
-            from .result import title_of
-
-            figure.suptitle(plain(title_of(results[0])), fontsize="medium")
+            figure.suptitle(plain(results[0].title), fontsize="medium")
         else:
             _draw_several(axes, results)
         axes[0].set_ylabel("throughput [Mbit/s]")

@@ -224,6 +224,11 @@ class Result:
         """The sampled tables that there are."""
         return sorted(self._record.tables)
 
+    @property
+    def title(self) -> str:
+        """The title that the scenario gives itself, else its file's name."""
+        return str(self.summary["scenario"] or self.label)
+
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws throughput, queues and windows against time (needs ``[probe]``)."""
         from .overview import draw_results
@@ -268,7 +273,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """For notebooks: the figures, and the picture where there are samples."""
-        parts = [f"<p><b>{html.escape(title_of(self))}</b></p>"]
+        parts = [f"<p><b>{html.escape(self.title)}</b></p>"]
         parts += [
             frame.dropna(axis="columns", how="all").to_html(index=False, max_rows=40)
             for frame in (self.flows, self.queues)
@@ -305,11 +310,6 @@ def tables_of(record: Record) -> dict[str, pd.DataFrame]:
             frame.insert(0, "time_s", frame["time_ns"] / 1e9)
         frames[table] = frame
     return frames
-
-
-def title_of(result: Result) -> str:
-    """The title that a scenario gives itself, else its file's name."""
-    return str(result.summary["scenario"] or result.label)
 
 
 def _frame_of(rows: list[dict[str, Any]], group: str) -> pd.DataFrame:
