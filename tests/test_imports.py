@@ -45,7 +45,7 @@ def imported(name: str) -> Iterator[str]:
 def test_no_file_imports_itself_by_way_of_others() -> None:
     apart = {f"{PACKAGE.name}.__init__", f"{PACKAGE.name}.cli"}
     graph = {name: set(imported(name)) - apart for name in MODULES if name not in apart}
-    assert graph["lasthop.paper"] == {"lasthop.claims", "lasthop.errors", "lasthop.lab.__init__"}
+    assert graph["lasthop.paper"] >= {"lasthop.claims", "lasthop.errors", "lasthop.lab.__init__"}
     try:
         list(TopologicalSorter(graph).static_order())
     except CycleError as error:

@@ -8,7 +8,8 @@ from pathlib import Path
 import jsonschema
 import lasthop
 import pytest
-from lasthop.scenario import dump_toml, load, overrides_of, shipped
+from lasthop.paper import load_paper
+from lasthop.scenario import dump_toml, load, overrides_of, shipped, shipped_path
 
 
 def test_there_are_scenarios() -> None:
@@ -44,6 +45,22 @@ def test_the_schema_refuses_what_the_simulator_refuses() -> None:
         jsonschema.validate(document, lasthop.schema())
     with pytest.raises(lasthop.ScenarioError, match="dopler"):
         lasthop.check(document)
+
+
+def test_what_lies_about_hides_no_shipped_scenario(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gamma").mkdir()
+    assert load("gamma").label == "gamma"
+    assert "title" in load("gamma").text
+    # A file comes first for whoever names it, but a paper means the shipped one.
+    (tmp_path / "lte-clamp").write_text("duration = 1")
+    assert load("lte-clamp").text == "duration = 1"
+    (tmp_path / "gamma-handoff").write_text("duration = 1")
+    sweeps = load_paper("gamma").sweeps.values()
+    scenarios = [sweep.scenario for sweep in sweeps if isinstance(sweep, lasthop.lab.Sweep)]
+    assert shipped_path("gamma-handoff") in scenarios
 
 
 def test_toml_is_written_as_it_is_read() -> None:

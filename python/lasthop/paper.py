@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from .claims import Claim
 from .errors import UserError
+from .scenario import shipped_path
 
 if TYPE_CHECKING:
     from .lab import Drawing, Lab, Style, Sweep
@@ -120,8 +121,9 @@ class Paper:
         columns = entry.get("columns", {})
         if isinstance(columns, str):
             columns = self.document["columns"][columns]
+        # A file of that name where somebody draws the figures is not what the paper means.
         return Sweep(
-            entry["scenario"],
+            shipped_path(entry["scenario"]),
             {name: self._axis(axis) for name, axis in entry.get("axes", {}).items()},
             self.setting(entry.get("set")),
             self._resolved(columns),

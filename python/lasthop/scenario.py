@@ -54,15 +54,24 @@ def shipped() -> list[str]:
     return sorted(name[:-5] for name in os.listdir(folder) if name.endswith(".toml"))
 
 
+def shipped_path(stem: str) -> str:
+    """The file of a ready-made scenario, whatever the working directory holds."""
+    return os.path.join(shipped_folder(), f"{stem}.toml")
+
+
 def load(path: str | os.PathLike[str]) -> Scenario:
-    """Reads a scenario file; a bare name may also be that of a shipped scenario."""
+    """Reads a scenario file; a bare name may also be that of a shipped scenario.
+
+    A file in the working directory comes first. A folder of that name hides none.
+    """
     name = os.fspath(path)
+    stem = name.removesuffix(".toml")
     found = name
-    if name and not os.path.exists(name) and os.path.basename(name) == name:
-        stem = name.removesuffix(".toml")
-        if stem not in shipped():
+    if name and os.path.basename(name) == name and not os.path.isfile(name):
+        if stem in shipped():
+            found = shipped_path(stem)
+        elif not os.path.exists(name):
             raise UserError(f"{name}: cannot read: No such file or directory{_hint(stem)}")
-        found = os.path.join(shipped_folder(), f"{stem}.toml")
     try:
         with open(found, encoding="utf-8") as file:
             text = file.read()
