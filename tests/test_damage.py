@@ -105,6 +105,17 @@ def test_metadata_of_another_shape_are_refused(
     assert len(told.err.splitlines()) <= 1
 
 
+def test_a_value_that_arrow_cannot_take_is_told_in_a_line() -> None:
+    import pyarrow as pa
+    from lasthop.archive import sound
+
+    with (
+        pytest.raises(lasthop.UserError, match="x: damaged: wanted a result of lasthop"),
+        sound("x"),
+    ):
+        pa.array([1 << 53 | 1]).cast(pa.int8())
+
+
 def test_a_newer_file_says_so(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     altered(written, lambda d: d.update(format=99))
     assert_refused(written, capsys, "newer lasthop")

@@ -308,6 +308,16 @@ def test_shards_are_joined(command: Command, short: Path) -> None:
     assert not list(folder.glob("*.journal*"))
     fresh = json.loads(command(*arguments).stdout)
     assert joined == fresh
+    # What is of another grid, or was never a journal, is not for this sweep to remove.
+    other = [part.replace("3 kB,9 kB", "4 kB") for part in map(str, arguments)]
+    assert command(*other, "--shard", "1/2").returncode == 0
+    note = folder / "s.parquet.journal.shard-2-of-2"
+    note.write_text("my notes\n")
+    done = command(*arguments)
+    assert done.returncode == 0
+    assert done.stderr.count("kept: it holds what is not of this sweep") == 2
+    assert note.read_text() == "my notes\n"
+    assert (folder / "s.parquet.journal.shard-1-of-2").exists()
     assert_one_line(command("sweep", short, "--shard", "1/2"), "--shard 1/2: wanted --out")
     assert_one_line(command("sweep", short, "--shard", "3/2"), "3/2: wanted I/N")
 

@@ -70,14 +70,16 @@ def read_frame(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
     name = os.fspath(path)
     try:
         with open(name, "rb") as file, sound(name):
-            metadata = pq.read_metadata(file)
-            cells = metadata.num_rows * metadata.num_columns
-            if cells > MOST_CELLS:
-                raise UserError(f"{name}: {cells} cells: wanted at most {MOST_CELLS}")
-            file.seek(0)
-            table = pq.read_table(file)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise UserError(f"{name}: not a Parquet file: wanted a result of lasthop") from error
+            try:
+                metadata = pq.read_metadata(file)
+                cells = metadata.num_rows * metadata.num_columns
+                if cells > MOST_CELLS:
+                    raise UserError(f"{name}: {cells} cells: wanted at most {MOST_CELLS}")
+                file.seek(0)
+                table = pq.read_table(file)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                wanted = "wanted a result of lasthop"
+                raise UserError(f"{name}: not a Parquet file: {wanted}") from error
     except OSError as error:
         reason = error.strerror or "not a Parquet file: wanted a result of lasthop"
         raise UserError(f"{name}: cannot read: {reason}") from error
@@ -100,7 +102,7 @@ def sound(name: str) -> Iterator[None]:
 
     try:
         yield
-    except (UserError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except UserError:
         raise
     except _lasthop.ScenarioError as error:
         raise UserError(f"{name}: the scenario in it: {error}") from error

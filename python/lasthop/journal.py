@@ -37,6 +37,7 @@ class Journal:
         self.path = path
         self.others = [other for other in others if other != path]
         self._lines: dict[str, bytes] = {}
+        self._asked: set[str] = set()
         self._file: int | None = None
         self._synced = time.monotonic()
         for name in (path, *self.others):
@@ -44,11 +45,13 @@ class Journal:
 
     def get(self, key: str) -> Record | None:
         """The record of a finished run; None if there is none that can be believed."""
+        self._asked.add(key)
         line = self._lines.get(key)
         return _record(line) if line is not None else None
 
     def add(self, key: str, record: Record) -> None:
         """Notes a finished run: handed to the system at once, on disk within :data:`SYNC_S`."""
+        self._asked.add(key)
         line = _line(key, record)
         self._lines[key] = line
         try:
@@ -76,12 +79,23 @@ class Journal:
             os.close(self._file)
             self._file = None
 
-    def remove(self) -> None:
-        """Removes the journals when all they were kept for is done."""
+    def remove(self) -> list[str]:
+        """Removes the journals when all they were kept for is done.
+
+        Returns those that stay: they hold runs that nobody has asked for, those of another grid,
+        or nothing that can be believed.
+        """
         self.close()
-        for path in (self.path, *self.others):
+        kept = [path for path in (self.path, *self.others) if self._holds_other_work(path)]
+        for path in {self.path, *self.others}.difference(kept):
             with suppress(FileNotFoundError):
                 os.unlink(path)
+        return kept
+
+    def _holds_other_work(self, path: str) -> bool:
+        lines = list(_read(path))
+        runs = {key for key, line in lines if _record(line) is not None}
+        return bool(lines) and not (runs and runs <= self._asked)
 
 
 def shards_of(path: str) -> list[str]:

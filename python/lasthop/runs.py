@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 from . import _lasthop
-from .errors import UserError
+from .errors import UserError, tell
 from .journal import Journal
 from .progress import Progress
 from .record import Record
@@ -143,7 +143,8 @@ class Runner:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Removes the journal of work that is complete, keeps that of work that is not."""
         if self.journal and kind is None:
-            self.journal.remove()
+            for path in self.journal.remove():
+                tell(f"{path}: kept: it holds what is not of this sweep")
         elif self.journal:
             self.journal.close()
 

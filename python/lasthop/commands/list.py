@@ -60,7 +60,8 @@ LAWS = {
     "Receiver": "receiver",
     "Price": "price",
     "Feedback": "feedback",
-    "Scheduler": "scheduler",
+    "AqmParams": "aqm",
+    "SchedulerParams": "scheduler",
     "Radio": "radio",
     "Loss": "loss",
     "App": "app",
@@ -70,8 +71,8 @@ LAWS = {
 
 def laws() -> dict[str, list[str]]:
     """What may stand in a scenario where a law or model is wanted, read off the schema."""
-    definitions = schema().get("$defs", {})
-    return {key: _kinds(definitions[name]) for name, key in LAWS.items() if name in definitions}
+    definitions = schema()["$defs"]
+    return {key: _kinds(definitions[name]) for name, key in LAWS.items()}
 
 
 def _kinds(definition: dict[str, Any]) -> list[str]:
