@@ -129,6 +129,10 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["sweep", "short.toml", "--grid", "duration=1 s,,2 s"], ["--grid duration="]),
         (["sweep", "short.toml", "--grid", "seed=1,2"], ["--grid seed", "--seeds K"]),
         (["sweep", "short.toml", "--grid", "title=1", "--grid", "title=2"], ["given twice"]),
+        (
+            ["sweep", "short.toml", "--grid", "ap[0].price.a=9 kB,3 kB,9 kB"],
+            ["--grid ap[0].price.a: 9 kB: given twice"],
+        ),
         (["sweep", "short.toml", "--grid", "warmup=0 s,x"], ["short.toml: warmup = ", "wanted"]),
         (["sweep", "short.toml", "--seeds", "0"], ["--seeds", "0", "wanted"]),
         (["sweep", "short.toml", "--jobs", "none"], ["--jobs", "none", "wanted"]),

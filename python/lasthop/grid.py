@@ -36,6 +36,10 @@ def parse_grid(grid: Mapping[str, Iterable[Any]] | Iterable[str]) -> Grid:
             raise UserError(
                 f"--grid {path}=: wanted values with commas between, none of them empty"
             )
+        for value in values:
+            if values.count(value) > 1:
+                # Its runs would count twice in the means, as if there were more seeds.
+                raise UserError(f"--grid {path}: {value}: given twice: wanted each value once")
         if path == "seed":
             raise UserError("--grid seed=…: wanted --seed N --seeds K for seeds")
     paths = [path for path, _ in points]
