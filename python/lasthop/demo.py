@@ -89,7 +89,8 @@ def _draw(tcp: Result, clamp: Result, path: str) -> None:
             wait = duration(mean_delay(result.summary))
             axis.set(title=f"{title} (mean wait {wait})", xlabel="time [s]", ylim=(0, None))
         axes[0].set_ylabel("throughput [Mbit/s]")
-        axes[1].legend(loc="upper right", ncols=2)
+        handles, labels = axes[1].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         save(figure, path)
 
 
