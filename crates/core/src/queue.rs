@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use crate::error::{ParameterError, ensure};
 use crate::packet::{Parcel, Signal};
 use crate::rng::Stream;
-use crate::role::{AnyAqm, AnyMarker, AqmParams, Dropped, Held, MarkerParams};
+use crate::role::{AnyAqm, AnyMarker, AqmParams, Dropped, Held, MarkerParams, Passing};
 use crate::stats::{Meter, Span};
 use crate::units::{Amount, Bytes, Instant, Rate};
 
@@ -130,7 +130,8 @@ impl<P: Parcel> Queue<P> {
             self.bytes += size;
             if !self.marker.is_none() {
                 let held = Held { packets: held.packets + 1, bytes: self.bytes };
-                self.marker.on_arrival(now, size, held, packet.signal());
+                let passing = Passing { size, flow: packet.flow(), arrived: now };
+                self.marker.on_arrival(now, passing, held, packet.signal());
             }
             if self.keeps {
                 self.aqm.enqueue(now, packet);
@@ -147,6 +148,7 @@ impl<P: Parcel> Queue<P> {
     fn push_and_make_room(&mut self, now: Instant, packet: P) -> bool {
         self.account(now);
         let (size, signal) = (packet.size(), *packet.signal());
+        let passing = Passing { size, flow: packet.flow(), arrived: now };
         self.bytes += size;
         self.aqm.enqueue(now, packet);
         let mut dropped = 0;
@@ -159,7 +161,7 @@ impl<P: Parcel> Queue<P> {
         self.meter.arrive(now, true);
         self.meter.drop_held(now, dropped);
         if accepted {
-            self.marker.on_arrival(now, size, self.held(), &signal);
+            self.marker.on_arrival(now, passing, self.held(), &signal);
         } else {
             self.marker.on_drop(now, self.bytes);
         }
@@ -197,7 +199,7 @@ impl<P: Parcel> Queue<P> {
     #[inline]
     pub fn rest(&mut self, now: Instant) {
         self.aqm.on_rest(now);
-        self.marker.on_rest();
+        self.marker.on_rest(now);
     }
 
     /// The head leaves: the marker stamps it and the meter counts it. Its bytes are for the line to count, as it sends
@@ -206,11 +208,10 @@ impl<P: Parcel> Queue<P> {
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         self.let_go(now, Bytes::new(1));
         let (arrived, mut packet) = self.remove(now)?;
-        let size = packet.size();
         self.meter.depart(arrived, now);
         if !self.marker.is_none() {
-            let held = self.held();
-            self.marker.on_departure(now, size, held, packet.signal_mut());
+            let (held, passing) = (self.held(), Passing { size: packet.size(), flow: packet.flow(), arrived });
+            self.marker.on_departure(now, passing, held, packet.signal_mut());
         }
         Some(packet)
     }
@@ -301,6 +302,11 @@ impl<P: Parcel> Queue<P> {
     #[inline]
     fn kept(&self) -> (usize, Bytes) {
         if self.keeps { self.aqm.kept() } else { (0, Bytes::ZERO) }
+    }
+
+    /// A flow has another weight than 1, which is told to the router that marks.
+    pub fn weigh(&mut self, flow: u64, weight: f64) {
+        self.marker.weigh(flow, weight);
     }
 
     /// What the router writes into passing packets.

@@ -17,6 +17,17 @@ pub struct Held {
     pub bytes: Bytes,
 }
 
+/// A packet as it passes a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// Its size.
+    pub size: Bytes,
+    /// Its flow ([`Parcel::flow`](crate::packet::Parcel::flow)).
+    pub flow: u64,
+    /// When it joined the queue.
+    pub arrived: Instant,
+}
+
 /// What a router's law may hear of its queue, and what it may be asked.
 pub trait MarkerLaw: Sized {
     /// Its parameters.
@@ -28,8 +39,11 @@ pub trait MarkerLaw: Sized {
     /// A parameter outside its domain; the key begins with the table of the scenario in which the law stands.
     fn set_up(params: Self::Params) -> Result<Self, ParameterError>;
 
-    /// A packet of `size` joins the queue, which holds `held` with it.
-    fn on_arrival(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &Signal) {}
+    /// A flow has another weight than 1.
+    fn weigh(&mut self, _flow: u64, _weight: f64) {}
+
+    /// A packet joins the queue, which holds `held` with it.
+    fn on_arrival(&mut self, _now: Instant, _packet: Passing, _held: Held, _signal: &Signal) {}
 
     /// A packet of `size` came and found no room.
     fn on_overflow(&mut self, _size: Bytes) {}
@@ -37,11 +51,12 @@ pub trait MarkerLaw: Sized {
     /// Packets have been dropped from the queue, which holds `queued` without them.
     fn on_drop(&mut self, _now: Instant, _queued: Bytes) {}
 
-    /// A packet of `size` leaves, `held` are behind it; what the law has to say is written into `signal`.
-    fn on_departure(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &mut Signal) {}
+    /// A packet leaves, `held` are behind it; what the law has to say is written into `signal`. A link's packet leaves as its
+    /// transmission starts, a radio's when it is through.
+    fn on_departure(&mut self, _now: Instant, _packet: Passing, _held: Held, _signal: &mut Signal) {}
 
-    /// The line has nothing to send.
-    fn on_rest(&mut self) {}
+    /// The line has nothing to send from `now` on.
+    fn on_rest(&mut self, _now: Instant) {}
 
     /// A packet of `size` has crossed a medium that both directions share, against the queue's own, which holds `held`.
     fn on_crossing(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &mut Signal) {}
@@ -101,10 +116,15 @@ impl AnyMarker {
         matches!(self, Self::None(_))
     }
 
+    /// A flow has another weight than 1.
+    pub fn weigh(&mut self, flow: u64, weight: f64) {
+        with!(mut self, law => MarkerLaw::weigh(law, flow, weight));
+    }
+
     /// A packet joins the queue.
     #[inline]
-    pub fn on_arrival(&mut self, now: Instant, size: Bytes, held: Held, signal: &Signal) {
-        with!(mut self, law => MarkerLaw::on_arrival(law, now, size, held, signal));
+    pub fn on_arrival(&mut self, now: Instant, packet: Passing, held: Held, signal: &Signal) {
+        with!(mut self, law => MarkerLaw::on_arrival(law, now, packet, held, signal));
     }
 
     /// A packet found no room.
@@ -120,14 +140,14 @@ impl AnyMarker {
 
     /// A packet leaves.
     #[inline]
-    pub fn on_departure(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
-        with!(mut self, law => MarkerLaw::on_departure(law, now, size, held, signal));
+    pub fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
+        with!(mut self, law => MarkerLaw::on_departure(law, now, packet, held, signal));
     }
 
     /// The line has nothing to send.
     #[inline]
-    pub fn on_rest(&mut self) {
-        with!(mut self, law => MarkerLaw::on_rest(law));
+    pub fn on_rest(&mut self, now: Instant) {
+        with!(mut self, law => MarkerLaw::on_rest(law, now));
     }
 
     /// A packet has crossed the medium the other way.
@@ -163,17 +183,21 @@ mod tests {
         Held { packets, bytes: Bytes::new(bytes) }
     }
 
+    fn packet() -> Passing {
+        Passing { size: Bytes::new(1500), flow: 0, arrived: Instant::ZERO }
+    }
+
     #[test]
     fn a_packet_leaves_with_the_price_of_its_moment() {
         let config = MarkerParams::Clamp(Price::Linear(RouterParams::new(Bytes::new(1000))));
         let mut marker = AnyMarker::new(&config).unwrap();
         // The first arrival after a long silence sets the average to the queue: e^(−2·100) is nothing.
-        marker.on_arrival(Instant::from_nanos(100_000_000_000), Bytes::new(1500), held(2, 3000), &Signal::None);
+        marker.on_arrival(Instant::from_nanos(100_000_000_000), packet(), held(2, 3000), &Signal::None);
         let mut first = Signal::None;
-        marker.on_departure(Instant::from_nanos(101_000_000_000), Bytes::new(1500), held(1, 1500), &mut first);
+        marker.on_departure(Instant::from_nanos(101_000_000_000), packet(), held(1, 1500), &mut first);
         assert_eq!(first, Signal::Price(0.0), "one departure gives no rate");
         let mut second = Signal::None;
-        marker.on_departure(Instant::from_nanos(102_000_000_000), Bytes::new(1500), held(0, 0), &mut second);
+        marker.on_departure(Instant::from_nanos(102_000_000_000), packet(), held(0, 0), &mut second);
         // (3000 − 1000) B / 1500 B/s.
         assert!((second.price().unwrap() - 4.0 / 3.0).abs() < 1e-12, "{second:?}");
         assert_eq!(marker.average_bytes(), Some(3000.0));
@@ -183,7 +207,7 @@ mod tests {
     fn no_marker_writes_nothing() {
         let mut marker = AnyMarker::new(&MarkerParams::None).unwrap();
         let mut signal = Signal::None;
-        marker.on_departure(Instant::ZERO, Bytes::new(1500), held(0, 0), &mut signal);
+        marker.on_departure(Instant::ZERO, packet(), held(0, 0), &mut signal);
         assert_eq!((signal, marker.price(), marker.average_bytes()), (Signal::None, None, None));
     }
 
@@ -197,7 +221,7 @@ mod tests {
             let mut marker = AnyMarker::new(&MarkerParams::Qfcp(params)).unwrap();
             let asked = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: f32::INFINITY, silent: 2 });
             let (mut own, mut other) = (asked, asked);
-            marker.on_departure(Instant::ZERO, Bytes::new(1500), held(0, 0), &mut own);
+            marker.on_departure(Instant::ZERO, packet(), held(0, 0), &mut own);
             marker.on_crossing(Instant::ZERO, Bytes::new(1500), held(0, 0), &mut other);
             [own, other]
         };

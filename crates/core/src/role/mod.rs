@@ -33,7 +33,7 @@ pub mod sender;
 mod window;
 
 pub use aqm::{AnyAqm, AqmLaw, AqmParams, Dropped};
-pub use marker::{AnyMarker, Held, MarkerLaw, MarkerParams};
+pub use marker::{AnyMarker, Held, MarkerLaw, MarkerParams, Passing};
 pub use receiver::{AnyReceiver, DataSample, ReceiverLaw, ReceiverParams};
 pub use scheduler::{AnyScheduler, Candidates, SchedulerLaw, SchedulerParams};
 pub use sender::{AnySender, SenderLaw, SenderParams};

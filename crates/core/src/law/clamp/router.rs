@@ -6,7 +6,7 @@ use crate::error::ParameterError;
 use crate::estimator::{QueueAverage, QueueEstimator, RateEstimator, SlidingRate};
 use crate::packet::Signal;
 use crate::parameter::{Parameter, above};
-use crate::role::{Held, MarkerLaw};
+use crate::role::{Held, MarkerLaw, Passing};
 use crate::units::{Bytes, Duration, Instant};
 use crate::{kinds, parameters};
 
@@ -207,7 +207,7 @@ impl MarkerLaw for Router {
     }
 
     #[inline]
-    fn on_arrival(&mut self, now: Instant, _size: Bytes, held: Held, _signal: &Signal) {
+    fn on_arrival(&mut self, now: Instant, _packet: Passing, held: Held, _signal: &Signal) {
         self.arrived(now.as_secs_f64(), held.bytes.as_f64());
     }
 
@@ -216,8 +216,8 @@ impl MarkerLaw for Router {
     }
 
     #[inline]
-    fn on_departure(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
-        self.departed(now.as_secs_f64(), size.as_f64(), held.bytes.as_f64());
+    fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
+        self.departed(now.as_secs_f64(), packet.size.as_f64(), held.bytes.as_f64());
         signal.raise_price(self.price_s());
     }
 

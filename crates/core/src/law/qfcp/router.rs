@@ -10,7 +10,7 @@ use crate::law::red::Unit;
 use crate::packet::Signal;
 use crate::parameter::{Parameter, above, above_to, given};
 use crate::parameters;
-use crate::role::{Held, MarkerLaw};
+use crate::role::{Held, MarkerLaw, Passing};
 use crate::units::{Bytes, Instant, Rate};
 
 /// After so many intervals without a packet, more change nothing: the averages have forgotten what was before.
@@ -280,17 +280,17 @@ impl MarkerLaw for Router {
         Self::new(params).map_err(|error| error.within("feedback"))
     }
 
-    fn on_arrival(&mut self, now: Instant, size: Bytes, held: Held, signal: &Signal) {
-        let before = (held.packets.saturating_sub(1), held.bytes.as_f64() - size.as_f64());
-        self.arrived(now.as_secs_f64(), size.as_f64(), before, rtt_s(signal));
+    fn on_arrival(&mut self, now: Instant, packet: Passing, held: Held, signal: &Signal) {
+        let before = (held.packets.saturating_sub(1), held.bytes.as_f64() - packet.size.as_f64());
+        self.arrived(now.as_secs_f64(), packet.size.as_f64(), before, rtt_s(signal));
     }
 
     fn on_overflow(&mut self, size: Bytes) {
         self.overflowed(size.as_f64());
     }
 
-    fn on_departure(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
-        self.departed(now.as_secs_f64(), size.as_f64(), (held.packets, held.bytes.as_f64()));
+    fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
+        self.departed(now.as_secs_f64(), packet.size.as_f64(), (held.packets, held.bytes.as_f64()));
         signal.lower_rate(self.rate());
         signal.break_silence();
     }

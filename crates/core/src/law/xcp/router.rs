@@ -8,7 +8,7 @@ use crate::estimator::{ControlInterval, Least};
 use crate::packet::{Signal, XcpHeader};
 use crate::parameter::{Parameter, above, given};
 use crate::parameters;
-use crate::role::{Held, MarkerLaw};
+use crate::role::{Held, MarkerLaw, Passing};
 use crate::units::{Bytes, Instant, Rate};
 
 /// How a router finds by how much the traffic is to change.
@@ -274,20 +274,20 @@ impl MarkerLaw for Router {
         Self::new(params).map_err(|error| error.within("feedback"))
     }
 
-    fn on_arrival(&mut self, now: Instant, size: Bytes, held: Held, signal: &Signal) {
-        let before = held.bytes.as_f64() - size.as_f64();
-        self.arrived(now.as_secs_f64(), size.as_f64(), before, header(signal).as_ref());
+    fn on_arrival(&mut self, now: Instant, packet: Passing, held: Held, signal: &Signal) {
+        let before = held.bytes.as_f64() - packet.size.as_f64();
+        self.arrived(now.as_secs_f64(), packet.size.as_f64(), before, header(signal).as_ref());
     }
 
-    fn on_departure(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
+    fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
         let header = header(signal);
-        let granted = self.departed(now.as_secs_f64(), size.as_f64(), held.bytes.as_f64(), header.as_ref());
+        let granted = self.departed(now.as_secs_f64(), packet.size.as_f64(), held.bytes.as_f64(), header.as_ref());
         if let Some(change_bytes) = granted {
             signal.lower_change(change_bytes);
         }
     }
 
-    fn on_rest(&mut self) {
+    fn on_rest(&mut self, _now: Instant) {
         self.rested();
     }
 }
