@@ -40,11 +40,16 @@ impl Span {
 /// Buckets per octave, as a power of two: quantiles are within 2⁻⁶ = 1.6 % of the value.
 const PRECISION: u32 = 6;
 
-/// A histogram of durations with 64 buckets an octave, exact below 64 ns. Its mean is exact.
+/// Buckets by which a histogram grows: a cache line of them.
+const GROWTH: usize = 16;
+
+/// A histogram of durations with 64 buckets an octave, exact below 64 ns. Its mean is exact. It holds the buckets between the
+/// least and the greatest value and no others, because a network of many flows has one for each.
 #[derive(Clone, Debug, Default)]
 pub struct LogHistogram {
     counts: Vec<u32>,
-    count: u64,
+    /// The bucket of the first count.
+    first: usize,
     sum_ns: u64,
 }
 
@@ -54,37 +59,52 @@ impl LogHistogram {
     pub fn record(&mut self, value: Duration) {
         let ns = value.as_nanos();
         let bucket = Self::bucket(ns);
-        if bucket >= self.counts.len() {
-            self.grow(bucket);
+        match self.counts.get_mut(bucket.wrapping_sub(self.first)) {
+            Some(count) => *count += 1,
+            None => self.begin(bucket),
         }
-        self.counts[bucket] += 1;
-        self.count += 1;
         self.sum_ns += ns;
     }
 
+    /// Counts the first value of a bucket that there is no room for yet.
     #[cold]
-    fn grow(&mut self, bucket: usize) {
-        self.counts.resize(bucket + 1, 0);
+    #[inline(never)]
+    fn begin(&mut self, bucket: usize) {
+        let first = bucket / GROWTH * GROWTH;
+        if self.counts.is_empty() {
+            self.first = first;
+        }
+        let before = self.first.saturating_sub(first);
+        let len = (before + self.counts.len()).max(first + GROWTH - self.first.min(first));
+        let mut counts = Vec::with_capacity(len);
+        counts.resize(before, 0);
+        counts.append(&mut self.counts);
+        counts.resize(len, 0);
+        self.first -= before;
+        counts[bucket - self.first] += 1;
+        self.counts = counts;
     }
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.count
+        self.counts.iter().map(|&n| u64::from(n)).sum()
     }
 
     /// The mean in seconds; none without values.
     pub fn mean_s(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64 / 1e9)
+        let count = self.count();
+        (count > 0).then(|| self.sum_ns as f64 / count as f64 / 1e9)
     }
 
     /// The value in seconds that a share `q` of the values do not exceed, to 1.6 %; none without values.
     pub fn quantile_s(&self, q: f64) -> Option<f64> {
-        if self.count == 0 {
+        let count = self.count();
+        if count == 0 {
             return None;
         }
-        let rank = (libm::ceil(q * self.count as f64) as u64).clamp(1, self.count);
+        let rank = (libm::ceil(q * count as f64) as u64).clamp(1, count);
         let mut seen = 0;
-        for (bucket, &n) in self.counts.iter().enumerate() {
+        for (bucket, &n) in (self.first..).zip(&self.counts) {
             seen += u64::from(n);
             if seen >= rank {
                 return Some(Self::middle_ns(bucket) / 1e9);
@@ -95,10 +115,8 @@ impl LogHistogram {
 
     #[inline]
     fn bucket(ns: u64) -> usize {
-        if ns >> PRECISION == 0 {
-            return ns as usize;
-        }
-        let octave = 63 - ns.leading_zeros() - PRECISION;
+        // Below one octave's worth of buckets each value has its own.
+        let octave = 63 - PRECISION - (ns | 1 << PRECISION).leading_zeros();
         (((octave as u64) << PRECISION) + (ns >> octave)) as usize
     }
 
@@ -312,6 +330,21 @@ mod tests {
         let p95 = histogram.quantile_s(0.95).unwrap();
         assert!((p95 / 0.95 - 1.0).abs() < 1.0 / 64.0, "{p95}");
         assert_eq!(LogHistogram::default().quantile_s(0.5), None);
+    }
+
+    #[test]
+    fn a_histogram_holds_what_lies_between_its_extremes() {
+        let mut histogram = LogHistogram::default();
+        let (low, high) = (Duration::from_millis(40), Duration::from_millis(60));
+        for value in [high, low, low, low] {
+            histogram.record(value);
+        }
+        assert_eq!((histogram.count(), histogram.mean_s()), (4, Some(0.045)));
+        let within =
+            |q: f64, value: Duration| (histogram.quantile_s(q).unwrap() / value.as_secs_f64() - 1.0).abs() < 1.0 / 64.0;
+        assert!(within(0.75, low) && within(0.76, high), "{histogram:?}");
+        // From 40 to 60 ms it is a good half of an octave, and one growth more at either end.
+        assert!(histogram.counts.len() <= 37 + 2 * GROWTH, "{}", histogram.counts.len());
     }
 
     #[test]

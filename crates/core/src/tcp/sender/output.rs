@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a sender sends next.
 
+use std::collections::VecDeque;
+
 use super::{Sender, State, Urgent};
 use crate::element::Departure;
 use crate::packet::Packet;
@@ -11,6 +13,9 @@ impl Sender {
         let departure = self.outbox.pop_front();
         if departure.is_none() {
             return self.advance();
+        }
+        if self.outbox.is_empty() {
+            self.outbox = VecDeque::new(); // rare, and not worth its memory in each of many flows
         }
         self.mind();
         departure
