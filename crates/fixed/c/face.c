@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* What Rust calls: each function of the headers by a name of its own. */
+#include "arith.h"
+#include "estimate.h"
+#include "clamp.h"
+#include "share.h"
+#include "window.h"
+
+#define FACE(type, name, list, call) \
+	type lasthop_##name list; \
+	type lasthop_##name list { return name call; }
+#define FACE_DO(name, list, call) \
+	void lasthop_##name list; \
+	void lasthop_##name list { name call; }
+
+FACE(u64, times_q31, (u64 x, u64 factor_q31), (x, factor_q31))
+FACE(u64, squared_q31, (u64 factor_q31), (factor_q31))
+FACE(u64, decay_1600ms_q31, (u64 t_ns), (t_ns))
+FACE(u64, decay_q31, (u64 x_q24), (x_q24))
+FACE(u64, decay_over_q31, (u64 t_ns, u64 span_ns), (t_ns, span_ns))
+FACE(u64, log2_q16, (u64 x), (x))
+FACE(u64, lasts_ns, (u64 bytes, u64 rate), (bytes, rate))
+FACE(u64, rate_of, (u64 bytes, u64 t_ns), (bytes, t_ns))
+FACE(u64, towards, (u64 before, u64 sample, u64 keep_q31), (before, sample, keep_q31))
+FACE(u64, over_arrivals_q16, (u64 before_q16, u64 queue_q16, u64 gap_ns), (before_q16, queue_q16, gap_ns))
+FACE(u64, smoothed, (u64 before, u64 sample, u32 shift), (before, sample, shift))
+FACE_DO(busy_window_add, (struct busy_window *w, u64 now_ns, u64 bytes), (w, now_ns, bytes))
+FACE_DO(busy_window_rest, (struct busy_window *w), (w))
+FACE_DO(binned_rate_add, (struct binned_rate *r, u64 now_ns, u32 bytes), (r, now_ns, bytes))
+FACE(u64, binned_rate, (const struct binned_rate *r), (r))
+FACE(u64, recent_least, (const struct recent_least *l), (l))
+FACE_DO(recent_least_turn, (struct recent_least *l, u64 now_ns, u64 span_ns), (l, now_ns, span_ns))
+FACE_DO(recent_least_add, (struct recent_least *l, u64 now_ns, u64 sample_ns, u64 span_ns), (l, now_ns, sample_ns, span_ns))
+FACE(u64, clamp_linear_q16, (u64 queue_q16, u64 a_bytes), (queue_q16, a_bytes))
+FACE(u64, clamp_smooth_q16, (u64 queue_q16, u64 a_bytes), (queue_q16, a_bytes))
+FACE(u32, clamp_price_q30, (u64 excess_q16, u64 rate), (excess_q16, rate))
+FACE(s64, clamp_force_q16, (u32 phi_q8, u32 tau_bytes, u32 price_q30, u64 rate), (phi_q8, tau_bytes, price_q30, rate))
+FACE(s64, clamp_scaled_change_q16, (s64 force_q16, u64 delay_ns, u64 gap_ns), (force_q16, delay_ns, gap_ns))
+FACE(u64, clamp_delay_ns, (u64 before_ns, u64 awnd_bytes, u64 rate), (before_ns, awnd_bytes, rate))
+FACE(s64, clamp_clipped_q16, (s64 change_q16, u32 payload_bytes, u32 most_bytes), (change_q16, payload_bytes, most_bytes))
+FACE(u64, clamp_slow_start_q16, (u64 window_q16, u32 mss_bytes), (window_q16, mss_bytes))
+FACE(u64, clamp_end_of_slow_start_q16, (u64 window_q16), (window_q16))
+FACE(u64, clamp_floored_q16, (u64 window_q16, s64 change_q16, u64 floor_bytes), (window_q16, change_q16, floor_bytes))
+FACE(u64, clamp_advertised, (u64 window_bytes, u64 own_bytes), (window_bytes, own_bytes))
+FACE(u64, share_horizon_of_ns, (u32 i), (i))
+FACE_DO(share_rate_add, (struct share_rate *r, u64 span_ns, u64 bytes), (r, span_ns, bytes))
+FACE(u64, share_rate_over, (const struct share_rate *r, u32 i), (r, i))
+FACE_DO(share_rate_raise, (struct share_rate *r, u64 rate), (r, rate))
+FACE(u64, share_error_q20, (u64 rate_log_q16, u64 forecast_log_q16), (rate_log_q16, forecast_log_q16))
+FACE(u64, share_loss_q20, (u64 before_q20, u64 error_q20), (before_q20, error_q20))
+FACE(int, share_is_better, (u64 loss_q20, u64 present_q20), (loss_q20, present_q20))
+FACE(u64, share_fair, (u64 rate, u64 weights_q8), (rate, weights_q8))
+FACE(u64, share_smoothed, (u64 before, u64 fair, u64 gap_ns, u64 delay_ns), (before, fair, gap_ns, delay_ns))
+FACE(u64, share_wait_ns, (u64 queue_bytes, u64 rate), (queue_bytes, rate))
+FACE(u64, share_horizon_ns, (u64 delay_ns, u64 target_ns, u64 wait_ns, u32 g_q10, u32 kappa_q10), (delay_ns, target_ns, wait_ns, g_q10, kappa_q10))
+FACE(u64, share_window_bytes, (u32 phi_q8, u64 fair, u64 horizon_ns), (phi_q8, fair, horizon_ns))
+FACE(u64, share_payload, (u64 wire_bytes, u32 mss_bytes, u32 header_bytes), (wire_bytes, mss_bytes, header_bytes))
+FACE(int, share_path_changed, (u64 least_ns, u64 before_ns, u64 delay_ns, u64 target_ns), (least_ns, before_ns, delay_ns, target_ns))
+FACE(int, share_wants_probe, (u64 least_ns, u64 last_ns), (least_ns, last_ns))
+FACE(u64, whole_segments, (u64 window_bytes, u32 mss_bytes, u32 random), (window_bytes, mss_bytes, random))
+FACE(int, is_after, (u32 a, u32 b), (a, b))
+FACE(u32, right_edge, (u32 ack, u64 window_bytes, u32 edge), (ack, window_bytes, edge))
+FACE(u16, window_field, (u32 ack, u32 edge, u32 scale, u16 own), (ack, edge, scale, own))

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * The share window: w = phi rho (g d + T + kappa (T - y)). Rates up to 2^34 B/s (137 Gbit/s), from 10 kB/s on; times
+ * up to 2^36 ns (68 s); weights in Q8; g and kappa in Q10.
+ */
+#ifndef LASTHOP_SHARE_H
+#define LASTHOP_SHARE_H
+
+#include "estimate.h"
+
+/* Horizons of 25 ms * 2^i. */
+#define SHARE_HORIZONS 7
+/* The one to start with: 50 ms. */
+#define SHARE_FIRST_HORIZON 1
+/* Spans shorter than that are put together: with less, time is lost to rounding. */
+#define SHARE_LEAST_SPAN_NS 65536
+
+LASTHOP_INLINE u64 share_horizon_of_ns(u32 i)
+{
+	return 25 * NS_PER_MS << i;
+}
+
+/* Busy time and what left in it, each forgotten with its horizon. */
+struct share_rate {
+	u64 busy_ns[SHARE_HORIZONS];
+	u64 bytes_q4[SHARE_HORIZONS];
+};
+
+/* A busy span of 64 us to 6.4 s in which so many bytes left, up to 2^35. */
+LASTHOP_INLINE void share_rate_add(struct share_rate *r, u64 span_ns, u64 bytes)
+{
+	u64 rate_q28 = span_ns ? (least(bytes, 1ULL << 35) << 28) / span_ns : 0;
+	u64 keep_q31 = decay_1600ms_q31(span_ns);
+
+	UNROLLED
+	for (int i = SHARE_HORIZONS - 1; i >= 0; i--) {
+		u64 more_ns = (share_horizon_of_ns(i) * (ONE_Q31 - keep_q31)) >> 31;
+
+		r->busy_ns[i] = times_q31(r->busy_ns[i], keep_q31) + more_ns;
+		r->bytes_q4[i] = times_q31(r->bytes_q4[i], keep_q31) + (rate_q28 * more_ns >> 24);
+		keep_q31 = squared_q31(keep_q31);
+	}
+}
+
+/* The rate of busy time over the horizon i; 0 as long as it is unknown. */
+LASTHOP_INLINE u64 share_rate_over(const struct share_rate *r, u32 i)
+{
+	return i < SHARE_HORIZONS ? rate_of(r->bytes_q4[i], r->busy_ns[i]) >> 4 : 0;
+}
+
+/* The rate is at least that: what was delivered while the queue was empty shows it. Where no time is known, a horizon's
+ * worth of it. */
+LASTHOP_INLINE void share_rate_raise(struct share_rate *r, u64 rate)
+{
+	UNROLLED
+	for (int i = 0; i < SHARE_HORIZONS; i++) {
+		u64 bytes_q4;
+
+		if (!r->busy_ns[i])
+			r->busy_ns[i] = share_horizon_of_ns(i);
+		/* B = rate * time: time in 1024 ns, at most 2^21 of them. */
+		bytes_q4 = (least(rate, 1ULL << 34) * (r->busy_ns[i] >> 10) / (NS_PER_S >> 10)) << 4;
+		if (bytes_q4 > r->bytes_q4[i])
+			r->bytes_q4[i] = bytes_q4;
+	}
+}
+
+/* How wrong a forecast was: min((ln rate - ln forecast)^2, 4) in the square of log2, in Q20; both logs in Q16. */
+LASTHOP_INLINE u64 share_error_q20(u64 rate_log_q16, u64 forecast_log_q16)
+{
+	u64 apart = rate_log_q16 > forecast_log_q16 ? rate_log_q16 - forecast_log_q16 : forecast_log_q16 - rate_log_q16;
+
+	/* 2/ln 2 */
+	apart = least(apart, 189095);
+	return apart * apart >> 12;
+}
+
+/* What a horizon has been wrong by of late: L + (e - L)(1 - e^(-.01)). */
+LASTHOP_INLINE u64 share_loss_q20(u64 before_q20, u64 error_q20)
+{
+	if (error_q20 > before_q20)
+		return before_q20 + ((error_q20 - before_q20) * 652 >> 16);
+	return before_q20 - ((before_q20 - error_q20) * 652 >> 16);
+}
+
+/* Whether a horizon is better than the present one by enough: below .97 of its loss. */
+LASTHOP_INLINE int share_is_better(u64 loss_q20, u64 present_q20)
+{
+	return 33 * loss_q20 < 32 * present_q20;
+}
+
+/* mu/Phi, the rate of a flow of weight 1. */
+LASTHOP_INLINE u64 share_fair(u64 rate, u64 weights_q8)
+{
+	return weights_q8 ? (rate << 8) / weights_q8 : 0;
+}
+
+/* rho smoothed over 2 d upwards and d/2 downwards; the first is its value. Up to 2^34 B/s. */
+LASTHOP_INLINE u64 share_smoothed(u64 before, u64 fair, u64 gap_ns, u64 delay_ns)
+{
+	u64 span_ns = fair > before ? 2 * delay_ns : delay_ns / 2;
+
+	return before ? towards(before, fair, decay_over_q31(gap_ns, span_ns)) : fair;
+}
+
+/* y, how long the queue lasts. */
+LASTHOP_INLINE u64 share_wait_ns(u64 queue_bytes, u64 rate)
+{
+	return lasts_ns(queue_bytes, rate);
+}
+
+/* g d + T + kappa (T - y), and 0 where y asks for less. Each up to 2^36 ns. */
+LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, u64 target_ns, u64 wait_ns, u32 g_q10, u32 kappa_q10)
+{
+	u64 wanted = (g_q10 * delay_ns >> 10) + target_ns + (kappa_q10 * target_ns >> 10);
+
+	return excess(wanted, kappa_q10 * least(wait_ns, 1ULL << 36) >> 10);
+}
+
+/* phi rho times the horizon, as bytes on the wire. Up to 2^34 B. */
+LASTHOP_INLINE u64 share_window_bytes(u32 phi_q8, u64 fair, u64 horizon_ns)
+{
+	/* rate/1024 * ns/1024 * 2^20/10^9: below 2^24 * 2^26 * 2^... in two steps, to keep small rates exact. */
+	u64 rate_q4 = least((fair * phi_q8) >> 4, 1ULL << 38);
+
+	if (rate_q4 >> 28)
+		return least((rate_q4 >> 10) * least(horizon_ns, 1ULL << 36) / (16 * NS_PER_S >> 10), 1ULL << 34);
+	return rate_q4 * least(horizon_ns, 1ULL << 36) / (16 * NS_PER_S);
+}
+
+/* What of it is payload, where a full segment of mss bytes takes so much more on the wire. */
+LASTHOP_INLINE u64 share_payload(u64 wire_bytes, u32 mss_bytes, u32 header_bytes)
+{
+	return mss_bytes ? least(wire_bytes, 1ULL << 34) * mss_bytes / (mss_bytes + header_bytes) : wire_bytes;
+}
+
+/* A path has changed if both of two half seconds saw nothing faster than d + 2T: what the faster one saw is d then. */
+LASTHOP_INLINE int share_path_changed(u64 least_ns, u64 before_ns, u64 delay_ns, u64 target_ns)
+{
+	return least_ns && before_ns && least(least_ns, before_ns) > delay_ns + 2 * target_ns;
+}
+
+/* Whether the least delay has grown so much that the queue may be hidden in it: a drain tells. */
+LASTHOP_INLINE int share_wants_probe(u64 least_ns, u64 last_ns)
+{
+	return last_ns && least_ns > last_ns + (last_ns >> 4) + 2 * NS_PER_MS;
+}
+
+#endif

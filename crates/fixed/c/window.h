@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* From a window in bytes to the field of a TCP header. */
+#ifndef LASTHOP_WINDOW_H
+#define LASTHOP_WINDOW_H
+
+#include "arith.h"
+
+/* Whole segments: floor(w/mss + U), U uniform in [0, 1) as 2^-32 of `random`; one at least. w up to 2^34 B. */
+LASTHOP_INLINE u64 whole_segments(u64 window_bytes, u32 mss_bytes, u32 random)
+{
+	u64 n;
+
+	if (!mss_bytes)
+		return window_bytes;
+	n = (window_bytes + ((u64)random * mss_bytes >> 32)) / mss_bytes;
+	return most(n, 1) * mss_bytes;
+}
+
+/* Whether sequence number a is later than b (RFC 9293, 3.4). */
+LASTHOP_INLINE int is_after(u32 a, u32 b)
+{
+	return (int)(a - b) > 0;
+}
+
+/* The right edge of a window, which never moves left of the one advertised before. Windows up to 2^30 B. */
+LASTHOP_INLINE u32 right_edge(u32 ack, u64 window_bytes, u32 edge)
+{
+	u32 wanted = ack + (u32)least(window_bytes, 1 << 30);
+
+	return is_after(edge, wanted) ? edge : wanted;
+}
+
+/*
+ * The header's field for that edge: rounded up, so that the edge stays, at most the receiver's own, never raised. An edge
+ * that is no later than the ACK says nothing: the field stays as it is, so that no window of ours is ever zero.
+ */
+LASTHOP_INLINE u16 window_field(u32 ack, u32 edge, u32 scale, u16 own)
+{
+	u64 up = (1ULL << (scale & 15)) - 1;
+
+	if (!is_after(edge, ack))
+		return own;
+	return (u16)least(((u64)(edge - ack) + up) >> (scale & 15), own);
+}
+
+#endif

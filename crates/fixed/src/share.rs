@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The share window.
+
+/// Horizons of 25 ms · 2^i.
+pub const HORIZONS: usize = 7;
+/// The shortest span that [`rate_add`] takes in without loss \[ns\].
+pub const LEAST_SPAN_NS: u64 = 65_536;
+
+/// Busy time and what left in it, each forgotten with its horizon: `struct share_rate`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct BusyRate {
+    /// Busy time of each horizon.
+    pub busy_ns: [u64; HORIZONS],
+    /// Bytes that left in it.
+    pub bytes_q4: [u64; HORIZONS],
+}
+
+// SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
+unsafe extern "C" {
+    /// Horizon i, of 25 ms · 2^i.
+    #[link_name = "lasthop_share_horizon_of_ns"]
+    pub safe fn horizon_of_ns(i: u32) -> u64;
+
+    /// A busy span of 64 us to 6.4 s in which so many bytes left, up to 2^35.
+    #[link_name = "lasthop_share_rate_add"]
+    pub safe fn rate_add(r: &mut BusyRate, span_ns: u64, bytes: u64);
+
+    /// The rate of busy time over the horizon i; 0 as long as it is unknown.
+    #[link_name = "lasthop_share_rate_over"]
+    pub safe fn rate_over(r: &BusyRate, i: u32) -> u64;
+
+    /// The rate is at least that: what was delivered while the queue was empty shows it. Where no time is known, a horizon's worth of it.
+    #[link_name = "lasthop_share_rate_raise"]
+    pub safe fn rate_raise(r: &mut BusyRate, rate: u64);
+
+    /// How wrong a forecast was: min((ln rate - ln forecast)^2, 4) in the square of log2, in Q20; both logs in Q16.
+    #[link_name = "lasthop_share_error_q20"]
+    pub safe fn error_q20(rate_log_q16: u64, forecast_log_q16: u64) -> u64;
+
+    /// What a horizon has been wrong by of late: L + (e - L)(1 - e^(-.01)).
+    #[link_name = "lasthop_share_loss_q20"]
+    pub safe fn loss_q20(before_q20: u64, error_q20: u64) -> u64;
+
+    /// Whether a horizon is better than the present one by enough: below .97 of its loss.
+    #[link_name = "lasthop_share_is_better"]
+    pub safe fn is_better(loss_q20: u64, present_q20: u64) -> i32;
+
+    /// mu/Phi, the rate of a flow of weight 1.
+    #[link_name = "lasthop_share_fair"]
+    pub safe fn fair(rate: u64, weights_q8: u64) -> u64;
+
+    /// rho smoothed over 2 d upwards and d/2 downwards; the first is its value. Up to 2^34 B/s.
+    #[link_name = "lasthop_share_smoothed"]
+    pub safe fn smoothed(before: u64, fair: u64, gap_ns: u64, delay_ns: u64) -> u64;
+
+    /// y, how long the queue lasts.
+    #[link_name = "lasthop_share_wait_ns"]
+    pub safe fn wait_ns(queue_bytes: u64, rate: u64) -> u64;
+
+    /// g d + T + kappa (T - y), and 0 where y asks for less. Each up to 2^36 ns.
+    #[link_name = "lasthop_share_horizon_ns"]
+    pub safe fn horizon_ns(delay_ns: u64, target_ns: u64, wait_ns: u64, g_q10: u32, kappa_q10: u32) -> u64;
+
+    /// phi rho times the horizon, as bytes on the wire. Up to 2^34 B.
+    #[link_name = "lasthop_share_window_bytes"]
+    pub safe fn window_bytes(phi_q8: u32, fair: u64, horizon_ns: u64) -> u64;
+
+    /// What of it is payload, where a full segment of mss bytes takes so much more on the wire.
+    #[link_name = "lasthop_share_payload"]
+    pub safe fn payload(wire_bytes: u64, mss_bytes: u32, header_bytes: u32) -> u64;
+
+    /// A path has changed if both of two half seconds saw nothing faster than d + 2T: what the faster one saw is d then.
+    #[link_name = "lasthop_share_path_changed"]
+    pub safe fn path_changed(least_ns: u64, before_ns: u64, delay_ns: u64, target_ns: u64) -> i32;
+
+    /// Whether the least delay has grown so much that the queue may be hidden in it: a drain tells.
+    #[link_name = "lasthop_share_wants_probe"]
+    pub safe fn wants_probe(least_ns: u64, last_ns: u64) -> i32;
+}

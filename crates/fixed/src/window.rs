@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a window in bytes to the field of a TCP header.
+
+// SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
+unsafe extern "C" {
+    /// Whole segments: floor(w/mss + U), U uniform in [0, 1) as 2^-32 of `random`; one at least. w up to 2^34 B.
+    #[link_name = "lasthop_whole_segments"]
+    pub safe fn whole_segments(window_bytes: u64, mss_bytes: u32, random: u32) -> u64;
+
+    /// Whether sequence number a is later than b (RFC 9293, 3.4).
+    #[link_name = "lasthop_is_after"]
+    pub safe fn is_after(a: u32, b: u32) -> i32;
+
+    /// The right edge of a window, which never moves left of the one advertised before. Windows up to 2^30 B.
+    #[link_name = "lasthop_right_edge"]
+    pub safe fn right_edge(ack: u32, window_bytes: u64, edge: u32) -> u32;
+
+    /// The header's field for that edge: rounded up, so that the edge stays, at most the receiver's own, never raised. An edge that is no later than the ACK says nothing: the field stays as it is, so that no window of ours is ever zero. /
+    #[link_name = "lasthop_window_field"]
+    pub safe fn window_field(ack: u32, edge: u32, scale: u32, own: u16) -> u16;
+}

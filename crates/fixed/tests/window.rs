@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The field of the header: what a sender may rely on, whatever the numbers are.
+
+use lasthop_fixed::window::*;
+use proptest::prelude::*;
+
+/// Where a field says that the window ends.
+fn edge_of(ack: u32, field: u16, scale: u32) -> u32 {
+    ack.wrapping_add(u32::from(field) << scale)
+}
+
+proptest! {
+    /// A receiver with room enough, and a law that wants anything.
+    #[test]
+    fn no_edge_moves_left_and_no_window_is_zero(
+        start in any::<u32>(),
+        scale in 0..=14u32,
+        acks in prop::collection::vec((0..100_000u32, 1..1u64 << 34), 1..200),
+    ) {
+        let (mut ack, mut edge, mut said) = (start, start, start);
+        for (advance, wanted) in acks {
+            // An ACK advances within what was allowed.
+            ack = ack.wrapping_add(advance.min(said.wrapping_sub(ack)));
+            edge = right_edge(ack, wanted, edge);
+            let field = window_field(ack, edge, scale, u16::MAX);
+            prop_assert!(field > 0);
+            let next = edge_of(ack, field, scale);
+            prop_assert_eq!(is_after(said, next), 0, "{} {}", said, next);
+            if field < u16::MAX {
+                prop_assert_eq!(is_after(edge, next), 0);
+                edge = next;
+            }
+            said = next;
+        }
+    }
+
+    #[test]
+    fn a_window_is_never_raised(ack in any::<u32>(), edge in any::<u32>(), scale in 0..=14u32, own in any::<u16>()) {
+        let field = window_field(ack, edge, scale, own);
+        prop_assert!(field <= own && (field > 0 || own == 0));
+    }
+
+    #[test]
+    fn duplicates_stay_duplicates(ack in any::<u32>(), window in 1..1u64 << 30, scale in 0..=14u32) {
+        let edge = right_edge(ack, window, ack);
+        let field = window_field(ack, edge, scale, u16::MAX);
+        prop_assert_eq!(window_field(ack, right_edge(ack, 1, edge), scale, u16::MAX), field);
+        let exact = window.div_ceil(1 << scale).min(65_535);
+        prop_assert_eq!(u64::from(field), exact);
+    }
+
+    #[test]
+    fn segments_are_whole_and_the_mean_is_the_window(window in 0..1u64 << 34, mss in 1..65_536u32, random in any::<u32>()) {
+        // floor(w/mss + U), exactly.
+        let (w, segment) = (u128::from(window), u128::from(mss));
+        let whole = ((w << 32) + u128::from(random) * segment) / (segment << 32);
+        prop_assert_eq!(u128::from(whole_segments(window, mss, random)), whole.max(1) * segment);
+    }
+}
+
+#[test]
+fn an_edge_behind_the_ack_leaves_the_field_alone() {
+    assert_eq!(window_field(1000, 1000, 7, 500), 500);
+    assert_eq!(window_field(1000, 900, 7, 500), 500);
+    assert_eq!(whole_segments(5, 0, 0), 5);
+}
