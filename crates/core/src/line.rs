@@ -15,6 +15,7 @@ use crate::element::{Departure, Element};
 use crate::loss::Loss;
 use crate::packet::Parcel;
 use crate::rng::Stream;
+use crate::tcp::Segment;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// A link of constant rate that one stream has to itself.
@@ -150,6 +151,11 @@ impl Path {
         }
     }
 
+    /// Whether it is a common path: a delay, a rate or none, a delay.
+    pub fn is_plain(&self) -> bool {
+        self.chain.is_none()
+    }
+
     /// When a packet that enters at `now` is out at the far end; none if it is lost on the way. Packets must come in
     /// order of time, and they leave so.
     #[inline]
@@ -261,6 +267,37 @@ impl<P: Parcel> Element<P> for Line<P> {
     }
 }
 
+/// A plain path and the segments of its one sender on it. A segment tells when it came, so when it is out need not be known
+/// before it is the head.
+#[derive(Debug)]
+pub struct SegmentLine {
+    path: Plain,
+    segments: VecDeque<Segment>,
+}
+
+impl SegmentLine {
+    /// An empty line over a path that [is plain](Path::is_plain); none over another.
+    pub fn new(path: Path) -> Option<Self> {
+        path.is_plain().then_some(Self { path: path.plain, segments: VecDeque::new() })
+    }
+
+    /// Puts a segment on the line as it is sent. Gives the instant at which it is out, if it is the head.
+    #[inline(always)]
+    pub fn put(&mut self, segment: Segment) -> Option<Instant> {
+        let is_head = self.segments.is_empty();
+        self.segments.push_back(segment);
+        is_head.then(|| self.path.transit(segment.sent, segment.size()))
+    }
+
+    /// Takes the head off the line, and gives with it the instant at which the next is out.
+    #[inline(always)]
+    pub fn take(&mut self) -> Option<(Segment, Option<Instant>)> {
+        let head = self.segments.pop_front()?;
+        let next = self.segments.front().copied();
+        Some((head, next.map(|next| self.path.transit(next.sent, next.size()))))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,6 +351,28 @@ mod tests {
         assert_eq!((departure.at, departure.packet.seq()), (at(10), 0));
         assert!(line.poll_departure().is_none());
         assert_eq!(line.next_wake(), Some(at(13)));
+    }
+
+    #[test]
+    fn segments_leave_as_packets_do() {
+        let path = || Path::new(None, vec![wire(1_000_000_000, 100), Wire::delay(Duration::from_micros(7))]);
+        let (mut segments, mut packets) = (SegmentLine::new(path()).unwrap(), Line::new(path()));
+        let mut due = None;
+        for us in [0, 1, 1, 50] {
+            let packet = Packet::data(0, us, 1460, 40, at(us));
+            due = due.or(segments.put(Segment::of(&packet)));
+            packets.receive(at(us), packet);
+        }
+        while let Some((segment, next)) = segments.take() {
+            packets.wake(at(10_000));
+            let departure = packets.poll_departure().unwrap();
+            assert_eq!((segment, due), (Segment::of(&departure.packet), Some(departure.at)));
+            due = next;
+        }
+        assert!(due.is_none() && packets.is_empty());
+        let lossy =
+            Wire::new(None, Duration::ZERO, Loss::Bernoulli { p: 0.5, stream: Streams::new(1).stream("a", "b") });
+        assert!(SegmentLine::new(Path::new(None, vec![lossy])).is_none());
     }
 
     #[test]

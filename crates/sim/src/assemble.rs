@@ -105,17 +105,20 @@ pub(crate) fn simulation(
         return Err(ScenarioError::at(&format!("flow[{i}].sender"), message));
     }
     let mut built: Assembly<Packet> = Builder::new(scenario, seed, directory)?.build(true)?;
-    if ahead && scenario.probe.is_none() {
-        // Who runs ahead would not be sampled at the instant, nor packets recorded in order.
+    // Who runs ahead would not be sampled at the instant, nor packets recorded in order.
+    let ahead = ahead && scenario.probe.is_none();
+    if ahead {
         ahead::shorten(&mut built.parts, &built.flows);
     }
-    let homes = ahead::homes(&built.parts);
-    let Assembly { parts, flows, labels, recorder, .. } = built;
+    let Assembly { mut parts, flows, labels, recorder, .. } = built;
     let capture = scenario.probe.as_ref().is_some_and(|probe| probe.packets).then(|| capture(&labels.flows, &flows));
     let mut hosts =
         Hosts { flows: Vec::with_capacity(flows.len()), end: labels.span.until, packets: 0, recorder, capture };
-    for (Flow { app, sender, receiver, exit, .. }, home) in flows.into_iter().zip(homes) {
-        hosts.flows.push(hosts::Flow { host: Host { app, sender }, receiver, exit, home });
+    for (number, flow) in (0..).zip(flows) {
+        let feed = if ahead { ahead::feed(&mut parts, number, &flow) } else { None };
+        let home = ahead::home(&parts, &parts.routes[number as usize]);
+        let Flow { app, sender, receiver, exit, .. } = flow;
+        hosts.flows.push(hosts::Flow { host: Host { app, sender }, receiver, exit, feed, home });
     }
     Ok((World::new(parts, hosts), labels))
 }

@@ -2,8 +2,9 @@
 //! The ends of the flows in virtual time: simulated hosts and receivers.
 
 use lasthop_core::element::{Departure, Element};
-use lasthop_core::line::Path;
-use lasthop_core::packet::{Kind, Packet, Parcel};
+use lasthop_core::line::{Path, SegmentLine};
+use lasthop_core::packet::{Kind, Packet, Signal};
+use lasthop_core::tcp::{self, Segment};
 use lasthop_core::units::Instant;
 
 use crate::capture::{Capture, Point};
@@ -32,8 +33,31 @@ pub(crate) struct Flow {
     pub(crate) receiver: Receiver,
     /// The private links in front of a receiver that is asked ahead of time.
     pub(crate) exit: Path,
+    /// The line onto which the host sends, if it is kept here.
+    pub(crate) feed: Option<Feed>,
     /// The way back to the host, if that may be asked ahead of time and no surprise lies on it.
     pub(crate) home: Option<Home>,
+}
+
+/// The first line of a flow's data: what is on it are segments of this flow alone.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    pub(crate) line: SegmentLine,
+    /// The lane whose place it takes, and where that leads.
+    pub(crate) lane: u32,
+    pub(crate) to: Place,
+}
+
+impl Feed {
+    /// Puts on the line what the sender sends.
+    #[inline(always)]
+    fn fill(&mut self, network: &mut Network<Packet>, sender: &mut tcp::Sender) {
+        while let Some(segment) = sender.poll_segment() {
+            if let Some(at) = self.line.put(segment) {
+                network.schedule_lane(self.lane, at);
+            }
+        }
+    }
 }
 
 impl Ends<Packet> for Hosts {
@@ -51,34 +75,32 @@ impl Ends<Packet> for Hosts {
         }
     }
 
-    #[inline(always)]
+    #[inline]
+    fn feed(&mut self, network: &mut Network<Packet>, number: u32, now: Instant) {
+        while let Some(feed) = &mut self.flows[number as usize].feed
+            && let Some((segment, next)) = feed.line.take()
+        {
+            // The next wake goes in first: it takes the place of the one that is being served.
+            if let Some(next) = next.filter(|next| *next > now) {
+                network.schedule_lane(feed.lane, next);
+            }
+            match feed.to {
+                Place::Through(node) => {
+                    if let Some(at) = network.foresee(node, now, segment.size()) {
+                        self.conclude(network, number, at, &segment, &Signal::None);
+                    }
+                }
+                to => network.come(self, to, now, segment.into_packet(number, Signal::None)),
+            }
+            if next != Some(now) {
+                break;
+            }
+        }
+    }
+
+    #[inline]
     fn answer(&mut self, network: &mut Network<Packet>, at: Instant, packet: &Packet) {
-        let number = packet.flow;
-        let flow = &mut self.flows[number as usize];
-        let Some(out) = flow.exit.transit(at, packet.size()) else { return };
-        let Receiver::Tcp(receiver) = &mut flow.receiver else {
-            unreachable!("only TCP's receivers are without a timer")
-        };
-        let ack = receiver.answer(out, packet);
-        let (Some(home), Sender::Tcp(sender)) = (&flow.home, &mut flow.host.sender) else {
-            self.arrive(out, packet);
-            let ack = ack.into_packet(number);
-            self.capture(out, Point::Receiver, &ack);
-            return network.send_back(self, out, ack);
-        };
-        // Nobody records packets where hosts may be asked ahead of time.
-        self.packets += u64::from(packet.kind() == Kind::Data && out < self.end);
-        let Some((at, overtakes_nothing)) = network.come_home(home, out, ack.size) else { return };
-        let is_free = flow.host.app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
-        if !(overtakes_nothing && is_free && at < self.end) {
-            return network.wait(home, at, ack.into_packet(number));
-        }
-        sender.hear(at, &ack);
-        while let Some(departure) = sender.poll_departure() {
-            network.depart(home, departure);
-        }
-        // The application's next wake has been scheduled before.
-        network.schedule_end(number, sender.next_wake());
+        self.conclude(network, packet.flow, at, &Segment::of(packet), &packet.signal);
     }
 
     #[inline]
@@ -111,6 +133,41 @@ impl Ends<Packet> for Hosts {
 }
 
 impl Hosts {
+    /// What leaves for its receiver at `at` comes there, is answered, and the host hears the answer at once if nothing speaks
+    /// against it.
+    #[inline(always)]
+    fn conclude(
+        &mut self,
+        network: &mut Network<Packet>,
+        number: u32,
+        at: Instant,
+        segment: &Segment,
+        signal: &Signal,
+    ) {
+        let Flow { host, receiver, exit, feed, home } = &mut self.flows[number as usize];
+        let Some(out) = exit.transit(at, segment.size()) else { return };
+        let Receiver::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
+        let ack = receiver.answer(out, segment, signal);
+        self.packets += u64::from(segment.is_data() && out < self.end);
+        let (Some(feed), Some(home), Sender::Tcp(sender)) = (feed, home, &mut host.sender) else {
+            if self.capture.is_some() {
+                self.capture(out, Point::Receiver, &segment.into_packet(number, *signal));
+            }
+            let ack = ack.into_packet(number);
+            self.capture(out, Point::Receiver, &ack);
+            return network.send_back(self, out, ack);
+        };
+        let Some((at, overtakes_nothing)) = network.come_home(home, out, ack.size) else { return };
+        let is_free = host.app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
+        if !(overtakes_nothing && is_free && at < self.end) {
+            return network.wait(home, at, ack.into_packet(number));
+        }
+        sender.hear(at, &ack);
+        feed.fill(network, sender);
+        // The application's next wake has been scheduled before.
+        network.schedule_end(number, sender.next_wake());
+    }
+
     /// What the ends of each flow counted.
     pub(crate) fn counted(&self) -> Vec<CountedFlow<'_>> {
         let flows = self.flows.iter().map(|Flow { host, receiver, .. }| CountedFlow {
@@ -126,9 +183,15 @@ impl Hosts {
 
     #[inline]
     fn pump_host(&mut self, network: &mut Network<Packet>, flow: u32) {
-        while let Some(Departure { at, packet }) = self.flows[flow as usize].host.poll_departure() {
-            self.capture(at, Point::Sender, &packet);
-            network.send(self, at, packet);
+        if let Flow { feed: Some(feed), host: Host { sender: Sender::Tcp(sender), .. }, .. } =
+            &mut self.flows[flow as usize]
+        {
+            feed.fill(network, sender);
+        } else {
+            while let Some(Departure { at, packet }) = self.flows[flow as usize].host.poll_departure() {
+                self.capture(at, Point::Sender, &packet);
+                network.send(self, at, packet);
+            }
         }
         network.schedule_end(flow, self.flows[flow as usize].host.next_wake());
     }

@@ -64,6 +64,9 @@ impl Traveller for Packet {
 pub trait Ends<P: Traveller> {
     /// A packet comes to its flow's host or receiver.
     fn take(&mut self, network: &mut Network<P>, place: Place, now: Instant, packet: P);
+    /// The head of the line that the ends keep for this flow is due at `now`.
+    #[inline]
+    fn feed(&mut self, _network: &mut Network<P>, _flow: u32, _now: Instant) {}
     /// A packet leaves for its receiver at `at`, which is to be asked ahead of time; what it answers is to go on.
     fn answer(&mut self, network: &mut Network<P>, at: Instant, packet: &P);
     /// A packet comes to its flow's host at `at`, which may take it ahead of time; gives it back if it has to wait for that.
@@ -98,6 +101,8 @@ pub enum Place {
     /// A link, by its number among the nodes, that foresees its departures, and behind it the receiver of the lane's one flow,
     /// which is asked ahead of time: the short way of a node and a hop.
     Through(u32),
+    /// Where the ends say: they keep the line of this flow themselves.
+    Fed(u32),
 }
 
 /// Where a packet goes from an element.
@@ -148,9 +153,6 @@ pub(crate) struct Parts<P> {
 pub(crate) struct Home {
     pub(crate) link: Option<(u32, Duration)>,
     pub(crate) lane: u32,
-    /// The lane onto which the host sends, and the station to which.
-    pub(crate) first: u32,
-    pub(crate) station: u16,
 }
 
 /// A network with its event list.
@@ -287,19 +289,31 @@ impl<P: Traveller> Network<P> {
     pub(crate) fn come_home(&mut self, home: &Home, mut at: Instant, size: u32) -> Option<(Instant, bool)> {
         let size = Bytes::new(u64::from(size));
         if let Some((node, delay)) = home.link {
-            let Node::Link(link) = &mut self.parts.nodes[node as usize] else { return None };
-            at = link.foresee(at + delay, size)?;
+            at = self.foresee(node, at + delay, size)?;
         }
         let line = &mut self.parts.lanes[home.lane as usize].line;
         Some((line.transit(at, size)?, line.is_empty()))
     }
 
-    /// The host sends, as [`send`](Self::send) would.
+    /// The head of a lane is due at `at`.
     #[inline(always)]
-    pub(crate) fn depart(&mut self, home: &Home, Departure { at, mut packet }: Departure<P>) {
-        packet.set_station(home.station);
+    pub(crate) fn schedule_lane(&mut self, lane: u32, at: Instant) {
+        self.events.push(at, lane);
+    }
+
+    /// When a packet of `size` that comes to the link `node` at `now` has left it, if it does and the link foresees that.
+    #[inline(always)]
+    pub(crate) fn foresee(&mut self, node: u32, now: Instant, size: Bytes) -> Option<Instant> {
+        let Node::Link(link) = &mut self.parts.nodes[node as usize] else { return None };
+        link.foresee(now, size)
+    }
+
+    /// What has crossed its flow's first lane comes to the end of it.
+    #[inline]
+    pub(crate) fn come(&mut self, ends: &mut impl Ends<P>, to: Place, now: Instant, mut packet: P) {
+        packet.set_station(self.parts.routes[packet.stream() as usize].station);
         packet.set_hop(1);
-        self.board(home.first, at, packet);
+        self.deliver(ends, to, now, packet);
     }
 
     /// The packet, which will be home at `at`, waits for that on its lane.
@@ -323,6 +337,9 @@ impl<P: Traveller> Network<P> {
 
     #[inline]
     fn wake_lane(&mut self, ends: &mut impl Ends<P>, id: u32, now: Instant) {
+        if let Place::Fed(flow) = self.parts.lanes[id as usize].to {
+            return ends.feed(self, flow, now);
+        }
         loop {
             let lane = &mut self.parts.lanes[id as usize];
             let Some(departure) = lane.line.take(now) else { break };
@@ -346,12 +363,11 @@ impl<P: Traveller> Network<P> {
             Place::Node(node) => self.enter(ends, node, now, packet),
             Place::Wlan(node, direction) => self.enter_wlan(ends, node, direction, now, packet),
             Place::Through(node) => {
-                if let Node::Link(link) = &mut self.parts.nodes[node as usize]
-                    && let Some(at) = link.foresee(now, packet.size())
-                {
+                if let Some(at) = self.foresee(node, now, packet.size()) {
                     ends.answer(self, at, &packet);
                 }
             }
+            Place::Fed(_) => {}
         }
     }
 

@@ -38,6 +38,9 @@ pub trait SenderLaw: Sized {
     /// Whether the sender is to remember when it sent each segment, so that round-trip times are those of segments.
     const TRACKS_SEGMENTS: bool = false;
 
+    /// Whether it [asks](Self::request) the routers of the path anything.
+    const ASKS_ROUTERS: bool = false;
+
     /// Sets the law up.
     ///
     /// # Errors
@@ -69,7 +72,8 @@ pub trait SenderLaw: Sized {
     /// An acknowledgement brings what the routers of the path say.
     fn on_feedback(&mut self, _window: &mut Window, _told: &Feedback) {}
 
-    /// What the next segments, of `wire_bytes` on the wire, ask the routers of the path, of which `queues` could speak;
+    /// What the next segments, of `wire_bytes` on the wire, ask the routers of the path (nothing unless it
+    /// [asks](Self::ASKS_ROUTERS) at all), of which `queues` could speak;
     /// `srtt_s` is the smoothed round-trip time \[s\], 0 before the first measurement.
     fn request(&self, _window: &Window, _wire_bytes: f64, _queues: u8, _srtt_s: f64) -> Signal {
         Signal::None
@@ -124,6 +128,11 @@ impl SenderParams {
     /// Whether the law wants segments tracked ([`SenderLaw::TRACKS_SEGMENTS`]).
     pub fn tracks_segments(&self) -> bool {
         with!(type of self, Law => Law::TRACKS_SEGMENTS)
+    }
+
+    /// Whether the law asks the routers anything ([`SenderLaw::ASKS_ROUTERS`]).
+    pub fn asks_routers(&self) -> bool {
+        with!(type of self, Law => Law::ASKS_ROUTERS)
     }
 }
 
@@ -225,6 +234,7 @@ mod tests {
         for (law, params) in all() {
             let speaks = matches!(params, SenderParams::Xcp(_) | SenderParams::Qfcp(_));
             assert_eq!(law.request(&window, 1500.0, 1, 0.1) != Signal::None, speaks, "{params:?}");
+            assert_eq!(params.asks_routers(), speaks, "{params:?}");
         }
     }
 

@@ -20,6 +20,7 @@
 //! | `sender` | sequence space, windows, the timer; in it `output` (what goes next), `recovery` (duplicates, SACK, time-outs), `early` and `tracking` (rules by the times of segments), `repairs` (lost retransmissions), `reduction` (RFC 6937), `timing` (round-trip times) |
 //! | `receiver`, `ranges` | what has arrived, when it is acknowledged, which window is offered |
 //! | `rules` | by whose rules a sender recovers: the RFCs', ns-2's, Linux's, each switch declared once |
+//! | `segment` | what a sender sends, without what its flow knows anyway |
 //! | `rto`, `scoreboard`, `stats` | the time-out, what SACK has told, what is counted |
 //!
 //! An acknowledgement goes from [`Sender::receive`](crate::element::Element::receive) to the round-trip time, then to loss
@@ -64,6 +65,7 @@ mod receiver;
 mod rto;
 mod rules;
 mod scoreboard;
+mod segment;
 mod sender;
 mod stats;
 #[cfg(test)]
@@ -72,5 +74,6 @@ mod tests;
 pub use config::{DelayedAck, ReceiverConfig, Recovery, RttEstimator, SenderConfig, TIMESTAMPS_OPTION, Validation};
 pub use receiver::Receiver;
 pub use rules::{Rules, Switch, Switches};
+pub use segment::Segment;
 pub use sender::{Sender, State};
 pub use stats::{ReceiverStats, SenderStats, WindowMeans};

@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 
 use super::config::{DelayedAck, ReceiverConfig};
 use super::ranges::Ranges;
+use super::segment::Segment;
 use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::packet::{Ack, Kind, Packet, Parcel, Signal};
+use crate::packet::{Ack, Packet, Signal};
 use crate::role::{AnyReceiver, DataSample};
 use crate::stats::Span;
 use crate::units::{Bytes, Instant};
@@ -132,21 +133,21 @@ impl Receiver {
         self.close_samples(now);
     }
 
-    fn on_syn(&mut self, now: Instant, packet: &Packet) {
+    fn on_syn(&mut self, now: Instant) {
         let window = self.law.first_window(self.config.buffer);
         if self.syn_ack_sent.is_none() {
             self.edge = window.get();
         }
         self.syn_ack_sent = Some(now);
-        self.due = Some(Due { at: now, echo: packet.sent, is_syn_ack: true });
     }
 
+    /// Takes data in; true if it is simply the next segment.
     #[inline(always)]
-    fn on_data(&mut self, now: Instant, packet: &Packet) {
+    fn on_data(&mut self, now: Instant, data: &Segment, signal: &Signal) -> bool {
         if !self.has_started {
-            self.start(now, packet);
+            self.start(now, data);
         }
-        let (start, end) = (packet.seq(), packet.seq() + u64::from(packet.payload()));
+        let (start, end) = (data.seq, data.seq + u64::from(data.payload));
         let before = self.next;
         let is_plain = start == self.next && end <= self.edge && self.ranges.is_empty();
         if is_plain {
@@ -154,7 +155,7 @@ impl Receiver {
         } else {
             self.take_irregular(now, start, end);
         }
-        self.advertise(now, packet);
+        self.advertise(now, data, signal);
         if self.span.contains(now) {
             self.stats.packets += 1;
             self.stats.delivered += Bytes::new(self.next - before);
@@ -171,10 +172,10 @@ impl Receiver {
                 self.law.on_three_duplicate_acks();
             }
         }
-        if matches!(packet.signal, Signal::Xcp(_) | Signal::Qfcp(_)) {
-            self.take_feedback(&packet.signal);
+        if matches!(signal, Signal::Xcp(_) | Signal::Qfcp(_)) {
+            self.take_feedback(signal);
         }
-        self.acknowledge(now, packet.sent, is_plain);
+        is_plain
     }
 
     /// What the routers have told is sent back.
@@ -205,24 +206,24 @@ impl Receiver {
 
     /// Lets the law choose the window and moves the right edge, never to the left (RFC 9293 §3.8.6).
     #[inline]
-    fn advertise(&mut self, now: Instant, packet: &Packet) {
+    fn advertise(&mut self, now: Instant, data: &Segment, signal: &Signal) {
         let sample = DataSample {
             now,
-            size: packet.size(),
-            payload: packet.payload(),
-            price_s: packet.signal.price(),
-            rtt: (packet.echo != Instant::ZERO).then(|| now.saturating_since(packet.echo)),
+            size: data.size(),
+            payload: data.payload,
+            price_s: signal.price(),
+            rtt: (data.echo != Instant::ZERO).then(|| now.saturating_since(data.echo)),
         };
         let window = self.law.on_packet(&sample, self.config.buffer).get();
         self.edge = self.edge.max(self.next + window);
     }
 
     #[cold]
-    fn start(&mut self, now: Instant, packet: &Packet) {
+    fn start(&mut self, now: Instant, first: &Segment) {
         self.has_started = true;
         match self.syn_ack_sent {
             Some(sent) => self.law.on_start(now.saturating_since(sent)),
-            None => self.edge = packet.seq() + self.config.buffer.get(),
+            None => self.edge = first.seq + self.config.buffer.get(),
         }
     }
 
@@ -312,20 +313,13 @@ impl Receiver {
     /// Takes a SYN or data and answers at once: the short way of [`receive`](Element::receive) and one
     /// [`poll_departure`](Element::poll_departure) for a receiver without a [timer](Self::has_timer).
     #[inline(always)]
-    pub fn answer(&mut self, now: Instant, packet: &Packet) -> Ack {
-        self.hear(now, packet);
-        // Who has no timer answers each packet.
-        let due = self.due.take().unwrap_or(Due { at: now, echo: packet.sent, is_syn_ack: false });
-        self.build(due)
-    }
-
-    #[inline]
-    fn hear(&mut self, now: Instant, packet: &Packet) {
-        match packet.kind() {
-            Kind::Data => self.on_data(now, packet),
-            Kind::Syn => self.on_syn(now, packet),
-            Kind::Ack | Kind::SynAck | Kind::Feedback => debug_assert!(false, "a receiver got {:?}", packet.kind()),
+    pub fn answer(&mut self, now: Instant, heard: &Segment, signal: &Signal) -> Ack {
+        if heard.is_data() {
+            self.on_data(now, heard, signal);
+        } else {
+            self.on_syn(now);
         }
+        self.build(Due { at: now, echo: heard.sent, is_syn_ack: !heard.is_data() })
     }
 }
 
@@ -336,7 +330,14 @@ impl Element<Packet> for Receiver {
         if self.due.is_some() || self.deadline <= now {
             self.catch_up(now);
         }
-        self.hear(now, &packet);
+        let heard = Segment::of(&packet);
+        if heard.is_data() {
+            let is_plain = self.on_data(now, &heard, &packet.signal);
+            self.acknowledge(now, heard.sent, is_plain);
+        } else {
+            self.on_syn(now);
+            self.due = Some(Due { at: now, echo: heard.sent, is_syn_ack: true });
+        }
     }
 
     #[inline]

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use super::config::{Recovery, SenderConfig, Validation};
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
+use super::segment::Segment;
 use super::stats::{SenderStats, WindowAverages};
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
@@ -139,7 +140,8 @@ pub struct Sender {
     span: Span,
     averages: WindowAverages,
     stats: SenderStats,
-    outbox: VecDeque<Departure<Packet>>,
+    /// What was due before the last events, with what it asks the routers.
+    outbox: VecDeque<(Segment, Signal)>,
 }
 
 impl Sender {
@@ -289,6 +291,27 @@ impl Sender {
         }
     }
 
+    /// The next segment: what [`poll_departure`](Element::poll_departure) gives, without what it asks the routers.
+    #[inline(always)]
+    pub fn poll_segment(&mut self) -> Option<Segment> {
+        self.poll().map(|(segment, _)| segment)
+    }
+
+    #[inline(always)]
+    fn poll(&mut self) -> Option<(Segment, Signal)> {
+        // What `poll_slowly` would do in steady state, without its detours.
+        if !self.attention {
+            if self.nxt + self.mss <= self.edge {
+                return Some((self.send_next(self.mss), self.request));
+            }
+            if self.nxt > self.una && self.edge < self.written {
+                self.settled = true;
+                return None;
+            }
+        }
+        self.poll_slowly()
+    }
+
     #[inline]
     fn begin_event(&mut self, now: Instant) {
         if !self.settled || self.deadline <= now {
@@ -303,8 +326,8 @@ impl Sender {
     #[cold]
     fn catch_up(&mut self, now: Instant) {
         self.horizon = self.horizon.max(now);
-        while let Some(departure) = self.advance() {
-            self.outbox.push_back(departure);
+        while let Some(segment) = self.advance() {
+            self.outbox.push_back((segment, self.request));
         }
         self.mind();
     }
@@ -564,18 +587,9 @@ impl Element<Packet> for Sender {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn poll_departure(&mut self) -> Option<Departure<Packet>> {
-        // What `poll_slowly` would do in steady state, without its detours.
-        if !self.attention {
-            if self.nxt + self.mss <= self.edge {
-                return Some(self.send_next(self.mss));
-            }
-            if self.nxt > self.una && self.edge < self.written {
-                self.settled = true;
-                return None;
-            }
-        }
-        self.poll_slowly()
+        let (segment, request) = self.poll()?;
+        Some(Departure { at: segment.sent, packet: segment.into_packet(self.flow, request) })
     }
 }

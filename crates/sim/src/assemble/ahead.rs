@@ -10,10 +10,13 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_core::line::SegmentLine;
 use lasthop_core::units::Duration;
 
 use super::Flow;
-use crate::network::{Home, Hop, Parts, Place, Route, Traveller};
+use crate::host::Sender;
+use crate::hosts::Feed;
+use crate::network::{Home, Hop, Lane, Parts, Place, Route, Traveller};
 use crate::node::Node;
 
 /// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
@@ -64,20 +67,24 @@ fn shorten_to_receivers<P: Traveller>(network: &mut Parts<P>) {
     }
 }
 
-/// For each flow, the way back to its host, if that may be asked ahead of time and no surprise lies on it.
-pub(super) fn homes<P>(network: &Parts<P>) -> Vec<Option<Home>> {
-    network.routes.iter().map(|route| home(network, route)).collect()
+/// The first line of a flow, as its ends keep it: if it is a plain one, and the segments on it ask routers nothing.
+pub(super) fn feed<P>(network: &mut Parts<P>, number: u32, flow: &Flow) -> Option<Feed> {
+    let route = network.routes[number as usize];
+    let (Hop::Lane(lane), Sender::Tcp(sender)) = (network.hops_of(&route)[0], &flow.sender) else { return None };
+    let Lane { line, to } = &mut network.lanes[lane as usize];
+    if sender.asks_routers() || !line.path().is_plain() {
+        return None;
+    }
+    let to = std::mem::replace(to, Place::Fed(number));
+    Some(Feed { line: SegmentLine::new(line.path().clone())?, lane, to })
 }
 
-fn home<P>(network: &Parts<P>, route: &Route) -> Option<Home> {
-    let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
-    let (link, lane) = match *back {
-        [Hop::Host(lane)] => (None, lane),
-        [Hop::Link(node, delay), Hop::Host(lane)] => (Some((node, delay)), lane),
-        _ => return None,
-    };
-    match there {
-        [Hop::Lane(first), ..] => Some(Home { link, lane, first: *first, station: route.station }),
+/// The way back to a flow's host, if that may be asked ahead of time and no surprise lies on it.
+pub(super) fn home<P>(network: &Parts<P>, route: &Route) -> Option<Home> {
+    let (_, back) = network.hops_of(route).split_at(usize::from(route.back));
+    match *back {
+        [Hop::Host(lane)] => Some(Home { link: None, lane }),
+        [Hop::Link(node, delay), Hop::Host(lane)] => Some(Home { link: Some((node, delay)), lane }),
         _ => None,
     }
 }
@@ -113,7 +120,7 @@ fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
     match *hop {
         Hop::Lane(lane) => match network.lanes[lane as usize].to {
             Place::Node(node) => Some(node),
-            Place::Host | Place::Receiver | Place::Wlan(..) | Place::Through(_) => None,
+            Place::Host | Place::Receiver | Place::Wlan(..) | Place::Through(_) | Place::Fed(_) => None,
         },
         Hop::Receiver | Hop::Host(_) | Hop::Link(..) => None,
     }

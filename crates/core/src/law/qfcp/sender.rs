@@ -52,6 +52,8 @@ impl Qfcp {
 impl SenderLaw for Qfcp {
     type Params = QfcpParams;
 
+    const ASKS_ROUTERS: bool = true;
+
     fn set_up(params: QfcpParams) -> Result<Self, ParameterError> {
         Ok(Self {
             heed_loss: params.heed_loss,

@@ -25,6 +25,8 @@ pub struct Xcp {
 impl SenderLaw for Xcp {
     type Params = XcpParams;
 
+    const ASKS_ROUTERS: bool = true;
+
     fn set_up(_params: XcpParams) -> Result<Self, ParameterError> {
         Ok(Self { tcp: Aimd::set_up(AimdParams::default())?, is_told: false })
     }

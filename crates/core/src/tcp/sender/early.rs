@@ -5,9 +5,9 @@
 use super::reduction::{Progress, Reduction};
 use super::tracking::Probe;
 use super::{Sender, State, TOO_LATE, Urgent};
-use crate::element::Departure;
-use crate::packet::{Ack, Kind, Packet};
+use crate::packet::Ack;
 use crate::role::AckSample;
+use crate::tcp::Segment;
 use crate::units::{Duration, Instant};
 
 /// SACKed segments that need no reordering window, as long as no reordering was seen (RFC 8985 §6.2).
@@ -164,11 +164,11 @@ impl Sender {
 
     /// A segment leaves.
     #[inline]
-    pub(super) fn record(&mut self, packet: &Packet) {
+    pub(super) fn record(&mut self, segment: &Segment) {
         if let Some(t) = &mut self.tracking
-            && packet.kind() == Kind::Data
+            && segment.is_data()
         {
-            t.sent(packet.seq(), packet.seq() + u64::from(packet.payload()), self.now);
+            t.sent(segment.seq, segment.seq + u64::from(segment.payload), self.now);
             if self.state == State::Recovery {
                 t.reduction.sent(1);
             }
@@ -254,7 +254,7 @@ impl Sender {
     }
 
     /// A new segment if there is one, otherwise the last one again (RFC 8985 §7.3).
-    pub(super) fn send_tail_probe(&mut self) -> Departure<Packet> {
+    pub(super) fn send_tail_probe(&mut self) -> Segment {
         let new = self.new_segment_allowed();
         let departure = match new {
             Some(len) => self.send_next(len),

@@ -4,32 +4,30 @@
 use std::collections::VecDeque;
 
 use super::{Sender, State, Urgent};
-use crate::element::Departure;
-use crate::packet::Packet;
+use crate::packet::Signal;
+use crate::tcp::Segment;
 use crate::units::{Bytes, Duration, Instant};
 
 impl Sender {
-    pub(super) fn poll_slowly(&mut self) -> Option<Departure<Packet>> {
-        let departure = self.outbox.pop_front();
-        if departure.is_none() {
-            return self.advance();
+    pub(super) fn poll_slowly(&mut self) -> Option<(Segment, Signal)> {
+        let earlier = self.outbox.pop_front();
+        if earlier.is_none() {
+            return self.advance().map(|segment| (segment, self.request));
         }
         if self.outbox.is_empty() {
             self.outbox = VecDeque::new(); // rare, and not worth its memory in each of many flows
         }
         self.mind();
-        departure
+        earlier
     }
 
-    /// The next departure that the events so far, and the timer up to the horizon, allow.
-    pub(super) fn advance(&mut self) -> Option<Departure<Packet>> {
+    /// The next segment that the events so far, and the timer up to the horizon, allow.
+    pub(super) fn advance(&mut self) -> Option<Segment> {
         loop {
-            let departure = self.next_segment();
-            if let Some(departure) = &departure {
-                self.record(&departure.packet);
-            }
-            if departure.is_some() {
-                return departure;
+            let segment = self.next_segment();
+            if let Some(segment) = &segment {
+                self.record(segment);
+                return Some(*segment);
             }
             self.rest();
             if self.deadline > self.horizon {
@@ -41,7 +39,7 @@ impl Sender {
         }
     }
 
-    fn next_segment(&mut self) -> Option<Departure<Packet>> {
+    fn next_segment(&mut self) -> Option<Segment> {
         if self.urgent != Urgent::Nothing {
             self.next_urgent()
         } else if self.is_in_sack_recovery() {
@@ -55,7 +53,7 @@ impl Sender {
 
     /// Sends `len` bytes from `nxt`.
     #[inline]
-    pub(super) fn send_next(&mut self, len: u64) -> Departure<Packet> {
+    pub(super) fn send_next(&mut self, len: u64) -> Segment {
         let seq = self.nxt;
         self.nxt = seq + len;
         if seq >= self.max && self.timed_end == u64::MAX {
@@ -66,7 +64,7 @@ impl Sender {
     }
 
     /// A segment of less than full size: the last one, or what a small window has room for (RFC 9293 §3.8.6.2.1).
-    fn next_small(&mut self) -> Option<Departure<Packet>> {
+    fn next_small(&mut self) -> Option<Segment> {
         let room = self.edge.saturating_sub(self.nxt);
         let unsent = self.written.saturating_sub(self.nxt);
         let is_all = room == unsent;
@@ -86,7 +84,7 @@ impl Sender {
     }
 
     #[cold]
-    fn next_urgent(&mut self) -> Option<Departure<Packet>> {
+    fn next_urgent(&mut self) -> Option<Segment> {
         let urgent = self.urgent;
         self.set_urgent(Urgent::Nothing);
         match urgent {
@@ -94,8 +92,7 @@ impl Sender {
             Urgent::Syn => {
                 self.syns += 1;
                 self.restart_timer();
-                let packet = Packet::syn(self.flow, self.config.syn_size, self.now);
-                Some(Departure { at: self.now, packet })
+                Some(Segment::syn(self.config.syn_size, self.now))
             }
             Urgent::TailProbe => Some(self.send_tail_probe()),
             Urgent::Retransmission => {
@@ -115,13 +112,13 @@ impl Sender {
     }
 
     /// Repeats `len` bytes from `seq`.
-    pub(super) fn retransmit(&mut self, seq: u64, len: u64) -> Departure<Packet> {
+    pub(super) fn retransmit(&mut self, seq: u64, len: u64) -> Segment {
         self.stop_timing();
         self.emit(seq, len)
     }
 
     #[inline]
-    fn emit(&mut self, seq: u64, len: u64) -> Departure<Packet> {
+    fn emit(&mut self, seq: u64, len: u64) -> Segment {
         let end = seq + len;
         if self.span.contains(self.now) {
             self.stats.segments += 1;
@@ -136,10 +133,8 @@ impl Sender {
         if self.deadline == Instant::MAX {
             self.start_timer(self.rto.timeout()); // RFC 6298 §5.1
         }
-        let mut packet = Packet::data(self.flow, seq, len as u32, self.header, self.now);
-        packet.echo = self.release;
-        packet.signal = self.request;
-        Departure { at: self.now, packet }
+        let payload = len as u32;
+        Segment { seq, sent: self.now, echo: self.release, size: payload + self.header, payload }
     }
 
     /// Length of the next new segment if the receiver's window has room for it.

@@ -11,6 +11,11 @@ impl Sender {
         self.closed && self.una == self.written
     }
 
+    /// Whether its segments ask the routers of the path anything.
+    pub fn asks_routers(&self) -> bool {
+        self.config.law.asks_routers()
+    }
+
     /// Congestion window, without what fast recovery inflates it by.
     pub fn cwnd(&self) -> Bytes {
         Bytes::new(self.cwnd_bytes)

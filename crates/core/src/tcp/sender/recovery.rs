@@ -3,8 +3,8 @@
 //! transmit, time-outs. The law only says how far the window falls.
 
 use super::{Sender, State, Urgent};
-use crate::element::Departure;
-use crate::packet::{Ack, Packet};
+use crate::packet::Ack;
+use crate::tcp::Segment;
 use crate::tcp::config::Recovery;
 use crate::units::Duration;
 
@@ -283,7 +283,7 @@ impl Sender {
     }
 
     /// The next segment of a SACK recovery (RFC 6675 §5 step C, NextSeg).
-    pub(super) fn next_in_sack_recovery(&mut self) -> Option<Departure<Packet>> {
+    pub(super) fn next_in_sack_recovery(&mut self) -> Option<Segment> {
         if self.cwnd_bytes < self.pipe + self.mss {
             return None;
         }
@@ -314,13 +314,13 @@ impl Sender {
         Some(segment)
     }
 
-    fn repair(&mut self, start: u64, end: u64) -> Departure<Packet> {
+    fn repair(&mut self, start: u64, end: u64) -> Segment {
         self.board.high_rxt = end;
         self.repair_again(start, end)
     }
 
     /// Repeats what may have been repeated before.
-    fn repair_again(&mut self, start: u64, end: u64) -> Departure<Packet> {
+    fn repair_again(&mut self, start: u64, end: u64) -> Segment {
         self.pipe += end - start;
         if self.config.find_lost_retransmissions {
             self.repairs.sent(start, end, self.now);
