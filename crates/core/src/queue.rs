@@ -8,7 +8,7 @@ use crate::packet::{Parcel, Signal};
 use crate::rng::Stream;
 use crate::role::{AnyAqm, AnyMarker, AqmParams, Dropped, Held, MarkerParams, Passing};
 use crate::stats::{Meter, Span};
-use crate::units::{Amount, Bytes, Instant, Rate};
+use crate::units::{Amount, Bytes, Duration, Instant, Rate};
 
 /// How much a queue may hold. A packet that would pass the limit is dropped on arrival; FQ-CoDel drops others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -220,6 +220,14 @@ impl<P: Parcel> Queue<P> {
     pub fn pass(&mut self, now: Instant, size: Bytes, signal: &mut Signal) {
         let held = self.held();
         self.marker.on_crossing(now, size, held, signal);
+    }
+
+    /// A medium that both directions share was busy for `airtime` with this queue's packet, or with another's.
+    #[inline]
+    pub fn occupy(&mut self, airtime: Duration, is_own: bool) {
+        if !self.marker.is_none() {
+            self.marker.on_airtime(airtime, is_own);
+        }
     }
 
     #[inline]

@@ -95,6 +95,8 @@ pub struct Wlan<P> {
     free: Instant,
     /// When the next attempt starts.
     next: Option<Instant>,
+    /// From when on somebody has wanted the medium: so long was it busy when the next exchange is over, back-offs included.
+    wanted: Instant,
     departures: VecDeque<Departure<P>>,
     span: Span,
 }
@@ -145,6 +147,7 @@ impl<P: Parcel> Wlan<P> {
             unsettled: false,
             free: Instant::ZERO,
             next: None,
+            wanted: Instant::ZERO,
             departures: VecDeque::with_capacity(4),
             span,
         })
@@ -216,6 +219,9 @@ impl<P: Parcel> Wlan<P> {
         } else {
             self.collide(now);
         }
+        let base = &mut self.interfaces[0];
+        base.queue.occupy(self.free - self.wanted, base.sends);
+        self.wanted = self.free;
         self.unsettled = true;
         self.next = self.earliest();
     }
@@ -287,6 +293,9 @@ impl<P: Parcel> Element<P> for Wlan<P> {
         let interface = &mut self.interfaces[if port < stations { 0 } else { port - stations + 1 }];
         if !interface.queue.push(now, packet) {
             return;
+        }
+        if self.next.is_none() {
+            self.wanted = now.max(self.free);
         }
         if interface.held.is_none() && !interface.ending {
             interface.load(now);

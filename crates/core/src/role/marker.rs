@@ -6,7 +6,7 @@ use core::fmt::Debug;
 use crate::error::ParameterError;
 use crate::law;
 use crate::packet::Signal;
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// What a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,10 @@ pub trait MarkerLaw: Sized {
 
     /// A packet of `size` has crossed a medium that both directions share, against the queue's own, which holds `held`.
     fn on_crossing(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &mut Signal) {}
+
+    /// A medium that both directions share was busy for `airtime`, what stations wait before they send included: with the
+    /// queue's own packet, or with another's.
+    fn on_airtime(&mut self, _airtime: Duration, _is_own: bool) {}
 
     /// The queue as the law averages it \[B\].
     fn average_bytes(&self) -> Option<f64> {
@@ -153,6 +157,12 @@ impl AnyMarker {
     /// A packet has crossed the medium the other way.
     pub fn on_crossing(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
         with!(mut self, law => MarkerLaw::on_crossing(law, now, size, held, signal));
+    }
+
+    /// The medium was busy.
+    #[inline]
+    pub fn on_airtime(&mut self, airtime: Duration, is_own: bool) {
+        with!(mut self, law => MarkerLaw::on_airtime(law, airtime, is_own));
     }
 
     /// The queue as the law averages it \[B\].

@@ -237,6 +237,52 @@ fn a_small_buffer_silences_no_flow() {
     }
 }
 
+/// A WLAN under QFCP, told 1 Mbit/s, with so many uploads and downloads of 1300 B.
+fn mixed(uploads: usize, downloads: usize) -> String {
+    let flow = |name: &str, station: String| {
+        format!("[[flow]]\nname = \"{name}\"\n{station}\nsender = \"qfcp\"\nrtt = \"40 ms\"\npacket = \"1340 B\"\n")
+    };
+    let up = (0..uploads).map(|i| flow(&format!("up-{i}"), format!("source = \"u{i}\"")));
+    let down = (0..downloads).map(|i| flow(&format!("down-{i}"), format!("station = \"d{i}\"")));
+    let wlan = "duration = \"40 s\"\nwarmup = \"10 s\"\n[[wlan]]\nname = \"wlan\"\nqueue = { limit = \"100 packets\" }\n\
+                feedback = { kind = \"qfcp\", capacity = \"1 Mbit/s\", packet = \"1340 B\" }\n";
+    wlan.to_owned() + &up.chain(down).collect::<String>()
+}
+
+#[test]
+fn a_queue_of_acknowledgements_is_a_queue() {
+    // Uploads send the base station an acknowledgement for each packet. In bytes a queue of them is nothing.
+    for (uploads, downloads) in [(1, 0), (2, 0), (4, 0), (8, 0), (4, 1), (2, 2), (8, 1)] {
+        let found = run(&mixed(uploads, downloads), &[]);
+        let goodput: f64 = found.flows.iter().map(mbps).sum();
+        let queue = &found.queues[0];
+        let departures = queue.throughput_bps / 8.0 * queue.mean_delay_s.unwrap() / queue.mean_bytes;
+        assert_eq!(queue.drops, 0, "{uploads} up, {downloads} down");
+        assert!(queue.mean_delay_s.unwrap() < 0.03, "{uploads} up, {downloads} down: {queue:?}");
+        assert!(goodput > 3.85, "{uploads} up, {downloads} down: {goodput}");
+        assert!((0.9..1.1).contains(&departures), "Little's law: {departures}");
+    }
+    let blind = run(&mixed(4, 0), &[("wlan[0].feedback.airtime", "false")]);
+    assert!(blind.queues[0].drops > 100 && blind.queues[0].mean_delay_s.unwrap() > 0.1, "{:?}", blind.queues[0]);
+}
+
+#[test]
+fn a_slower_medium_is_found_out_before_the_buffer_is_full() {
+    // From 11 to 1 Mbit/s in three steps and back, at 100 ms: averages that forget an interval at a time take seconds, as the
+    // queue has made the intervals long.
+    let steps = r#"[{ at = "15 s", rate = "5.5 Mbit/s" }, { at = "30 s", rate = "2 Mbit/s" }, { at = "45 s", rate = "1 Mbit/s" },
+        { at = "60 s", rate = "11 Mbit/s" }]"#;
+    let with = |more: &[(&str, &str)]| {
+        let base = [("wlan[0].rate_steps", steps), ("flow[0].rtt", "100 ms"), ("duration", "75 s"), ("warmup", "5 s")];
+        let found = run(&mixed(0, 1), &[&base[..], more].concat());
+        (mbps(&found.flows[0]), found.queues[0].drops, found.queues[0].mean_delay_s.unwrap())
+    };
+    let (goodput, drops, delay_s) = with(&[]);
+    assert!(goodput > 2.35 && drops == 0 && delay_s < 0.03, "{goodput} {drops} {delay_s}");
+    let slow = with(&[("wlan[0].feedback.time_weighted", "false")]);
+    assert!(slow.2 > 1.4 * delay_s, "{slow:?}, {delay_s}");
+}
+
 #[test]
 fn two_wireless_hops_in_series_have_one_rate() {
     // From a station of the WLAN over a wire to a station of an access point of 2 Mbit/s, behind the WLAN's 4: QFCP finds
@@ -341,9 +387,11 @@ fn every_key_moves_something() {
             ("simplex", "false"),
             ("average_flows", "false"),
             ("hold", "false"),
-            ("unit", "\"packets\""),
+            ("time_weighted", "false"),
+            ("airtime", "false"),
         ],
     );
+    moves("qfcp", ", airtime = false", &[("unit", "\"packets\"")]);
     // What a station has of its own.
     let base = [("wlan[0].feedback", "qfcp"), ("flow[*].sender", "qfcp"), ("duration", "10 s")];
     let own = (

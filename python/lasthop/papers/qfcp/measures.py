@@ -42,6 +42,22 @@ def drops(run: Run) -> float:
     return float(run.summary["queues"][0]["drops"])
 
 
+def delay_s(run: Run) -> float:
+    """The mean delay there."""
+    return float(run.summary["queues"][0]["mean_delay_s"])
+
+
+def waiting(run: Run) -> float:
+    """The mean queue there in packets of any size, by Little's law.
+
+    What comes are the downloads' data and an acknowledgement for each packet of the uploads.
+    """
+    queue = run.summary["queues"][0]
+    span_s = run.summary["duration_s"] - run.summary["warmup_s"]
+    delivered = sum(f["delivered_bytes"] for f in run.summary["flows"]) / PAYLOAD_BYTES
+    return float((delivered - queue["drops"]) / span_s * queue["mean_delay_s"])
+
+
 def downloads_percent(run: Run) -> float:
     """The downloads' share of the goodput."""
     down = sum(f["goodput_bps"] for f in run.summary["flows"] if f["name"].startswith("down"))

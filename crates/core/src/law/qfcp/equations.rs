@@ -23,6 +23,13 @@ pub fn average(before: f64, measured: f64, weight: f64) -> f64 {
     weight * measured + (1.0 - weight) * before
 }
 
+/// Weight of an interval that a delay within it has made longer, where one without weighs `weight`: that of as many of those
+/// as it lasts. Beyond the paper.
+#[inline]
+pub fn weight_over(weight: f64, intervals: f64) -> f64 {
+    1.0 - libm::pow(1.0 - weight, intervals)
+}
+
 /// R of each of `flows` flows, where the queue should come to `aim_bytes` within 1/β intervals of `interval_s`: none by
 /// the first equation, a packet by the second.
 #[inline]
@@ -49,6 +56,12 @@ pub fn window(rate: f64, rtt_s: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_interval_weighs_as_several() {
+        // Two of a quarter each: what was before counts (3/4)² = 9/16.
+        assert_eq!([weight_over(0.25, 1.0), weight_over(0.25, 2.0), weight_over(1.0, 3.0)], [0.25, 0.4375, 1.0]);
+    }
 
     #[test]
     fn the_window_is_rate_times_round_trip() {

@@ -3,6 +3,7 @@
 
 use core::cmp::Ordering;
 
+use super::airtime::{Airtime, Medium};
 use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{ControlInterval, Least};
@@ -11,13 +12,15 @@ use crate::packet::Signal;
 use crate::parameter::{Parameter, above, above_to, given};
 use crate::parameters;
 use crate::role::{Held, MarkerLaw, Passing};
-use crate::units::{Bytes, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// After so many intervals without a packet, more change nothing: the averages have forgotten what was before.
 const MOST_SILENT: f64 = 64.0;
 /// Weight of a new interval in the number of flows. A rate is told over an interval, and heeded a round trip later, which is
 /// as long: so what comes in heeds the last two rates, half each.
 const FLOWS_WEIGHT: f64 = 0.5;
+/// An interval counts for no more than so many that the queue has not made longer.
+const LONGEST: f64 = 8.0;
 
 parameters! {
     /// A QFCP router. What by default depends on its place, the capacities, must be given to it.
@@ -53,8 +56,15 @@ parameters! {
         /// paper.
         pub average_flows: bool = true;
         /// Do not lower C by an interval in which nothing waited and nothing was dropped, though the averaged queue still says
-        /// busy. Beyond the paper.
+        /// busy, and let the average of the bytes forget what was before: there is nothing left to drain. Beyond the paper.
         pub hold: bool = true;
+        /// Let an interval that the queue has made longer weigh as much as those that it would be without, up to 8. Beyond
+        /// the paper.
+        pub time_weighted: bool = true;
+        /// On a WLAN, where the base station counts what the stations send, reckon in the medium's time: C is what it would carry
+        /// of such traffic as comes if it were never idle, a packet that waits counts for what that is in its time, and C is
+        /// probed only while the medium is idle for a tenth of the time. `unit` then does not matter. Beyond the paper.
+        pub airtime: bool = true;
     }
 }
 
@@ -78,6 +88,10 @@ pub struct Measured {
     pub queue_packets: f64,
     /// T of the next interval \[s\].
     pub interval_s: f64,
+    /// Weight of the interval in the averages.
+    pub weight: f64,
+    /// What the medium can do, where its time tells it.
+    pub medium: Option<Medium>,
 }
 
 /// One queue's controller.
@@ -98,8 +112,10 @@ pub struct Router {
     // Sums over the running interval.
     input_bytes: f64,
     output_bytes: f64,
-    dropped: f64,
+    dropped_packets: f64,
+    dropped_bytes: f64,
     least: Least<Queue>,
+    airtime: Airtime,
 }
 
 /// A queue; the less packets, the less it is.
@@ -145,14 +161,22 @@ impl Router {
             began_s: None,
             input_bytes: 0.0,
             output_bytes: 0.0,
-            dropped: 0.0,
+            dropped_packets: 0.0,
+            dropped_bytes: 0.0,
             least: Least::new(Queue { packets: 0.0, bytes: 0.0 }),
+            airtime: Airtime::default(),
         })
     }
 
     /// A packet of `size_bytes` comes at `t_s`, and waits behind `packets` of `bytes` in all; `rtt_s` is what its header
     /// tells, if it has one.
-    pub fn arrived(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64), rtt_s: Option<f64>) {
+    pub fn arrived(&mut self, t_s: f64, size_bytes: f64, queue: (usize, f64), rtt_s: Option<f64>) {
+        self.came(t_s, size_bytes, queue, rtt_s);
+        self.airtime.joined();
+    }
+
+    /// A packet of either direction comes.
+    fn came(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64), rtt_s: Option<f64>) {
         self.turn(t_s, Queue { packets: packets as f64, bytes });
         self.input_bytes += size_bytes;
         if let Some(rtt_s) = rtt_s.filter(|rtt_s| *rtt_s > 0.0) {
@@ -163,7 +187,9 @@ impl Router {
     /// A packet of `size_bytes` found no room at `t_s`.
     pub fn overflowed(&mut self, size_bytes: f64) {
         self.input_bytes += size_bytes;
-        self.dropped += if self.in_packets { self.packet_bytes } else { size_bytes };
+        self.airtime.joined();
+        self.dropped_packets += 1.0;
+        self.dropped_bytes += if self.in_packets { self.packet_bytes } else { size_bytes };
     }
 
     /// A packet of `size_bytes` leaves at `t_s`, with `packets` of `bytes` behind it.
@@ -171,12 +197,13 @@ impl Router {
         let queue = Queue { packets: packets as f64, bytes };
         self.turn(t_s, queue);
         self.output_bytes += size_bytes;
+        self.airtime.left();
         self.least.see(queue);
     }
 
     /// A packet of `size_bytes` crosses the medium the other way at `t_s`, while `packets` of `bytes` wait here.
     pub fn crossed(&mut self, t_s: f64, size_bytes: f64, queue: (usize, f64), rtt_s: Option<f64>) {
-        self.arrived(t_s, size_bytes, queue, rtt_s);
+        self.came(t_s, size_bytes, queue, rtt_s);
         self.output_bytes += size_bytes;
     }
 
@@ -223,41 +250,71 @@ impl Router {
     fn close(&mut self, queue: Queue) -> f64 {
         let elapsed_s = self.interval.turn();
         let least = self.least.value();
-        let held = if self.in_packets { least.packets * self.packet_bytes } else { least.bytes };
-        let dropped = if self.params.virtual_queue { self.dropped } else { 0.0 };
+        let weight = self.weight(least.packets);
+        let medium = self.airtime.close(self.input_bytes, elapsed_s, weight);
+        let counted = if self.params.virtual_queue { 1.0 } else { 0.0 };
+        let (held, dropped_bytes, dropped_packets) = match medium {
+            Some(Medium { packet_bytes, .. }) => {
+                (least.packets * packet_bytes, self.dropped_packets * packet_bytes, self.dropped_packets)
+            }
+            None => {
+                let held = if self.in_packets { least.packets * self.packet_bytes } else { least.bytes };
+                (held, self.dropped_bytes, self.dropped_bytes / self.packet_bytes)
+            }
+        };
         let measured = Measured {
             input: self.input_bytes / elapsed_s,
             output: self.output_bytes / elapsed_s,
-            queue_bytes: equations::virtual_queue(held, dropped),
-            queue_packets: equations::virtual_queue(least.packets, dropped / self.packet_bytes),
+            queue_bytes: equations::virtual_queue(held, counted * dropped_bytes),
+            queue_packets: equations::virtual_queue(least.packets, counted * dropped_packets),
             interval_s: self.interval.length_s(),
+            weight,
+            medium,
         };
         self.control(&measured);
         self.input_bytes = 0.0;
         self.output_bytes = 0.0;
-        self.dropped = 0.0;
+        self.dropped_packets = 0.0;
+        self.dropped_bytes = 0.0;
         self.least = Least::new(queue);
         elapsed_s
     }
 
+    /// Weight of an interval in which `packets` always waited: as of those as long as it would be had they not. With a queue of
+    /// several round trips, averages that forget an interval at a time come seconds late, and then drain what has long gone.
+    fn weight(&self, packets: f64) -> f64 {
+        let RouterParams { weight, time_weighted, .. } = self.params;
+        let departures = self.airtime.departures();
+        if !time_weighted || departures <= 0.0 {
+            return weight;
+        }
+        let delay = (packets / departures).min(1.0 - 1.0 / LONGEST);
+        equations::weight_over(weight, 1.0 / (1.0 - delay))
+    }
+
     /// The rate for the next interval, from what was measured in this one.
     pub fn control(&mut self, measured: &Measured) {
-        let RouterParams { alpha, beta, weight, .. } = self.params;
+        let RouterParams { alpha, beta, .. } = self.params;
         let Self { packet_bytes, max_capacity, .. } = *self;
-        let Measured { input, output, queue_bytes, queue_packets, interval_s } = *measured;
+        let Measured { input, output, queue_bytes, queue_packets, interval_s, weight, medium } = *measured;
         let is_silent = input <= 0.0 && output <= 0.0 && queue_packets <= 0.0;
         let is_first = self.averages.is_none();
         let (old_output, old_bytes, old_packets) = self.averages.unwrap_or((output, queue_bytes, queue_packets));
         let output = equations::average(old_output, output, weight);
         let bytes = equations::average(old_bytes, queue_bytes, weight);
         let packets = equations::average(old_packets, queue_packets, weight);
+        // After a surge the average stays above a packet while the line already rests: nothing is left to drain.
+        let rests = self.params.hold && packets >= 1.0 && queue_packets < 1.0;
+        let bytes = if rests { queue_bytes } else { bytes };
         self.averages = Some((output, bytes, packets));
+        let is_full = medium.is_some_and(|medium| medium.is_full);
         // An interval without a packet tells nothing of the capacity.
         if self.params.probing && !is_silent {
-            // After a surge the average stays above a packet while the line already rests: what leaves then is no capacity.
-            let rested = self.params.hold && packets >= 1.0 && queue_packets < 1.0;
-            let probed = equations::probed_capacity(self.capacity, output, packets, alpha);
-            self.capacity = if rested { self.capacity.max(output) } else { probed }.min(max_capacity);
+            let carried = medium.map_or(output, |medium| medium.capacity);
+            let waiting = if is_full { packets.max(1.0) } else { packets };
+            let probed = equations::probed_capacity(self.capacity, carried, waiting, alpha);
+            // What leaves a line that rests is no capacity.
+            self.capacity = if rests && !is_full { self.capacity.max(carried) } else { probed }.min(max_capacity);
         }
         // A flow has at least one packet in the network, and all flows together have no more than the link: without
         // these bounds a rate that nobody can obey falls for ever, as N = y/R then grows in proportion.
@@ -303,6 +360,12 @@ impl MarkerLaw for Router {
         }
     }
 
+    fn on_airtime(&mut self, airtime: Duration, is_own: bool) {
+        if self.params.airtime && self.params.simplex {
+            self.airtime.busy(airtime.as_secs_f64(), is_own);
+        }
+    }
+
     fn average_bytes(&self) -> Option<f64> {
         Some(self.average_bytes())
     }
@@ -320,207 +383,4 @@ fn rtt_s(signal: &Signal) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// No averaging; α = 0.5, packets of 1000 B, 100 kB/s told, up to 1 MB/s.
-    fn params() -> RouterParams {
-        RouterParams {
-            alpha: 0.5,
-            weight: 1.0,
-            packet: Bytes::new(1000),
-            ..RouterParams::new(Rate::from_bps(800_000), Rate::from_bps(8_000_000))
-        }
-    }
-
-    fn router(params: RouterParams) -> Router {
-        Router::new(params).unwrap()
-    }
-
-    fn measured(input: f64, output: f64, queue_packets: f64) -> Measured {
-        Measured { input, output, queue_bytes: queue_packets * 1000.0, queue_packets, interval_s: 0.1 }
-    }
-
-    #[test]
-    fn a_busy_link_tells_its_capacity_and_an_idle_one_is_probed() {
-        //= qfcp#6
-        let mut router = router(params());
-        router.control(&measured(1e5, 1e5, 0.0));
-        assert_eq!(router.capacity(), 1.5e5);
-        router.control(&measured(1e5, 4e5, 1.0));
-        assert_eq!(router.capacity(), 4e5);
-        for _ in 0..5 {
-            router.control(&measured(1e5, 1e5, 0.0));
-        }
-        assert_eq!(router.capacity(), 1e6, "no more than the medium carries");
-        let mut told = Router::new(RouterParams { probing: false, ..params() }).unwrap();
-        told.control(&measured(1e5, 4e5, 1.0));
-        assert_eq!(told.capacity(), 1e5);
-    }
-
-    #[test]
-    fn flows_share_what_the_queue_leaves() {
-        // Four flows at the old rate of 100 kB/s; 6 packets wait, 5 too many, of which β = 0.5 are to go in 0.1 s:
-        // (400 − 25) kB/s over 4.
-        //= qfcp#3
-        //= qfcp#4
-        //= qfcp#9
-        let mut router = router(params());
-        router.control(&measured(4e5, 4e5, 6.0));
-        assert_eq!((router.flows(), router.rate()), (4.0, 93_750.0));
-        // Aiming at none, 30 kB/s less.
-        let mut empty = Router::new(RouterParams { resident: false, ..params() }).unwrap();
-        empty.control(&measured(4e5, 4e5, 6.0));
-        assert_eq!(empty.rate(), 92_500.0);
-    }
-
-    #[test]
-    fn output_and_queue_are_averaged() {
-        //= qfcp#7
-        //= qfcp#8
-        let mut router = Router::new(RouterParams { weight: 0.25, ..params() }).unwrap();
-        router.control(&measured(1e5, 1e5, 4.0));
-        router.control(&measured(1e5, 2e5, 8.0));
-        assert_eq!((router.capacity(), router.average_bytes()), (1.25e5, 5000.0));
-    }
-
-    #[test]
-    fn a_rate_is_heeded_by_halves() {
-        // Two flows were told 100 kB/s, and then 25: in the next interval half of what comes heeds the old rate,
-        // 2 · (100 + 25)/2 = 125 kB/s. Taken by itself that is 5 flows; with the 2 of before 3.5.
-        let second = |average_flows| {
-            let mut router = Router::new(RouterParams { average_flows, probing: false, ..params() }).unwrap();
-            router.control(&measured(2e5, 1e5, 11.0));
-            assert_eq!((router.flows(), router.rate()), (2.0, 25_000.0));
-            router.control(&measured(1.25e5, 1e5, 11.0));
-            router.flows()
-        };
-        assert_eq!([second(true), second(false)], [3.5, 5.0]);
-    }
-
-    #[test]
-    fn a_link_that_rests_lowers_no_capacity() {
-        // 40 packets waited, then none for an interval in which 50 kB/s left. The average of the queue, 20 packets, says
-        // busy; that of the output is 75 kB/s.
-        let second = |hold, dropped| {
-            let mut router = Router::new(RouterParams { hold, weight: 0.5, ..params() }).unwrap();
-            router.control(&measured(1e5, 1e5, 40.0));
-            router.control(&measured(5e4, 5e4, dropped));
-            router.capacity()
-        };
-        assert_eq!([second(true, 0.0), second(false, 0.0)], [1e5, 7.5e4]);
-        // Where packets were dropped, the line was too short.
-        assert_eq!(second(true, 3.0), 7.5e4);
-    }
-
-    #[test]
-    fn dropped_packets_count_as_queue() {
-        //= qfcp#11
-        let queue = |virtual_queue, unit| {
-            let mut router = Router::new(RouterParams { virtual_queue, unit, ..params() }).unwrap();
-            router.arrived(1.0, 1000.0, (2, 600.0), None);
-            router.departed(1.01, 1000.0, (2, 600.0));
-            router.overflowed(500.0);
-            router.departed(1.02, 500.0, (3, 700.0));
-            router.turn(1.06, Queue { packets: 3.0, bytes: 700.0 });
-            router.average_bytes()
-        };
-        // 2 packets or 600 B were there at least, and one of 500 B was dropped.
-        assert_eq!([queue(false, Unit::Packets), queue(true, Unit::Packets)], [2000.0, 3000.0]);
-        assert_eq!([queue(false, Unit::Bytes), queue(true, Unit::Bytes)], [600.0, 1100.0]);
-    }
-
-    #[test]
-    fn the_interval_is_the_mean_round_trip_time() {
-        let mut router = router(params());
-        router.arrived(0.01, 1000.0, (0, 0.0), Some(0.1));
-        router.arrived(0.02, 1000.0, (1, 1000.0), Some(0.3));
-        router.arrived(0.03, 1000.0, (2, 2000.0), None);
-        // The first interval, of 50 ms, has begun with the first packet.
-        router.departed(0.059, 1000.0, (2, 2000.0));
-        assert_eq!(router.interval.length_s(), 0.05);
-        router.departed(0.061, 1000.0, (2, 2000.0));
-        assert_eq!(router.interval.length_s(), 0.2);
-    }
-
-    #[test]
-    fn an_interval_ends_at_its_end() {
-        // Bursts of two packets 44 ms apart, and intervals of 42 ms: most have one burst each. An interval that lasted until
-        // the next packet would have the first of the next burst besides.
-        let mut router = Router::new(RouterParams { probing: false, ..params() }).unwrap();
-        router.interval.see(0.042, 1.0);
-        router.interval.turn();
-        for burst in 0..4 {
-            for packet in 0..2 {
-                router.arrived(0.044 * f64::from(burst) + 0.001 * f64::from(packet), 1000.0, (0, 0.0), Some(0.042));
-            }
-        }
-        assert!((router.began_s.unwrap() - 3.0 * 0.042).abs() < 1e-12, "{:?}", router.began_s);
-        assert_eq!(router.input_bytes, 2000.0);
-    }
-
-    #[test]
-    fn silence_tells_nothing_of_the_capacity() {
-        // The flow's packet, then a second without any: 20 intervals. The flow is forgotten, the capacity is not.
-        let mut router = router(params());
-        router.arrived(1.0, 20_000.0, (0, 0.0), None);
-        router.arrived(1.06, 1000.0, (0, 0.0), None);
-        assert_eq!((router.flows(), router.capacity()), (4.0, 1.5e5));
-        router.arrived(2.06, 1000.0, (0, 0.0), None);
-        assert_eq!((router.flows(), router.capacity()), (1.0, 2.25e5));
-    }
-
-    #[test]
-    fn what_crosses_the_other_way_is_traffic() {
-        // An interval of an eighth of a second that begins at 1 s: 3 kB cross, 1 kB goes the queue's way, which has never
-        // less than 2 packets.
-        let mut router = router(params());
-        router.interval.see(0.125, 1.0);
-        router.interval.turn();
-        (router.began_s, router.least) = (Some(1.0), Least::new(Queue { packets: 2.0, bytes: 2000.0 }));
-        for i in 0..3 {
-            router.crossed(1.0 + f64::from(i) / 64.0, 1000.0, (2, 2000.0), Some(0.125));
-        }
-        router.arrived(1.0625, 1000.0, (2, 2000.0), Some(0.125));
-        router.departed(1.09375, 1000.0, (2, 2000.0));
-        router.departed(1.125, 1000.0, (2, 2000.0));
-        // 4 kB in and out in an eighth of a second: 32 kB/s. That is less than R, so one flow.
-        assert_eq!((router.capacity(), router.flows()), (32_000.0, 1.0));
-    }
-
-    #[test]
-    fn rates_that_nobody_can_obey_stop_falling() {
-        // Flows at the least window send 1 MB/s whatever they are told, and the queue stands at 50 packets.
-        let settled = |bounded| {
-            let mut router = Router::new(RouterParams { bounded, ..params() }).unwrap();
-            for _ in 0..200 {
-                router.control(&measured(1e6, 1e6, 50.0));
-            }
-            (router.rate(), router.flows())
-        };
-        // A packet in 0.1 s, and 100 flows that send so much.
-        assert_eq!(settled(true), (10_000.0, 100.0));
-        assert!(settled(false).0 < 1e-6);
-    }
-
-    #[test]
-    fn an_idle_link_offers_no_more_than_it_has() {
-        let mut router = router(params());
-        for _ in 0..100 {
-            router.control(&measured(100.0, 100.0, 0.0));
-        }
-        assert_eq!(router.flows(), 1.0);
-        assert_eq!(router.rate(), 1e6 + 0.5 * 1000.0 / 0.1);
-    }
-
-    #[test]
-    fn errors_name_the_key() {
-        let refused = |params| Router::new(params).unwrap_err().key;
-        assert_eq!(refused(RouterParams::new(Rate::from_bps(0), Rate::from_bps(1))), "capacity");
-        assert_eq!(refused(RouterParams::new(Rate::from_bps(2), Rate::from_bps(1))), "max_capacity");
-        assert_eq!(refused(RouterParams { alpha: 0.0, ..params() }), "alpha");
-        assert_eq!(refused(RouterParams { beta: f64::NAN, ..params() }), "beta");
-        assert_eq!(refused(RouterParams { weight: 0.0, ..params() }), "weight");
-        assert_eq!(refused(RouterParams { packet: Bytes::ZERO, ..params() }), "packet");
-    }
-}
+mod tests;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a medium that both directions share can carry, told by its time.
+//!
+//! On a WLAN an acknowledgement takes half as long as a packet of data, and the base station sends one for each packet that
+//! comes in. A queue of them is nothing in bytes, and what leaves while it is drained, or while data are held back so that it
+//! drains, says nothing of the capacity. In the medium's time all is of one measure: what comes takes so long a byte, and the
+//! medium is full when it is never idle.
+
+use super::equations;
+
+/// The medium is full if it is idle for less than this share of the time.
+const IDLE: f64 = 0.1;
+
+/// What the medium can do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Medium {
+    /// What it would carry, of such traffic as comes, if it were never idle \[B/s\].
+    pub capacity: f64,
+    /// What it would carry of it in the time that a packet of the queue takes \[B\].
+    pub packet_bytes: f64,
+    /// Whether it is hardly ever idle.
+    pub is_full: bool,
+}
+
+/// Keeps account of the medium's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Airtime {
+    running: Sums,
+    average: Option<Sums>,
+}
+
+/// Over an interval, or averaged over intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Sums {
+    /// What came, over the air and into the queue \[B\].
+    input_bytes: f64,
+    /// Packets that came into the queue, and that left it.
+    joined: f64,
+    left: f64,
+    /// Time that the queue's packets took, and all others.
+    own_s: f64,
+    others_s: f64,
+    /// Share of the time in which the medium was busy.
+    busy: f64,
+}
+
+impl Airtime {
+    /// A packet comes to the queue, whether there is room or not.
+    pub(super) fn joined(&mut self) {
+        self.running.joined += 1.0;
+    }
+
+    /// A packet leaves the queue.
+    pub(super) fn left(&mut self) {
+        self.running.left += 1.0;
+    }
+
+    /// The medium was busy for so long, with the queue's own packet or with another.
+    pub(super) fn busy(&mut self, airtime_s: f64, is_own: bool) {
+        let Sums { own_s, others_s, .. } = &mut self.running;
+        *(if is_own { own_s } else { others_s }) += airtime_s;
+    }
+
+    /// Packets that have left in this interval.
+    pub(super) fn departures(&self) -> f64 {
+        self.running.left
+    }
+
+    /// Ends an interval that weighs `weight` in the averages. Nothing is known before the medium has carried something.
+    pub(super) fn close(&mut self, input_bytes: f64, elapsed_s: f64, weight: f64) -> Option<Medium> {
+        let running = core::mem::take(&mut self.running);
+        let busy = (running.own_s + running.others_s) / elapsed_s;
+        if busy <= 0.0 {
+            return None;
+        }
+        let running = Sums { input_bytes, busy, ..running };
+        let average = self.average.map_or(running, |before| before.moved(&running, weight));
+        self.average = Some(average);
+        let packet_s = if average.left > 0.0 { average.own_s / average.left } else { 0.0 };
+        let input_s = average.others_s + average.joined * packet_s;
+        (input_s > 0.0).then(|| {
+            let capacity = average.input_bytes / input_s;
+            Medium { capacity, packet_bytes: capacity * packet_s, is_full: average.busy > 1.0 - IDLE }
+        })
+    }
+}
+
+impl Sums {
+    fn moved(&self, to: &Self, weight: f64) -> Self {
+        let of = |field: fn(&Self) -> f64| equations::average(field(self), field(to), weight);
+        Self {
+            input_bytes: of(|sums| sums.input_bytes),
+            joined: of(|sums| sums.joined),
+            left: of(|sums| sums.left),
+            own_s: of(|sums| sums.own_s),
+            others_s: of(|sums| sums.others_s),
+            busy: of(|sums| sums.busy),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An interval of 128 ms in which `data` packets of 1000 B come over the air and take 4 ms each, as many acknowledgements
+    /// of 24 B are for the queue, and `sent` of them go, in 2 ms each.
+    fn uploads(airtime: &mut Airtime, data: u32, sent: u32) -> Medium {
+        for _ in 0..data {
+            airtime.busy(1.0 / 256.0, false);
+            airtime.joined();
+        }
+        for _ in 0..sent {
+            airtime.busy(1.0 / 512.0, true);
+            airtime.left();
+        }
+        airtime.close(1024.0 * f64::from(data), 0.125, 1.0).unwrap()
+    }
+
+    #[test]
+    fn acknowledgements_that_wait_and_leave_do_not_change_what_the_medium_carries() {
+        // 1024 B in 3/512 s: 512/3 kB/s. An acknowledgement takes a third of that time.
+        let per_exchange = 1024.0 * 512.0 / 3.0;
+        let mut airtime = Airtime::default();
+        for (data, sent) in [(16, 16), (20, 8), (4, 32), (21, 21)] {
+            let medium = uploads(&mut airtime, data, sent);
+            assert!((medium.capacity - per_exchange).abs() < 1e-6, "{medium:?}");
+            assert!((medium.packet_bytes - 1024.0 / 3.0).abs() < 1e-9, "{medium:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_full_when_it_is_hardly_idle() {
+        // 3/512 s each: 20 take 117 of 125 ms, 19 take 111.
+        let mut airtime = Airtime::default();
+        assert_eq!([20, 19].map(|n| uploads(&mut airtime, n, n).is_full), [true, false]);
+    }
+
+    #[test]
+    fn what_was_before_fades() {
+        let mut airtime = Airtime::default();
+        airtime.busy(0.125, false);
+        assert_eq!(airtime.close(1000.0, 0.125, 0.5).unwrap().capacity, 8000.0);
+        // (1000 + 3000)/2 B in 125 ms.
+        airtime.busy(0.125, false);
+        assert_eq!(airtime.close(3000.0, 0.125, 0.5).unwrap().capacity, 16_000.0);
+        assert_eq!(airtime.close(0.0, 0.125, 0.5), None, "a silent interval tells nothing");
+    }
+}
