@@ -259,8 +259,19 @@ impl Foreseen {
     }
 
     /// When the packet will have left, if there is room for it.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
+        if self.busy_until > now || !self.waiting.is_empty() {
+            return self.admit_behind_others(now, size, sending);
+        }
+        self.busy_until = now + sending;
+        self.meter.pass_at_once(now, self.busy_until, size);
+        Some(self.busy_until)
+    }
+
+    /// The same where something is in transmission, or was when the last came.
+    #[inline]
+    fn admit_behind_others(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
         while let Some(&(start, size)) = self.waiting.front() {
             if start >= now {
                 break;

@@ -239,6 +239,19 @@ impl Meter {
         }
     }
 
+    /// A packet that waits for nothing comes at `now`, and its `size` bytes are sent until `end`.
+    #[inline]
+    pub fn pass_at_once(&mut self, now: Instant, end: Instant, size: Bytes) {
+        if self.span.from <= now && end <= self.span.until && now < end {
+            self.arrivals += 1;
+            self.departures += 1;
+            self.delay.record(Duration::ZERO);
+            self.departed += size;
+        } else {
+            self.pass_in_part(now, now, end, size);
+        }
+    }
+
     #[cold]
     fn pass_in_part(&mut self, arrived: Instant, start: Instant, end: Instant, size: Bytes) {
         self.arrive(arrived, true);

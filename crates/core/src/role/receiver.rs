@@ -79,6 +79,12 @@ laws! {
 }
 
 impl AnyReceiver {
+    /// Whether it is the operating system's, so that nothing need be told.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+
     /// The window of the SYN-ACK.
     pub fn first_window(&self, os_window: Bytes) -> Bytes {
         with!(ref self, law => ReceiverLaw::first_window(law, os_window))

@@ -5,6 +5,7 @@
 //! depend on the arrivals and their instants alone.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::config::{DelayedAck, ReceiverConfig};
 use super::ranges::Ranges;
@@ -12,7 +13,7 @@ use super::segment::Segment;
 use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::packet::{Ack, Packet, Signal};
+use crate::packet::{Ack, Packet, SackBlocks, Signal};
 use crate::role::{AnyReceiver, DataSample};
 use crate::stats::Span;
 use crate::units::{Bytes, Instant};
@@ -27,17 +28,28 @@ const DUP_THRESH: u32 = 3;
 /// Acknowledgements after a repeated segment that are not delayed (Linux: TCP_MAX_QUICKACKS).
 const MAX_QUICK_ACKS: u32 = 16;
 
-/// The receiving side of a connection.
+/// The receiving side of a connection. Its fields stay in this order, as a [`Sender`](super::Sender)'s do: first what each
+/// segment touches.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Receiver {
     /// Next byte expected (RCV.NXT).
     next: u64,
     /// The window's right edge, which never moves left: what lies beyond is refused.
     edge: u64,
     ranges: Ranges,
+    law: AnyReceiver,
+    config: Arc<ReceiverConfig>,
+    span: Span,
+    sample_end: Instant,
+    sample: u64,
+    /// What the next acknowledgement tells of the routers' feedback.
+    feedback: Signal,
+    duplicate_acks: u32,
+    has_started: bool,
+    stats: ReceiverStats,
 
-    /// The acknowledgement that is due now.
-    due: Option<Due>,
+    flow: u32,
     /// Segments in order that are not acknowledged yet, and what the first of them echoes.
     delayed: u32,
     delayed_echo: Instant,
@@ -45,19 +57,9 @@ pub struct Receiver {
     quick: u32,
     /// When the delayed acknowledgement is due; [`Instant::MAX`]: none is.
     deadline: Instant,
-    duplicate_acks: u32,
-    /// What the next acknowledgement tells of the routers' feedback.
-    feedback: Signal,
+    /// The acknowledgement that is due now.
+    due: Option<Due>,
     syn_ack_sent: Option<Instant>,
-    has_started: bool,
-
-    law: AnyReceiver,
-    config: ReceiverConfig,
-    flow: u32,
-    span: Span,
-    sample_end: Instant,
-    sample: u64,
-    stats: ReceiverStats,
     outbox: VecDeque<Departure<Packet>>,
 }
 
@@ -70,14 +72,17 @@ struct Due {
 }
 
 impl Receiver {
-    /// A receiver of flow `flow` that counts within `span`.
+    /// A receiver of flow `flow` that counts within `span`. Many may share what they are told.
     ///
     /// # Errors
     /// A parameter outside its domain.
-    pub fn new(flow: u32, config: ReceiverConfig, span: Span) -> Result<Self, ParameterError> {
+    pub fn new(flow: u32, config: impl Into<Arc<ReceiverConfig>>, span: Span) -> Result<Self, ParameterError> {
+        let mut config = config.into();
         config.validate()?;
-        // More cannot be told.
-        let config = ReceiverConfig { buffer: config.buffer.min(Bytes::new(u64::from(u32::MAX))), ..config };
+        let most = Bytes::new(u64::from(u32::MAX)); // that can be told
+        if config.buffer > most {
+            Arc::make_mut(&mut config).buffer = most;
+        }
         let law = AnyReceiver::new(&config.law).map_err(|e| e.within("law"))?;
         Ok(Self {
             next: 0,
@@ -205,17 +210,24 @@ impl Receiver {
     }
 
     /// Lets the law choose the window and moves the right edge, never to the left (RFC 9293 §3.8.6).
-    #[inline]
+    #[inline(always)]
     fn advertise(&mut self, now: Instant, data: &Segment, signal: &Signal) {
-        let sample = DataSample {
-            now,
-            size: data.size(),
-            payload: data.payload,
-            price_s: signal.price(),
-            rtt: (data.echo != Instant::ZERO).then(|| now.saturating_since(data.echo)),
+        let buffer = self.config.buffer;
+        let window = if self.law.is_plain() {
+            buffer
+        } else {
+            self.law.on_packet(
+                &DataSample {
+                    now,
+                    size: data.size(),
+                    payload: data.payload,
+                    price_s: signal.price(),
+                    rtt: (data.echo != Instant::ZERO).then(|| now.saturating_since(data.echo)),
+                },
+                buffer,
+            )
         };
-        let window = self.law.on_packet(&sample, self.config.buffer).get();
-        self.edge = self.edge.max(self.next + window);
+        self.edge = self.edge.max(self.next + window.get());
     }
 
     #[cold]
@@ -291,23 +303,28 @@ impl Receiver {
 
     #[inline(always)]
     fn build(&self, due: Due) -> Ack {
-        let window = Bytes::new(self.edge - self.next);
-        let mut ack = Ack::new(self.next, window, self.config.ack_size, due.at);
-        if due.is_syn_ack {
-            (ack.number, ack.is_syn_ack) = (0, true);
-        } else if self.config.sack && !self.ranges.is_empty() {
-            self.select(&mut ack);
+        let Due { at: sent, echo, is_syn_ack } = due;
+        let (mut size, mut sack) = (self.config.ack_size, None);
+        if !self.ranges.is_empty() && self.config.sack && !is_syn_ack {
+            let blocks = self.select();
+            size += SACK_OPTION + SACK_BLOCK * blocks.iter().count() as u32;
+            sack = Some(blocks);
         }
-        ack.echo = due.echo;
-        ack.signal = self.feedback;
-        ack
+        Ack {
+            number: if is_syn_ack { 0 } else { self.next },
+            window: (self.edge - self.next).min(u64::from(u32::MAX)) as u32,
+            size,
+            sent,
+            echo,
+            signal: self.feedback,
+            sack,
+            is_syn_ack,
+        }
     }
 
     #[cold]
-    fn select(&self, ack: &mut Ack) {
-        let blocks = self.ranges.sack_blocks();
-        ack.size += SACK_OPTION + SACK_BLOCK * blocks.iter().count() as u32;
-        ack.sack = Some(Box::new(blocks));
+    fn select(&self) -> Box<SackBlocks> {
+        Box::new(self.ranges.sack_blocks())
     }
 
     /// Takes a SYN or data and answers at once: the short way of [`receive`](Element::receive) and one

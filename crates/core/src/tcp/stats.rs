@@ -6,11 +6,14 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// What a sender counts. Everything but `finished` is of the measured span.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct SenderStats {
     /// Data segments sent, retransmissions included.
     pub segments: u64,
     /// Payload of those segments.
     pub payload: Bytes,
+    /// Round-trip times, one of each acknowledgement: from when the segment that caused it was sent.
+    pub rtt: LogHistogram,
     /// Segments that repeat payload.
     pub retransmits: u64,
     /// The payload repeated.
@@ -23,8 +26,6 @@ pub struct SenderStats {
     pub window_probes: u64,
     /// Duplicate acknowledgements that came.
     pub duplicate_acks: u64,
-    /// Round-trip times, one of each acknowledgement: from when the segment that caused it was sent.
-    pub rtt: LogHistogram,
     /// When the last byte written was acknowledged; none while some is not.
     pub finished: Option<Instant>,
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flows: each connection with its ends, its private links and its route over the shared elements.
 
+use std::sync::Arc;
+
 use lasthop_core::app::{App, AppConfig, poisson_arrivals};
 use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
@@ -29,6 +31,14 @@ struct Common<'s> {
     station: u16,
     source: u16,
     payload: Bytes,
+    tcp: TcpConfigs,
+}
+
+/// What TCP's ends are told, once for all connections of a table, and the kind of the receiver.
+struct TcpConfigs {
+    sender: Arc<tcp::SenderConfig>,
+    receiver: Arc<tcp::ReceiverConfig>,
+    receiver_kind: &'static str,
 }
 
 impl<P: Traveller> Builder<'_, P> {
@@ -47,7 +57,8 @@ impl<P: Traveller> Builder<'_, P> {
         let (there, back) = self.legs(flow, ends)?;
         let station = self.place_of(ends.last, flow.station.as_ref());
         let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
-        let common = Common { spec: flow, table, there, back, station, source, payload };
+        let tcp = self.tcp_configs(flow, payload, there.len());
+        let common = Common { spec: flow, table, there, back, station, source, payload, tcp };
         let (mut start, mut rtt) = (Instant::ZERO + flow.start, flow.rtt);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
@@ -109,7 +120,7 @@ impl<P: Traveller> Builder<'_, P> {
             scenario::Sender::Tfrc(options) => {
                 rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample))?
             }
-            _ => self.tcp_ends(id, spec, payload, common.there.len())?,
+            sender => self.tcp_ends(id, sender.kind(), &common.tcp)?,
         };
         let stop = spec.stop.map(|stop| Instant::ZERO + stop);
         let is_transfer = matches!(app, AppConfig::Fixed { .. });
@@ -178,27 +189,27 @@ impl<P: Traveller> Builder<'_, P> {
         Duration::from_secs_f64(flow.spread.as_secs_f64() * share)
     }
 
-    fn tcp_ends(
-        &self,
-        id: u32,
-        spec: &scenario::Flow,
-        payload: Bytes,
-        queues: usize,
-    ) -> Result<TwoEnds, ScenarioError> {
-        let sender_kind = spec.sender.kind();
-        let sender = senders::sender(&spec.sender, payload, queues);
+    fn tcp_configs(&self, spec: &scenario::Flow, payload: Bytes, queues: usize) -> TcpConfigs {
         let (receiver, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
         let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample), ..receiver };
+        let sender = senders::sender(&spec.sender, payload, queues);
+        TcpConfigs { sender: sender.into(), receiver: receiver.into(), receiver_kind }
+    }
+
+    fn tcp_ends(&self, id: u32, sender_kind: &'static str, configs: &TcpConfigs) -> Result<TwoEnds, ScenarioError> {
+        let TcpConfigs { sender, receiver, receiver_kind } = configs;
         let parameter = ScenarioError::parameter;
         Ok(TwoEnds {
             header_bytes: sender.header_size(),
             sack: receiver.sack,
             ahead: receiver.delayed_ack.is_none(),
             sender: Sender::Tcp(
-                tcp::Sender::new(id, sender, self.span).map_err(|e| parameter("sender", keys::written(e)))?,
+                tcp::Sender::new(id, Arc::clone(sender), self.span)
+                    .map_err(|e| parameter("sender", keys::written(e)))?,
             ),
             receiver: Receiver::Tcp(
-                tcp::Receiver::new(id, receiver, self.span).map_err(|e| parameter("receiver", keys::of_receiver(e)))?,
+                tcp::Receiver::new(id, Arc::clone(receiver), self.span)
+                    .map_err(|e| parameter("receiver", keys::of_receiver(e)))?,
             ),
             sender_kind,
             receiver_kind,
