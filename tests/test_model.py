@@ -4,7 +4,13 @@
 import math
 
 import pytest
-from lasthop._lasthop import clamp_equilibrium, jain, square_root_window, xcp_standing_queue
+from lasthop._lasthop import (
+    clamp_equilibrium,
+    jain,
+    share_wait,
+    square_root_window,
+    xcp_standing_queue,
+)
 
 
 def test_clamps_queue_rests_at_k_tau_plus_a_over_b() -> None:
@@ -32,3 +38,9 @@ def test_xcp_keeps_what_it_was_told_too_much() -> None:
     assert xcp_standing_queue(20e3, 8e3, 0.1) is None
     with pytest.raises(ValueError, match=r"^rtt_s = NaN: "):
         xcp_standing_queue(10e3, 8e3, math.nan)
+
+
+def test_where_the_share_window_rests() -> None:
+    assert share_wait(0.025, 0.9, 0.5, 0.06) == pytest.approx(0.021)
+    with pytest.raises(ValueError, match="kappa = 1: wanted from 0 up to, but not, 1"):
+        share_wait(0.025, 0.9, 1.0, 0.06)

@@ -97,6 +97,9 @@ def settling_time(alpha: float, beta: float) -> float | None:
 def clamp_equilibrium(a_bytes: float, b: float, tau_bytes: float, flows: float) -> float:
     """Bytes at which CLAMP's queue rests with so many flows, or a sum of weights (clamp eq. 11)."""
 
+def share_wait(target_s: float, g: float, kappa: float, delay_s: float) -> float:
+    """Seconds that the share window's queue takes at rest (beyond eq. 15)."""
+
 def jain(values: Sequence[float]) -> float | None:
     """Jain's index (qfcp eq. 12); none without a positive value."""
 

@@ -161,6 +161,11 @@ impl<P: Parcel> AccessPoint<P> {
         self.stations[station].probe(slot)
     }
 
+    /// A flow has another weight than 1, which is told to the routers that mark.
+    pub fn weigh(&mut self, flow: u64, weight: f64) {
+        self.stations.iter_mut().for_each(|station| station.queue.weigh(flow, weight));
+    }
+
     /// Brings the meters up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         self.wake(now);

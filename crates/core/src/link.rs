@@ -131,6 +131,13 @@ impl<P: Parcel> Link<P> {
         self.meter().departed - waiting.map(counted).fold(Bytes::ZERO, |sum, part| sum + part)
     }
 
+    /// A flow has another weight than 1, which is told to the routers that mark.
+    pub fn weigh(&mut self, flow: u64, weight: f64) {
+        if let Buffer::Held { queue, .. } = &mut self.buffer {
+            queue.weigh(flow, weight);
+        }
+    }
+
     /// Brings the meter up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         match &mut self.buffer {

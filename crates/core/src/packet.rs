@@ -21,7 +21,7 @@ pub trait Parcel {
 
 /// Feedback from routers: stamped into passing data, and sent back in acknowledgements.
 ///
-/// CLAMP's price, XCP and QFCP share the one path: the sender asks, each router may only ask for more restraint than
+/// CLAMP's price, the share window, XCP and QFCP use the one path: the sender asks, each router may only ask for more restraint than
 /// those before it (the highest price, the least rate, the least change stands), and what came through goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Signal {
@@ -30,6 +30,8 @@ pub enum Signal {
     None,
     /// CLAMP's price \[s\] (clamp eq. 13). Over several routers the highest price stands.
     Price(f64),
+    /// The share window's stamp. Over several routers the one with the least share stands.
+    Share(ShareStamp),
     /// XCP's congestion header.
     Xcp(XcpHeader),
     /// QFCP's congestion header.
@@ -38,6 +40,17 @@ pub enum Signal {
     Change(f32),
     /// In an acknowledgement: the rate that the flow may have (QFCP).
     Rate(RateFeedback),
+}
+
+/// What a share window's router tells receivers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareStamp {
+    /// What a flow of weight 1 may have \[B/s on the wire\]; 0: not known yet.
+    pub share: f32,
+    /// For how long of its share the flow may keep bytes in the queue \[s\].
+    pub room_s: f32,
+    /// How long the packet waited in the queue \[s\].
+    pub waited_s: f32,
 }
 
 /// XCP's congestion header, in bytes on the wire.
@@ -78,7 +91,7 @@ impl Signal {
         match self {
             Signal::Price(p) if *p >= price => {}
             Signal::None | Signal::Price(_) => *self = Signal::Price(price),
-            Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => {}
+            Signal::Share(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => {}
         }
     }
 
@@ -87,6 +100,25 @@ impl Signal {
     pub fn price(&self) -> Option<f64> {
         match *self {
             Signal::Price(p) => Some(p),
+            _ => None,
+        }
+    }
+
+    /// Stamps a share; an earlier, lower one stands, unless it is not known. Headers of other protocols stay as they are.
+    #[inline]
+    pub fn lower_share(&mut self, stamp: ShareStamp) {
+        match self {
+            Signal::Share(before) if before.share > 0.0 && !(stamp.share > 0.0 && stamp.share < before.share) => {}
+            Signal::None | Signal::Share(_) => *self = Signal::Share(stamp),
+            Signal::Price(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => {}
+        }
+    }
+
+    /// What a share window's router has told, if one has.
+    #[inline]
+    pub fn share(&self) -> Option<ShareStamp> {
+        match *self {
+            Signal::Share(stamp) => Some(stamp),
             _ => None,
         }
     }
@@ -121,7 +153,7 @@ impl Signal {
         match *self {
             Signal::Xcp(header) => Signal::Change(header.change_bytes),
             Signal::Qfcp(header) => Signal::Rate(RateFeedback { rate: header.rate, silent: header.silent }),
-            Signal::None | Signal::Price(_) | Signal::Change(_) | Signal::Rate(_) => Signal::None,
+            Signal::None | Signal::Price(_) | Signal::Share(_) | Signal::Change(_) | Signal::Rate(_) => Signal::None,
         }
     }
 
@@ -430,6 +462,19 @@ mod tests {
         change.lower_change(-250.0);
         change.lower_change(100.0);
         assert_eq!(change.echo(), Signal::Change(-250.0));
+    }
+
+    #[test]
+    fn the_least_known_share_on_the_path_stands() {
+        let stamp = |share| ShareStamp { share, room_s: 0.01 * share, waited_s: 0.0 };
+        let mut signal = Signal::None;
+        let mut told = |share| {
+            signal.lower_share(stamp(share));
+            signal.share().unwrap()
+        };
+        let shares = [0.0, 3.0, 0.0, 2.0, 4.0].map(&mut told);
+        assert_eq!(shares, [0.0, 3.0, 3.0, 2.0, 2.0].map(stamp), "with what belongs to it");
+        assert_eq!((signal.echo(), signal.price()), (Signal::None, None));
     }
 
     #[test]

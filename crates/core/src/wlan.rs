@@ -171,6 +171,11 @@ impl<P: Parcel> Wlan<P> {
         &self.interfaces
     }
 
+    /// A flow has another weight than 1, which is told to the routers that mark.
+    pub fn weigh(&mut self, flow: u64, weight: f64) {
+        self.interfaces.iter_mut().for_each(|interface| interface.queue.weigh(flow, weight));
+    }
+
     /// Brings the meters up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         self.wake(now);

@@ -57,7 +57,7 @@ pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
             _ => None,
         };
         let sender = sender.map(|law| (flow.table, "sender", law));
-        let receiver = matches!(flow.receiver, Receiver::Clamp(_)).then_some((flow.table, "receiver", "clamp"));
+        let receiver = has_a_law(flow).then_some((flow.table, "receiver", flow.receiver.kind()));
         sender.into_iter().chain(receiver)
     };
     let mut found: Vec<_> = flows.iter().flat_map(of).collect();
@@ -69,9 +69,14 @@ pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
     found.into_iter().map(line).collect()
 }
 
+/// Whether a flow's receiver has a law of its own.
+fn has_a_law(flow: &StageFlow) -> bool {
+    matches!(flow.receiver, Receiver::Clamp(_) | Receiver::Share(_))
+}
+
 /// Says that a flow's receiver is not to be had.
-fn no_clamp(flow: &StageFlow) -> ScenarioError {
-    let message = "\"clamp\": the kernel's receivers are plain: wanted receiver = \"plain\"";
+fn no_law(flow: &StageFlow) -> ScenarioError {
+    let message = format!("{:?}: the kernel's receivers are plain: wanted receiver = \"plain\"", flow.receiver.kind());
     ScenarioError::at(&format!("flow[{}].receiver", flow.table), message)
 }
 
@@ -87,8 +92,8 @@ pub(crate) fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> 
     };
     if let Some(name) = &options.congestion_control {
         let name = check("--cc", name)?;
-        if run && let Some(flow) = flows.iter().find(|flow| matches!(flow.receiver, Receiver::Clamp(_))) {
-            return Err(no_clamp(flow).into());
+        if run && let Some(flow) = flows.iter().find(|flow| has_a_law(flow)) {
+            return Err(no_law(flow).into());
         }
         return Ok(vec![name; flows.len()]);
     }
@@ -99,8 +104,8 @@ pub(crate) fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> 
         .iter()
         .map(|flow| {
             let key = format!("flow[{}].sender", flow.table);
-            if matches!(flow.receiver, Receiver::Clamp(_)) {
-                return Err(no_clamp(flow).into());
+            if has_a_law(flow) {
+                return Err(no_law(flow).into());
             }
             match &flow.sender {
                 Sender::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),

@@ -87,6 +87,12 @@ fn xcp_standing_queue(told_bps: f64, carried_bps: f64, rtt_s: f64, alpha: f64, b
     standing::xcp_queue(alpha, beta, told_bps / 8.0, carried_bps / 8.0, rtt_s).map_err(refuse)
 }
 
+/// Seconds that the share window's queue takes where it comes to rest, for flows of one propagation delay (beyond eq. 15).
+#[pyfunction]
+fn share_wait(target_s: f64, g: f64, kappa: f64, delay_s: f64) -> PyResult<f64> {
+    standing::share_wait(target_s, g, kappa, delay_s).map_err(refuse)
+}
+
 fn refuse(error: ParameterError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
@@ -104,5 +110,6 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(clamp_equilibrium, module)?)?;
     module.add_function(wrap_pyfunction!(jain, module)?)?;
     module.add_function(wrap_pyfunction!(square_root_window, module)?)?;
-    module.add_function(wrap_pyfunction!(xcp_standing_queue, module)?)
+    module.add_function(wrap_pyfunction!(xcp_standing_queue, module)?)?;
+    module.add_function(wrap_pyfunction!(share_wait, module)?)
 }

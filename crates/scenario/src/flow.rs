@@ -3,6 +3,8 @@
 
 use super::kinds::Loss;
 use super::sender::Sender;
+use lasthop_core::law::share;
+use lasthop_core::parameter::With;
 use lasthop_core::units::{Amount, Bytes, Duration, PerSecond, Rate};
 use lasthop_core::{kinds, parameters};
 
@@ -87,6 +89,8 @@ kinds! {
         Linux(Linux) = "linux",
         /// Advertises CLAMP's window (clamp eq. 14–17).
         Clamp(Clamp) = "clamp",
+        /// Advertises its share of the line, and of the queue that is wanted, as routers with `price = "share"` tell it.
+        Share(With<share::ReceiverKeys, Share>) = "share",
     }
     or "plain"
 }
@@ -154,6 +158,17 @@ parameters! {
         pub slow_start: ReceiverSlowStart = ReceiverSlowStart::default();
         /// Growth is held while the window is so many times what arrives in a round trip; 0 never holds.
         pub hold: f64 = 2.0;
+        /// The receiver's buffer: the most that it ever advertises; 4 GiB by default.
+        pub buffer: Option<Bytes> = None;
+        /// Acknowledge every second segment (RFC 1122); every segment at once by default.
+        pub delayed_acks: Option<DelayedAcks> = None;
+    }
+}
+
+parameters! {
+    /// What the receiver of the share window has besides.
+    #[derive(Clone, Debug)]
+    pub struct Share {
         /// The receiver's buffer: the most that it ever advertises; 4 GiB by default.
         pub buffer: Option<Bytes> = None;
         /// Acknowledge every second segment (RFC 1122); every segment at once by default.

@@ -18,15 +18,14 @@ mod tests;
 mod wlan;
 
 pub use error::ScenarioError;
-pub use feedback::Feedback;
-pub use flow::{App, Clamp, DelayedAcks, Flow, Linux, Plain, Reader, Receiver, ReceiverSlowStart, Sink, Sizes};
+pub use feedback::{Feedback, Price};
+pub use flow::{App, Clamp, DelayedAcks, Flow, Linux, Plain, Reader, Receiver, ReceiverSlowStart, Share, Sink, Sizes};
 pub use kinds::{Errors, GilbertElliott, Handoff, Jakes, Loss, Margin, Radio};
 pub use lasthop_core::parameter::With;
 pub use overrides::effective;
 pub use sender::{Kernel, Sender, SenderKeys, Tfrc};
 pub use wlan::{RateStep, Wlan, WlanStation};
 
-use lasthop_core::law::clamp::Price;
 use lasthop_core::parameter::Parameter;
 use lasthop_core::parameters;
 use lasthop_core::role::{AqmParams, SchedulerParams};
@@ -90,7 +89,7 @@ parameters! {
         pub delay: Duration = Duration::ZERO;
         /// The buffer in front of the transmitter.
         pub queue: Queue = Queue::default();
-        /// CLAMP's price, written into passing packets.
+        /// What is written into passing packets for their receivers: CLAMP's price, or a share.
         pub price: Option<Price> = None;
         /// What the router tells senders that ask; not together with a price.
         pub feedback: Option<Feedback> = None;
@@ -128,7 +127,7 @@ parameters! {
         pub radio: Radio;
         /// The buffer of every station that has none of its own.
         pub queue: Queue = Queue::default();
-        /// CLAMP's price, written into passing packets.
+        /// What is written into passing packets for their receivers: CLAMP's price, or a share.
         pub price: Option<Price> = None;
         /// What every station's queue that has none of its own tells senders that ask; not together with a price.
         pub feedback: Option<Feedback> = None;

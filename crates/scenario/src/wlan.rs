@@ -3,10 +3,9 @@
 
 use lasthop_core::parameters;
 
-use super::feedback::Feedback;
+use super::feedback::{Feedback, Price};
 use super::kinds::Loss;
 use super::{Queue, StationQueue};
-use lasthop_core::law::clamp::Price;
 use lasthop_core::parameter::With;
 use lasthop_core::units::{Duration, Rate};
 

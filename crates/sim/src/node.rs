@@ -131,6 +131,11 @@ impl<P: Parcel> Node<P> {
         }
     }
 
+    /// A flow has another weight than 1 at its queues.
+    pub(crate) fn weigh(&mut self, flow: u64, weight: f64) {
+        each!(self, element => element.weigh(flow, weight));
+    }
+
     /// Brings all meters up to `now`.
     pub(crate) fn finish(&mut self, now: Instant) {
         each!(self, element => element.finish(now));

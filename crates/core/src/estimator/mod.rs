@@ -27,17 +27,21 @@
 //!
 //! | value | as the papers have it | with less memory and arithmetic |
 //! |---|---|---|
-//! | [`RateEstimator`] | [`SlidingRate`]: the last n packets | [`BinnedRate`]: bins of packets; [`BusyWindowRate`]: busy windows, then an average |
+//! | [`RateEstimator`] | [`SlidingRate`]: the last n packets | [`BinnedRate`]: bins of packets; [`BusyWindowRate`]: busy windows, then an average; [`BusyRate`]: exponentially, over a horizon of its own choice |
 //! | [`QueueEstimator`] | [`QueueAverage`]: at arrivals, over time, or none | any that keeps to the trait |
 
 mod average;
+mod busy;
 mod interval;
 mod least;
+mod present;
 mod rate;
 mod round;
 
 pub use average::{QueueAverage, QueueEstimator, Smoothed, over_arrivals, over_time};
+pub use busy::{BusyRate, horizon_bytes, horizon_changes, horizon_error, horizon_loss, horizon_time, kept};
 pub use interval::ControlInterval;
-pub use least::Least;
+pub use least::{Least, RecentLeast};
+pub use present::Present;
 pub use rate::{BinnedRate, BusyWindowRate, RateEstimator, SlidingRate, rate};
 pub use round::{RoundBytes, RoundTrips};

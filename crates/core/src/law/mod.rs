@@ -28,6 +28,7 @@ pub mod proportional_fair;
 pub mod qfcp;
 pub mod red;
 pub mod round_robin;
+pub mod share;
 pub mod tfrc;
 pub mod vegas;
 pub mod veno;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The queue that stands at an XCP router which is told the wrong capacity.
+//! Queues that stand: at an XCP router which is told the wrong capacity, and at the share window's.
 
 use crate::error::{ParameterError, ensure};
 
@@ -21,9 +21,43 @@ pub fn xcp_queue(alpha: f64, beta: f64, told: f64, carried: f64, rtt_s: f64) -> 
     Ok((gain < 1.0).then(|| (gain * carried * rtt_s / (1.0 - gain)).max(0.0)))
 }
 
+/// The standing queue of the share window, as the time that the line takes for it \[s\], of flows whose propagation delay is
+/// `delay_s`: the same for any number of them.
+///
+/// At rest the k flows' windows, (μ/k)(g d + T + κ(T − y)) each, are what is on its way and in the queue, μ(d + y).
+///
+/// # Errors
+/// A number outside its domain.
+pub fn share_wait(target_s: f64, g: f64, kappa: f64, delay_s: f64) -> Result<f64, ParameterError> {
+    ensure(target_s > 0.0 && target_s.is_finite(), "target_s", target_s, "more than 0 s")?;
+    ensure(g > 0.0 && g <= 1.0, "g", g, "more than 0 and at most 1")?;
+    ensure((0.0..1.0).contains(&kappa), "kappa", kappa, "from 0 up to, but not, 1")?;
+    ensure(delay_s >= 0.0 && delay_s.is_finite(), "delay_s", delay_s, "at least 0 s")?;
+    //= beyond#15  q*/μ = T − (1 − g)d/(1 + κ)
+    Ok((target_s - (1.0 - g) * delay_s / (1.0 + kappa)).max(0.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    //= beyond#15
+    #[test]
+    fn the_share_windows_queue_is_its_target_less_what_g_leaves_out() {
+        // 25 ms − 0.1 · 60 ms/1.5.
+        assert!((share_wait(0.025, 0.9, 0.5, 0.06).unwrap() - 0.021).abs() < 1e-15);
+        assert_eq!(share_wait(0.025, 1.0, 0.5, 0.2), Ok(0.025));
+        assert_eq!(share_wait(0.005, 0.5, 0.0, 0.2), Ok(0.0));
+        // What is on its way and in the queue is the window.
+        let (d, y) = (0.06, 0.021);
+        let window = crate::law::share::equations::window(1.0, 1e6, 0.9, d, 0.025 + 0.5 * (0.025 - y), 1.0);
+        assert!((window - 1e6 * (d + y)).abs() < 1e-6);
+        let refused = |target_s, g, kappa, delay_s| share_wait(target_s, g, kappa, delay_s).unwrap_err().key;
+        assert_eq!(refused(0.0, 1.0, 0.0, 0.0), "target_s");
+        assert_eq!(refused(1.0, 0.0, 0.0, 0.0), "g");
+        assert_eq!(refused(1.0, 1.0, 1.0, 0.0), "kappa");
+        assert_eq!(refused(1.0, 1.0, 0.0, -1.0), "delay_s");
+    }
 
     #[test]
     fn what_is_promised_too_much_waits() {

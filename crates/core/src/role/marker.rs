@@ -107,6 +107,8 @@ laws! {
     in boxes:
         /// CLAMP's price.
         Clamp(law::clamp::Price) => law::clamp::Router,
+        /// The share window's share and queue.
+        Share(law::share::RouterParams) => law::share::Router,
         /// XCP's, or XCP-b's, change of the window.
         Xcp(law::xcp::RouterParams) => law::xcp::Router,
         /// QFCP's rate.

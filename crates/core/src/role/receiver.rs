@@ -5,6 +5,7 @@ use core::fmt::Debug;
 
 use crate::error::ParameterError;
 use crate::law;
+use crate::packet::Signal;
 use crate::units::{Bytes, Duration, Instant};
 
 /// What a receiver's law is told of an arrival.
@@ -16,8 +17,8 @@ pub struct DataSample {
     pub size: Bytes,
     /// Payload \[B\].
     pub payload: u32,
-    /// Price that the routers on the path stamped, if any \[s\].
-    pub price_s: Option<f64>,
+    /// What the routers on the path stamped.
+    pub signal: Signal,
     /// Round-trip time that the packet's echo gives, if any.
     pub rtt: Option<Duration>,
 }
@@ -75,7 +76,9 @@ laws! {
         Plain => Plain;
     in boxes:
         /// CLAMP.
-        Clamp(law::clamp::ReceiverParams) => law::clamp::Receiver;
+        Clamp(law::clamp::ReceiverParams) => law::clamp::Receiver,
+        /// The share window.
+        Share(law::share::ReceiverParams) => law::share::Receiver;
 }
 
 impl AnyReceiver {

@@ -221,7 +221,7 @@ impl Receiver {
                     now,
                     size: data.size(),
                     payload: data.payload,
-                    price_s: signal.price(),
+                    signal: *signal,
                     rtt: (data.echo != Instant::ZERO).then(|| now.saturating_since(data.echo)),
                 },
                 buffer,

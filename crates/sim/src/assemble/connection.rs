@@ -161,6 +161,12 @@ impl<P: Traveller> Builder<'_, P> {
         wires.push(Wire::new(access, near[1], Loss::None));
         hops.push(self.lane(Path::new(None, wires), Place::Host));
 
+        if let scenario::Receiver::Share(share) = &spec.receiver
+            && share.own.weight != 1.0
+        {
+            let nodes = common.there.iter().filter_map(Leg::node);
+            nodes.for_each(|node| self.parts.nodes[node].weigh(u64::from(id), share.own.weight));
+        }
         let (base, count) = (self.parts.hops.len() as u32, hops.len() as u8);
         self.parts.hops.extend(hops);
         let Common { station, source, table, .. } = *common;

@@ -9,7 +9,7 @@ use lasthop_core::app::{AppConfig, Bursts, SizeDistribution};
 use lasthop_core::capacity::Trace;
 use lasthop_core::fading::FadingParams;
 use lasthop_core::law::clamp::{Price, ReceiverParams, Variant};
-use lasthop_core::law::{qfcp, xcp};
+use lasthop_core::law::{qfcp, share, xcp};
 use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::{GilbertElliott, HandoffTimes, LossConfig};
 use lasthop_core::queue::{Limit, QueueConfig};
@@ -34,12 +34,12 @@ pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
 #[derive(Clone, Copy)]
 enum Router<'s> {
     None,
-    Price(&'s Price),
+    Price(&'s scenario::Price),
     Feedback(&'s scenario::Feedback),
 }
 
 impl<'s> Router<'s> {
-    fn of(price: &'s Option<Price>, feedback: &'s Option<scenario::Feedback>) -> Result<Self, ScenarioError> {
+    fn of(price: &'s Option<scenario::Price>, feedback: &'s Option<scenario::Feedback>) -> Result<Self, ScenarioError> {
         match (price, feedback) {
             (None, None) => Ok(Self::None),
             (Some(price), None) => Ok(Self::Price(price)),
@@ -57,10 +57,19 @@ fn queue(queue: &scenario::Queue, router: Router, rate: Rate, top: Rate) -> Resu
         aqm: queue.aqm,
         marker: match router {
             Router::None => MarkerParams::None,
-            Router::Price(price) => MarkerParams::Clamp(*price),
+            Router::Price(price) => priced(price),
             Router::Feedback(feedback) => told(feedback, queue, (rate, top)).map_err(|e| e.within("feedback"))?,
         },
     })
+}
+
+fn priced(price: &scenario::Price) -> MarkerParams {
+    match *price {
+        scenario::Price::Linear(params) => MarkerParams::Clamp(Price::Linear(params)),
+        scenario::Price::Mice(params) => MarkerParams::Clamp(Price::Mice(params)),
+        scenario::Price::Smooth(params) => MarkerParams::Clamp(Price::Smooth(params)),
+        scenario::Price::Share(params) => MarkerParams::Share(params),
+    }
 }
 
 /// A station's queue: its own, or what the access point or WLAN has for all; it is in the table `place`.
@@ -370,6 +379,10 @@ pub(super) fn receiver(
         scenario::Receiver::Clamp(clamp) => {
             let law = role::ReceiverParams::Clamp(clamp_receiver(clamp, payload));
             (clamp.buffer, clamp.delayed_acks.map(delayed), None, law, "clamp")
+        }
+        scenario::Receiver::Share(With { own, common }) => {
+            let law = role::ReceiverParams::Share(share::ReceiverParams { keys: *own, mss: payload });
+            (common.buffer, common.delayed_acks.map(delayed), None, law, "share")
         }
     };
     let defaults = ReceiverConfig::default();

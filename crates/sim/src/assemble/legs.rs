@@ -25,6 +25,14 @@ impl Leg {
     fn over(place: Place, delay: Duration) -> Self {
         Self { over: Some(place), delay, loss: Loss::None }
     }
+
+    /// The number of the node that it crosses.
+    pub(super) fn node(&self) -> Option<usize> {
+        match self.over? {
+            Place::Node(node) | Place::Wlan(node, _) | Place::Through(node) => Some(node as usize),
+            Place::Host | Place::Receiver | Place::Fed(_) => None,
+        }
+    }
 }
 
 impl<P: Traveller> Builder<'_, P> {

@@ -55,6 +55,7 @@ fn check_receiver(receiver: &scenario::Receiver) -> Result<(), ScenarioError> {
         scenario::Receiver::Plain(_) => "a buffer, delayed ACKs or their size",
         scenario::Receiver::Linux(_) => "\"linux\"",
         scenario::Receiver::Clamp(_) => "\"clamp\"",
+        scenario::Receiver::Share(_) => "\"share\"",
     };
     Err(ScenarioError::at("receiver", format!("{unfit}: wanted \"plain\" alone, as the sender \"tfrc\" has no window")))
 }

@@ -21,6 +21,7 @@ mod metrics;
 mod queues_and_losses;
 mod refusals;
 mod senders;
+mod share;
 mod tfrc;
 mod uplink;
 mod wlan;

@@ -269,7 +269,7 @@ impl ReceiverLaw for Receiver {
             t_s: seconds(sample.now.as_nanos()),
             size_bytes: sample.size.as_f64(),
             payload_bytes: f64::from(sample.payload),
-            price_s: sample.price_s.unwrap_or(0.0),
+            price_s: sample.signal.price().unwrap_or(0.0),
             rtt_s: sample.rtt.map(|rtt| seconds(rtt.as_nanos())),
         };
         whole_bytes(self.received(&arrival, os_window.as_f64())).min(os_window)

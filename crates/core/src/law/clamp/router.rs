@@ -21,17 +21,15 @@ pub enum PriceKind {
     Smooth,
 }
 
-kinds! {
-    /// CLAMP's price at a router.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub enum Price {
-        /// `max((b·q − a)/μ_c, 0)` (clamp eq. 13).
-        Linear(RouterParams) = "linear",
-        /// `max(b·(q − a)/μ_c, 0)` (clamp-mice).
-        Mice(RouterParams) = "mice",
-        /// Quadratic up to 2a/b, then as the linear one without its bound (clamp-report eq. 1).
-        Smooth(RouterParams) = "smooth",
-    }
+/// CLAMP's price at a router, of each [`PriceKind`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Price {
+    /// Linear.
+    Linear(RouterParams),
+    /// That of the paper on mice and elephants.
+    Mice(RouterParams),
+    /// Smooth.
+    Smooth(RouterParams),
 }
 
 impl Price {
@@ -129,8 +127,8 @@ impl Router {
     /// # Errors
     /// If a parameter lies outside the domain its field states.
     pub fn new(price: Price) -> Result<Self, ParameterError> {
-        price.validate()?;
         let (_, params) = price.parts();
+        params.validate()?;
         let queue = match params.average {
             Average::AtArrivals(average) => QueueAverage::at_arrivals(average.gain),
             Average::OverTime(average) => QueueAverage::over_time(average.time_constant.as_secs_f64()),
@@ -146,8 +144,8 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
     /// # Errors
     /// If a parameter of the price lies outside the domain its field states.
     pub fn with(price: Price, queue: Q, service: R) -> Result<Self, ParameterError> {
-        price.validate()?;
         let (kind, params) = price.parts();
+        params.validate()?;
         Ok(Self { kind, a_bytes: params.a.as_f64(), b: params.b, queue, service })
     }
 

@@ -154,7 +154,7 @@ fn clamp_is_told_of_three_duplicates() {
     let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), ..plain() };
     let in_slow_start = |script: &str| match receiver(config.clone(), script).law() {
         AnyReceiver::Clamp(clamp) => clamp.in_slow_start(),
-        AnyReceiver::Plain(_) => unreachable!(),
+        AnyReceiver::Plain(_) | AnyReceiver::Share(_) => unreachable!(),
     };
     let two = "0 syn -> syn-ack\n 100 data 0 -> ack 1\n 101 data 2 -> ack 1\n 102 data 2 -> ack 1\n";
     assert!(in_slow_start(two));

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The share window: the router says what a flow's share of the line is and how long its queue takes, the receiver makes its
+//! window of that at once.
+//!
+//! ```text
+//!   router:    bytes, busy time ─► μ̂ ─┬─► ρ = μ̂/Φ ─┐
+//!              flows seen ────────► Φ ─┘             ├─► stamp: ρ, r = T + κ(T − y), x
+//!              bytes behind the packet ─► y = q/μ̂ ──┘
+//!   receiver:  RTT − x ─► d;  ρ ─► ρ̄;  w = φρ̄(g d + r) ─► whole segments
+//! ```
+//!
+//! With feedback one round trip late, the queue of a round trip later is the windows in force less what the line carries until
+//! then: no law can foretell more than that, and this one does not try to find it in small steps.
+//!
+//! At rest the queue holds [T − (1 − g)d/(1 + κ)](crate::model::standing::share_wait) of the line's rate, whatever the number of flows.
+
+pub mod equations;
+mod receiver;
+mod router;
+
+#[cfg(test)]
+mod tests;
+
+pub use receiver::{Arrival, Receiver, ReceiverKeys, ReceiverParams};
+pub use router::{Form, Router, RouterParams};

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The receiver's side of the share window: the window it advertises.
+
+use super::equations;
+use crate::error::{ParameterError, ensure};
+use crate::estimator::RecentLeast;
+use crate::packet::ShareStamp;
+use crate::parameter::{Parameter, above, above_to};
+use crate::parameters;
+use crate::role::{DataSample, ReceiverLaw};
+use crate::units::{Bytes, Duration};
+
+/// g, unless the setting is fair.
+const G: f64 = 0.9;
+/// c: time constant of the share in round trips, upwards, and downwards unless the setting is fair.
+const RISE: f64 = 2.0;
+const FALL: f64 = 0.5;
+/// Segments that a flow may send before a router has spoken.
+const FIRST_SEGMENTS: f64 = 10.0;
+
+parameters! {
+    /// The receiver of the share window.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ReceiverKeys {
+        /// φ: the flow's part of the line is φ/Σφ. The routers of its path are told.
+        pub weight: f64 = 1.0, in above(0.0);
+        /// The fair setting, for weights and long round trips on lines that change: g is 1 and `fall` 2 by default. Routers have a switch
+        /// of the same name.
+        pub fair: bool = false;
+        /// g: part of the bytes on the propagation path that is counted on; 0.9 by default, 1 where it is fair.
+        pub g: Option<f64> = None, in above_to(0.0, 1.0);
+        /// c upwards: in so many round trips a share that rises is followed; 0 at once.
+        pub rise: f64 = RISE, in 0.0..;
+        /// c downwards; ½ by default, 2 where it is fair.
+        pub fall: Option<f64> = None, in 0.0..;
+        /// Whether windows between two segments are the one or the other in turn; otherwise they are rounded down.
+        pub dither: bool = true;
+        /// The delay is the least of the last one to two of these intervals.
+        pub memory: Duration = Duration::from_secs(10), in above(Duration::ZERO);
+    }
+}
+
+/// What a receiver of the share window is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceiverParams {
+    /// What a file says.
+    pub keys: ReceiverKeys,
+    /// The connection's maximum segment size, more than 0.
+    pub mss: Bytes,
+}
+
+/// A data packet, as the law sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// When it came \[s\].
+    pub t_s: f64,
+    /// Its size on the wire \[B\].
+    pub size_bytes: f64,
+    /// Its payload \[B\].
+    pub payload_bytes: f64,
+    /// What a router has told, if one has.
+    pub stamp: Option<ShareStamp>,
+    /// A sample of the round-trip time \[s\], if it gives one.
+    pub rtt_s: Option<f64>,
+}
+
+/// One flow's agent at the receiver.
+///
+/// ```
+/// use lasthop_core::law::share::{Arrival, Receiver, ReceiverKeys, ReceiverParams};
+/// use lasthop_core::packet::ShareStamp;
+/// use lasthop_core::units::Bytes;
+///
+/// let mut receiver = Receiver::new(ReceiverParams { keys: ReceiverKeys::default(), mss: Bytes::new(1000) })?;
+/// // A share of 100 kB/s, 35 ms of room, 20 ms of 120 in the queue: w = 100 kB/s · (0.9 · 100 + 35) ms · 1000/1250.
+/// let stamp = Some(ShareStamp { share: 1e5, room_s: 0.035, waited_s: 0.02 });
+/// let packet = Arrival { t_s: 1.0, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) };
+/// assert!((receiver.received(&packet).unwrap() - 10_000.0).abs() < 1e-3);
+/// # Ok::<(), lasthop_core::error::ParameterError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    weight: f64,
+    g: f64,
+    rise: f64,
+    fall: f64,
+    dither: Option<f64>,
+    mss_bytes: f64,
+    delay_s: RecentLeast,
+    /// ρ̄ \[B/s\]; none before the first stamp.
+    share: Option<f64>,
+    /// When the last packet came \[s\].
+    last_s: f64,
+    /// w \[B\]; none before the first stamp.
+    window_bytes: Option<f64>,
+    /// Whether there is a router at all.
+    has_router: bool,
+}
+
+impl Receiver {
+    /// A receiver before its connection.
+    ///
+    /// # Errors
+    /// If a parameter lies outside the domain its field states.
+    pub fn new(ReceiverParams { keys, mss }: ReceiverParams) -> Result<Self, ParameterError> {
+        keys.validate()?;
+        ensure(mss > Bytes::ZERO, "mss", format!("{mss:?}"), "more than 0 B")?;
+        Ok(Self {
+            weight: keys.weight,
+            g: keys.g.unwrap_or(if keys.fair { 1.0 } else { G }),
+            rise: keys.rise,
+            fall: keys.fall.unwrap_or(if keys.fair { RISE } else { FALL }),
+            dither: keys.dither.then_some(0.0),
+            mss_bytes: mss.as_f64(),
+            delay_s: RecentLeast::new(keys.memory.as_secs_f64()),
+            share: None,
+            last_s: 0.0,
+            window_bytes: None,
+            has_router: false,
+        })
+    }
+
+    /// The window before any router has spoken \[B\].
+    pub fn first_window_bytes(&self) -> f64 {
+        FIRST_SEGMENTS * self.mss_bytes
+    }
+
+    /// Takes in a data packet; returns w \[B\], none before a router has told a share.
+    pub fn received(&mut self, arrival: &Arrival) -> Option<f64> {
+        let gap_s = arrival.t_s - self.last_s;
+        self.last_s = arrival.t_s;
+        let stamp = arrival.stamp?;
+        self.has_router = true;
+        if stamp.share <= 0.0 {
+            return self.window_bytes;
+        }
+        if let Some(rtt_s) = arrival.rtt_s {
+            self.delay_s.see(arrival.t_s, equations::propagation(rtt_s, f64::from(stamp.waited_s)));
+        }
+        let delay_s = self.delay_s.value()?;
+        let share = f64::from(stamp.share);
+        let mean = match self.share {
+            Some(mean) => {
+                let rounds = if share > mean { self.rise } else { self.fall };
+                equations::follow(mean, share, gap_s, rounds, delay_s)
+            }
+            None => share,
+        };
+        self.share = Some(mean);
+        let payload = arrival.payload_bytes / arrival.size_bytes;
+        let room_s = f64::from(stamp.room_s);
+        self.window_bytes = Some(equations::window(self.weight, mean, self.g, delay_s, room_s, payload));
+        self.window_bytes
+    }
+
+    /// What is to be advertised now \[B\]: whole segments, one at least. The dither moves on.
+    pub fn advertise(&mut self) -> Option<f64> {
+        let window_bytes = self.window_bytes?;
+        self.dither = self.dither.map(equations::next_dither);
+        Some(equations::advertised(window_bytes, self.mss_bytes, self.dither.unwrap_or(0.0)))
+    }
+
+    /// d \[s\]: the round trip without the queue; none before the first stamp.
+    pub fn delay_s(&self) -> Option<f64> {
+        self.delay_s.value()
+    }
+
+    /// ρ̄ \[B/s\]: the share as it is followed; none before the first stamp.
+    pub fn share(&self) -> Option<f64> {
+        self.share
+    }
+}
+
+impl ReceiverLaw for Receiver {
+    type Params = ReceiverParams;
+
+    fn set_up(params: ReceiverParams) -> Result<Self, ParameterError> {
+        Self::new(params)
+    }
+
+    fn first_window(&self, os_window: Bytes) -> Bytes {
+        Bytes::new(self.first_window_bytes() as u64).min(os_window)
+    }
+
+    /// Where there is no router on the path, the window is the operating system's.
+    fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
+        self.received(&Arrival {
+            t_s: sample.now.as_secs_f64(),
+            size_bytes: sample.size.as_f64(),
+            payload_bytes: f64::from(sample.payload),
+            stamp: sample.signal.share(),
+            rtt_s: sample.rtt.map(|rtt| rtt.as_secs_f64()),
+        });
+        match self.advertise() {
+            Some(bytes) => Bytes::new(bytes as u64).min(os_window),
+            None if self.has_router => self.first_window(os_window),
+            None => os_window,
+        }
+    }
+}

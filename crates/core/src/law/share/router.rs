@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The router's side of the share window: the rate of the line, the flows that share it, the queue behind each packet.
+
+use super::equations;
+use crate::error::ParameterError;
+use crate::estimator::{BusyRate, Present, RateEstimator};
+use crate::packet::{ShareStamp, Signal};
+use crate::parameter::{Parameter, above};
+use crate::role::{Held, MarkerLaw, Passing};
+use crate::units::{Duration, Instant};
+use crate::{kinds, parameters};
+
+/// κ, unless the setting is fair.
+const KAPPA: f64 = 0.5;
+
+parameters! {
+    /// The share window's router: what each flow's share of the line is, and how long the queue takes.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RouterParams {
+        /// T: the standing queue that is wanted, as the time that the line takes for it. 25 ms carry most of what there is; 10 ms for
+        /// delay, 40 to 60 ms for throughput, 5 to 10 ms on lines of constant rate.
+        pub target: Duration = Duration::from_millis(25), in above(Duration::ZERO);
+        /// What the stamp holds.
+        pub form: Form = Form::default();
+        /// The fair setting: κ is 0 by default. Receivers have a switch of the same name.
+        pub fair: bool = false;
+        /// κ: how much of what the queue is too short or too long is asked for at once; ½ by default, 0 where it is fair. The loop is
+        /// stable below 1 for every set of delays.
+        pub kappa: Option<f64> = None, in 0.0..1.0;
+        /// For how long a flow that sends nothing keeps its part of the line; longer while packets wait for longer.
+        pub memory: Duration = Duration::from_millis(300), in above(Duration::ZERO);
+        /// Horizon of the line's rate, in busy time; by default the one of 25, 50 … 1600 ms that has foretold the rate best.
+        pub horizon: Option<Duration> = None, in above(Duration::ZERO);
+    }
+}
+
+kinds! {
+    /// What a share window's stamp holds.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Form {
+        /// The share ρ and the room that the queue leaves, and how long the packet itself has waited.
+        #[default]
+        TwoNumbers = "two-numbers",
+        /// One number of 8 bits, in eighths of an octave: ρ, more or less by as much as the queue is too short or too long. κ plays no
+        /// part. Receivers take the least round-trip time for their delay.
+        OneInteger = "one-integer",
+    }
+}
+
+/// One queue's agent at the access router.
+///
+/// ```
+/// use lasthop_core::law::share::{Router, RouterParams};
+///
+/// let mut router = Router::new(RouterParams::default())?;
+/// // Two flows; packets of 1500 B leave each 12 ms: 125 kB/s.
+/// router.arrived(0.0, 1, true);
+/// router.arrived(0.0, 2, false);
+/// router.departed(0.012, (1, 1500.0), 0.0);
+/// router.departed(0.024, (2, 1500.0), 0.0);
+/// let stamp = router.stamp(1250.0, 0.024);
+/// assert!((stamp.share / 62_500.0 - 1.0).abs() < 1e-6);
+/// // 1250 B take 10 ms, 15 ms less than wanted: 25 + 15/2 ms.
+/// assert!((stamp.room_s - 0.0325).abs() < 1e-6);
+/// # Ok::<(), lasthop_core::error::ParameterError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Router {
+    target_s: f64,
+    kappa: f64,
+    form: Form,
+    rate: BusyRate,
+    flows: Present,
+}
+
+impl Router {
+    /// A router whose queue is empty.
+    ///
+    /// # Errors
+    /// If a parameter lies outside the domain its field states.
+    pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
+        params.validate()?;
+        let horizon = params.horizon.map(|horizon| BusyRate::fixed(horizon.as_secs_f64()));
+        Ok(Self {
+            target_s: params.target.as_secs_f64(),
+            kappa: params.kappa.unwrap_or(if params.fair { 0.0 } else { KAPPA }),
+            form: params.form,
+            rate: horizon.unwrap_or_default(),
+            flows: Present::new(params.memory.as_secs_f64()),
+        })
+    }
+
+    /// A packet of `flow` has joined the queue at `t_s`, in which nothing else waits if it `is_alone`.
+    #[inline]
+    pub fn arrived(&mut self, t_s: f64, flow: u64, is_alone: bool) {
+        if is_alone {
+            self.rate.begin(t_s);
+        }
+        self.flows.see(t_s, flow);
+    }
+
+    /// A packet of a flow, of so many bytes, has left at `t_s`; it came at `arrived_s`.
+    #[inline]
+    pub fn departed(&mut self, t_s: f64, (flow, size_bytes): (u64, f64), arrived_s: f64) {
+        self.rate.push(t_s, size_bytes);
+        self.flows.see(t_s, flow);
+        self.flows.forget(t_s, arrived_s);
+    }
+
+    /// The line has nothing to send from `t_s` on.
+    pub fn rested(&mut self, t_s: f64) {
+        self.rate.rest(t_s);
+    }
+
+    /// The line's rate μ̂ \[B/s\]; none before a packet has been sent.
+    pub fn line_rate(&self) -> Option<f64> {
+        self.rate.rate().filter(|&rate| rate > 0.0)
+    }
+
+    /// Φ: the sum of the weights of the flows that are there.
+    pub fn weights(&self) -> f64 {
+        self.flows.weights()
+    }
+
+    /// What a packet is told that has waited for `waited_s` and leaves `behind_bytes`: no share while the line's rate is unknown.
+    #[inline]
+    pub fn stamp(&self, behind_bytes: f64, waited_s: f64) -> ShareStamp {
+        let Some(rate) = self.line_rate() else {
+            return ShareStamp { share: 0.0, room_s: self.target_s as f32, waited_s: 0.0 };
+        };
+        let share = equations::share(rate, self.flows.weights());
+        let wait_s = equations::wait(behind_bytes, rate);
+        match self.form {
+            Form::TwoNumbers => ShareStamp {
+                share: share as f32,
+                room_s: equations::room(self.target_s, self.kappa, wait_s) as f32,
+                waited_s: waited_s as f32,
+            },
+            Form::OneInteger => {
+                let code = equations::code(equations::one_number(share, self.target_s, wait_s));
+                ShareStamp { share: equations::rate_of(code) as f32, room_s: self.target_s as f32, waited_s: 0.0 }
+            }
+        }
+    }
+}
+
+impl MarkerLaw for Router {
+    type Params = RouterParams;
+
+    fn set_up(params: RouterParams) -> Result<Self, ParameterError> {
+        Self::new(params).map_err(|error| error.within("price"))
+    }
+
+    fn weigh(&mut self, flow: u64, weight: f64) {
+        self.flows.weigh(flow, weight);
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, packet: Passing, held: Held, _signal: &Signal) {
+        self.arrived(now.as_secs_f64(), packet.flow, held.packets == 1);
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
+        self.departed(now.as_secs_f64(), (packet.flow, packet.size.as_f64()), packet.arrived.as_secs_f64());
+        signal.lower_share(self.stamp(held.bytes.as_f64(), (now - packet.arrived).as_secs_f64()));
+    }
+
+    fn on_rest(&mut self, now: Instant) {
+        self.rested(now.as_secs_f64());
+    }
+
+    /// What a flow of weight 1 may have, and the line's rate.
+    fn fair_rate(&self) -> Option<(f64, f64)> {
+        let rate = self.line_rate()?;
+        Some((equations::share(rate, self.flows.weights().max(1.0)), rate))
+    }
+}
