@@ -111,6 +111,14 @@ pub struct SenderConfig {
     /// Whether the window falls in proportion to what arrives in recovery, and not at once (RFC 6937, with Linux's
     /// reduction bound). With [`Recovery::Sack`] only.
     pub rate_reduction: bool,
+    /// Whether the response to a loss is taken back when an acknowledgement echoes a time before the first retransmission
+    /// (RFC 3522, 4015). With `timestamps` only.
+    pub eifel: bool,
+    /// Whether the response to a time-out is taken back when data arrives that it has not sent again (RFC 5682).
+    pub frto: bool,
+    /// Whether the response to a loss is taken back when all that was sent again came twice (RFC 3708 §3.3). The receiver must
+    /// tell: [`ReceiverConfig::dsack`].
+    pub dsack: bool,
     /// How the time-out follows from round-trip times.
     pub rtt_estimator: RttEstimator,
     /// Queues of the path that could speak QFCP: what the difference of two hop counts tells, one that every router
@@ -151,6 +159,9 @@ impl Default for SenderConfig {
             rack: false,
             tail_loss_probe: false,
             rate_reduction: false,
+            eifel: false,
+            frto: false,
+            dsack: false,
             rtt_estimator: RttEstimator::default(),
             queues: 0,
             one_fast_retransmit: false,
@@ -185,10 +196,16 @@ impl SenderConfig {
         self.header + if self.timestamps { TIMESTAMPS_OPTION } else { 0 }
     }
 
+    /// Whether a response to a loss may be taken back.
+    pub(super) fn takes_back(&self) -> bool {
+        self.eifel || self.frto || self.dsack
+    }
+
     /// Whether a rule goes by when each segment was sent.
     pub(super) fn tracks_segments(&self) -> bool {
         self.rack
             || self.rate_reduction
+            || self.takes_back()
             || self.rtt_estimator == RttEstimator::Linux
             || self.validation == Validation::Linux
             || self.law.tracks_segments()
@@ -270,6 +287,8 @@ pub struct ReceiverConfig {
     pub delayed_ack: Option<DelayedAck>,
     /// Whether acknowledgements carry up to three SACK blocks (RFC 2018), each of 8 bytes and 4 for the option.
     pub sack: bool,
+    /// Whether the first of the blocks tells of what came twice (RFC 2883). With `sack` only.
+    pub dsack: bool,
     /// How the advertised window is chosen.
     pub law: ReceiverParams,
     /// Length of the intervals whose goodput is sampled; `None`: no samples.
@@ -283,6 +302,7 @@ impl Default for ReceiverConfig {
             ack_size: 40,
             delayed_ack: None,
             sack: false,
+            dsack: false,
             law: ReceiverParams::default(),
             sample_interval: None,
         }

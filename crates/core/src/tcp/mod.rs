@@ -12,12 +12,12 @@
 //! Sequence numbers count payload bytes from 0, in 64 bits, and never wrap; a SYN takes no sequence space. The
 //! window law works in segments and everything else in bytes. RFC 5681 (congestion control), 6298 (timer), 6582
 //! (NewReno), 6675 (SACK), 3042 (limited transmit), 7323 (timestamps), 9293 (windows and probes); as options 8985
-//! (RACK-TLP), 6937 (proportional rate reduction) and what Linux does otherwise.
+//! (RACK-TLP), 6937 (proportional rate reduction), 3522, 5682 and 3708 (what was no loss) and what Linux does otherwise.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `config` | what an end is told when it is made: [`SenderConfig`], [`ReceiverConfig`] |
-//! | `sender` | sequence space, windows, the timer; in it `output` (what goes next), `recovery` (duplicates, SACK, time-outs), `early` and `tracking` (rules by the times of segments), `repairs` (lost retransmissions), `reduction` (RFC 6937), `timing` (round-trip times) |
+//! | `sender` | sequence space, windows, the timer; in it `output` (what goes next), `recovery` (duplicates, SACK, time-outs), `early` and `tracking` (rules by the times of segments), `repairs` (lost retransmissions), `reduction` (RFC 6937), `undo` (responses taken back), `timing` (round-trip times) |
 //! | `receiver`, `ranges` | what has arrived, when it is acknowledged, which window is offered |
 //! | `rules` | by whose rules a sender recovers: the RFCs', ns-2's, Linux's, each switch declared once |
 //! | `segment` | what a sender sends, without what its flow knows anyway |

@@ -53,6 +53,8 @@ pub struct Receiver {
     /// Segments in order that are not acknowledged yet, and what the first of them echoes.
     delayed: u32,
     delayed_echo: Instant,
+    /// What came twice, until an acknowledgement tells of it.
+    twice: Option<(u64, u64)>,
     /// Acknowledgements that are not to be delayed.
     quick: u32,
     /// When the delayed acknowledgement is due; [`Instant::MAX`]: none is.
@@ -91,6 +93,7 @@ impl Receiver {
             due: None,
             delayed: 0,
             delayed_echo: Instant::ZERO,
+            twice: None,
             quick: config.delayed_ack.map_or(0, |delayed| delayed.quick),
             deadline: Instant::MAX,
             duplicate_acks: 0,
@@ -200,12 +203,20 @@ impl Receiver {
             self.stats.duplicates += counts;
             let quick = self.config.delayed_ack.map_or(0, |delayed| delayed.quick.min(MAX_QUICK_ACKS));
             self.quick = self.quick.max(quick);
+            self.tell_twice(start, end);
         } else if start <= self.next {
             self.next = self.ranges.deliver(end);
         } else if self.ranges.insert(start, end) {
             self.stats.out_of_order += counts;
         } else {
             self.stats.duplicates += counts;
+            self.tell_twice(start, end);
+        }
+    }
+
+    fn tell_twice(&mut self, start: u64, end: u64) {
+        if self.config.dsack {
+            self.twice = Some((start, end));
         }
     }
 
@@ -302,10 +313,10 @@ impl Receiver {
     }
 
     #[inline(always)]
-    fn build(&self, due: Due) -> Ack {
+    fn build(&mut self, due: Due) -> Ack {
         let Due { at: sent, echo, is_syn_ack } = due;
         let (mut size, mut sack) = (self.config.ack_size, None);
-        if !self.ranges.is_empty() && self.config.sack && !is_syn_ack {
+        if (!self.ranges.is_empty() || self.twice.is_some()) && self.config.sack && !is_syn_ack {
             let blocks = self.select();
             size += SACK_OPTION + SACK_BLOCK * blocks.iter().count() as u32;
             sack = Some(blocks);
@@ -323,8 +334,14 @@ impl Receiver {
     }
 
     #[cold]
-    fn select(&self) -> Box<SackBlocks> {
-        Box::new(self.ranges.sack_blocks())
+    fn select(&mut self) -> Box<SackBlocks> {
+        let held = self.ranges.sack_blocks();
+        let Some((start, end)) = self.twice.take() else { return Box::new(held) };
+        // RFC 2883 §4: what came twice goes first, and once.
+        let mut blocks = SackBlocks::default();
+        blocks.push(start, end);
+        held.iter().for_each(|(start, end)| blocks.push(start, end));
+        Box::new(blocks)
     }
 
     /// Takes a SYN or data and answers at once: the short way of [`receive`](Element::receive) and one

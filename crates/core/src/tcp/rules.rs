@@ -159,6 +159,15 @@ switches! {
     tail_loss_probe: bool = [false, false, true];
     /// With selective acknowledgements, let the window fall in recovery in proportion to what arrives (RFC 6937).
     rate_reduction: bool = [false, false, true];
+    /// With `timestamps`, take the response to a loss back when an acknowledgement echoes a time before the first
+    /// retransmission (Eifel: RFC 3522, 4015; Linux: tcp_packet_delayed).
+    eifel: bool = [false, false, true];
+    /// Take the response to a time-out back when data arrives that it has not sent again; after the first retransmission
+    /// new data tells (F-RTO: RFC 5682).
+    frto: bool = [false, false, true];
+    /// With `sack`, let the receiver tell of what came twice (RFC 2883), and take the response to a loss back when all that
+    /// was sent again came twice (RFC 3708 §3.3; Linux: tcp_try_undo_dsack).
+    dsack: bool = [false, false, true];
     /// How the time-out follows from round-trip times.
     rtt_estimator: RttEstimator = [RttEstimator::Rfc6298, RttEstimator::Rfc6298, RttEstimator::Linux];
     /// When the window may grow.

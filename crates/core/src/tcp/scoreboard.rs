@@ -42,9 +42,25 @@ impl Scoreboard {
         covered < edge - known
     }
 
+    /// Nothing is taken for lost any more, nor for repaired.
+    pub(super) fn unmark(&mut self, una: u64) {
+        self.lost_edge = self.lost_edge.map(|_| 0);
+        self.high_rxt = una;
+    }
+
     /// Bytes SACKed above `una`.
     pub(super) fn sacked_bytes(&self, una: u64) -> u64 {
-        self.sacked.iter().map(|&(start, end)| end.saturating_sub(start.max(una))).sum()
+        self.sacked_within(una, u64::MAX)
+    }
+
+    /// Bytes SACKed of `from..to`.
+    pub(super) fn sacked_within(&self, from: u64, to: u64) -> u64 {
+        self.sacked.iter().map(|&(start, end)| end.min(to).saturating_sub(start.max(from))).sum()
+    }
+
+    /// Bytes above `una` that were sent again and have not arrived, as far as this recovery knows.
+    pub(super) fn repeated_bytes(&self, una: u64) -> u64 {
+        self.high_rxt.saturating_sub(una) - self.sacked_within(una, self.high_rxt.max(una))
     }
 
     /// Where the highest SACKed range begins; 0: nothing is SACKed.

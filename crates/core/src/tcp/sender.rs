@@ -13,6 +13,7 @@ mod reduction;
 mod repairs;
 mod timing;
 mod tracking;
+mod undo;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -435,7 +436,7 @@ impl Sender {
         if self.config.new_ack_ends_back_off {
             self.rto.end_back_off();
         }
-        let rtt = self.measure_rtt(ack, rtt, flight);
+        let rtt = self.measure_rtt(ack, rtt, flight, heard);
         if self.state == State::Recovery {
             self.on_ack_in_recovery(acked, heard);
             if self.config.grow_at_recovery_end && self.state == State::Open {

@@ -387,11 +387,13 @@ pub(super) fn receiver(
     };
     let defaults = ReceiverConfig::default();
     let options = sender.options_within();
+    let rules = sender.over(tcp::SenderConfig::default());
     let config = ReceiverConfig {
         buffer: buffer.unwrap_or(defaults.buffer),
         ack_size: ack_size.map_or(defaults.ack_size + options, |size| size.get().min(65_535) as u32),
         delayed_ack: delayed,
-        sack: sender.over(tcp::SenderConfig::default()).recovery == Recovery::Sack,
+        sack: rules.recovery == Recovery::Sack,
+        dsack: rules.dsack,
         law,
         ..defaults
     };

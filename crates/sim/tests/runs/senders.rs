@@ -92,6 +92,19 @@ fn every_key_of_a_sender_moves_something() {
 }
 
 #[test]
+fn a_response_taken_back_moves_something() {
+    // Handoffs take data and acknowledgements: what is sent again after one has in part arrived before.
+    let with = |sender: &str, on: &str, off: &str| {
+        let loss = format!("{{ loss = {{ kind = \"handoff\", on = {on:?}, off = {off:?} }} }}");
+        outcome_with(sender, &[("flow[0].sink", &loss), ("link[0].loss.p", "0")]).unwrap()
+    };
+    for (others, rule, (on, off)) in [("", "eifel", ("1 s", "3 s")), ("eifel = false, ", "frto", ("400 ms", "2 s"))] {
+        let sender = |is_on| format!("{{ kind = \"linux-cubic\", {others}{rule} = {is_on} }}");
+        assert_ne!(with(&sender(true), on, off), with(&sender(false), on, off), "{rule}");
+    }
+}
+
+#[test]
 fn a_segment_that_times_out_twice_brings_the_threshold_down() {
     let often = [("link[0].loss.p", "0.05"), ("duration", "300 s")];
     let cut = outcome_with("\"aimd\"", &often);

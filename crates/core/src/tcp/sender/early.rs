@@ -4,7 +4,7 @@
 
 use super::reduction::{Progress, Reduction};
 use super::tracking::Probe;
-use super::{Sender, State, TOO_LATE, Urgent};
+use super::{Sender, State, TOO_LATE, Urgent, undo};
 use crate::packet::Ack;
 use crate::role::AckSample;
 use crate::tcp::Segment;
@@ -20,14 +20,22 @@ const PROBE_SLACK: Duration = Duration::from_millis(2);
 impl Sender {
     /// An acknowledgement of new data came; gives the round-trip time of the last segment that it acknowledges.
     #[cold]
-    pub(super) fn track_ack(&mut self, ack: u64, echoed: Duration, flight: u64) -> Duration {
+    pub(super) fn track_ack(&mut self, ack: u64, echoed: Duration, flight: u64, heard: &Ack) -> Duration {
         let Some(t) = &mut self.tracking else { return echoed };
+        let is_repetition = undo::twice(heard).is_some_and(|(_, end)| end < ack);
         let echo = Instant::from_nanos(self.now.as_nanos().saturating_sub(echoed.as_nanos()));
         t.delivered_before = t.delivered;
         t.delivered = ack + self.board.sacked_bytes(ack);
         t.advanced = true;
         t.arrived(echo);
-        let times = t.acknowledge(ack).filter(|times| !times.is_ambiguous);
+        let times = t.acknowledge(ack);
+        // What a repetition below it causes echoes the data that moved the acknowledgement (RFC 7323 §4.3); the receiver here
+        // echoes what it got.
+        let newest = times.map(|times| times.last);
+        t.undo.newest = newest.unwrap_or(Instant::MAX);
+        t.undo.echo = newest.filter(|_| is_repetition).unwrap_or(echo);
+        let echoed = self.now.saturating_since(t.undo.echo);
+        let times = times.filter(|times| !times.is_ambiguous);
         let (first, last) = match times {
             Some(times) => (self.now.saturating_since(times.first), self.now.saturating_since(times.last)),
             None => (echoed, echoed),
@@ -87,18 +95,26 @@ impl Sender {
         }
     }
 
-    /// Outside fast recovery: does an acknowledgement tell of losses?
-    pub(super) fn judge(&mut self, heard: &Ack) {
+    /// Outside fast recovery: does an acknowledgement tell of losses? What was sent at `latest` has arrived.
+    pub(super) fn judge(&mut self, heard: &Ack, latest: Instant) {
         if self.state == State::Loss {
             self.survey(heard);
             return;
         }
-        self.detect(heard.echo);
+        self.detect(latest);
         if self.may_recover() && self.board.is_lost(self.una) {
             self.begin_recovery();
         } else {
             self.inflation = self.board.sacked_bytes(self.una) as i64;
         }
+    }
+
+    /// When the last was sent of what is known to have arrived: what caused the acknowledgement, or a retransmission that it
+    /// acknowledges, unless so short a time ago that the original must have come (Linux: tcp_rack_advance).
+    pub(super) fn latest_arrival(&self, heard: &Ack) -> Instant {
+        let Some(least) = self.tracking.as_ref().and_then(|t| t.min_rtt) else { return heard.echo };
+        let latest = Instant::from_nanos(self.now.as_nanos().saturating_sub(least.as_nanos()));
+        self.repairs.acknowledged(self.una, latest).map_or(heard.echo, |sent| sent.max(heard.echo))
     }
 
     /// What was sent at `echo` has arrived: what was sent before, and has not, is lost, or will be when the reordering

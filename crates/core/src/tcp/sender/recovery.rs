@@ -21,6 +21,9 @@ impl Sender {
         let is_sack = self.config.recovery == Recovery::Sack;
         let is_news = is_sack && self.board.update(heard.sack.as_deref(), self.una, self.max);
         self.track_repeated_ack(heard.echo, is_news);
+        if self.config.takes_back() && self.reconsider_repeated(heard, is_news) {
+            return;
+        }
         if self.nxt == self.una {
             self.on_window_update();
             return;
@@ -44,7 +47,7 @@ impl Sender {
         }
         self.duplicate_acks += 1;
         if self.config.rack {
-            self.judge(heard);
+            self.judge(heard, self.latest_arrival(heard));
             return;
         }
         let is_loss = self.duplicate_acks >= DUP_THRESH || (is_sack && self.board.is_lost(self.una));
@@ -87,6 +90,7 @@ impl Sender {
         };
         let flight = self.lost_window((self.nxt - self.una - limited) as f64 / self.mss as f64);
         self.stats.fast_retransmits += u64::from(self.counts());
+        self.remember_window();
         self.window.ssthresh = self.law.on_loss(&self.window, flight).max(LEAST_SSTHRESH);
         if self.config.rate_reduction {
             self.begin_reduction();
@@ -105,7 +109,7 @@ impl Sender {
             if self.config.rate_reduction {
                 self.board.high_rxt = self.board.high_rxt.max(self.una);
                 self.measure_pipe();
-                self.reduce(false);
+                self.reduce(true);
                 self.restart_timer();
                 self.set_urgent(Urgent::Nothing);
                 return;
@@ -128,6 +132,9 @@ impl Sender {
     pub(super) fn on_ack_in_recovery(&mut self, acked: u64, heard: &Ack) {
         let is_full = self.recover.is_none_or(|recover| self.una >= recover);
         self.law.on_ack_in_recovery(self.now, acked as f64 / self.mss as f64);
+        if self.config.takes_back() && self.reconsider_recovery(heard, is_full) {
+            return;
+        }
         match self.config.recovery {
             Recovery::Reno => self.end_recovery(self.window.ssthresh),
             Recovery::NewReno if is_full && self.config.grow_at_recovery_end => {
@@ -151,8 +158,9 @@ impl Sender {
                 self.board.update(heard.sack.as_deref(), self.una, self.max);
                 self.board.high_rxt = self.board.high_rxt.max(self.una);
                 if is_full && self.config.rack {
+                    let latest = self.latest_arrival(heard);
                     self.end_recovery(self.window.ssthresh);
-                    self.judge(heard);
+                    self.judge(heard, latest);
                     return;
                 }
                 let goes_on = is_full && self.config.find_lost_retransmissions && self.board.is_lost(self.una);
@@ -188,6 +196,7 @@ impl Sender {
     /// lost: a new recovery, which does not repeat what the last has sent again.
     fn prolong_recovery(&mut self) {
         let flight = self.lost_window((self.nxt - self.una) as f64 / self.mss as f64);
+        self.remember_window();
         self.window.ssthresh = self.law.on_loss(&self.window, flight.min(self.window.cwnd)).max(LEAST_SSTHRESH);
         self.set_cwnd(self.window.ssthresh);
         self.recover = Some(self.max);
@@ -197,7 +206,8 @@ impl Sender {
 
     /// What is lost and what is in the network, after an acknowledgement in SACK recovery.
     pub(super) fn survey(&mut self, heard: &Ack) {
-        let mut is_worse = self.config.rack && self.detect(heard.echo);
+        let echo = if self.config.rack { self.latest_arrival(heard) } else { heard.echo };
+        let mut is_worse = self.config.rack && self.detect(echo);
         if self.config.find_lost_retransmissions {
             let reordering = if self.config.rack {
                 self.reordering_window()
@@ -205,7 +215,7 @@ impl Sender {
                 Duration::from_nanos((self.rto.srtt_s() * 1e9 * REORDERING_SHARE) as u64)
             };
             let Self { repairs, board, una, .. } = self;
-            is_worse |= repairs.arrived(heard.echo, reordering, |start, end| board.is_missing(*una, start, end));
+            is_worse |= repairs.arrived(echo, reordering, |start, end| board.is_missing(*una, start, end));
         }
         self.measure_pipe();
         if self.config.rate_reduction && self.state == State::Recovery {
@@ -219,11 +229,12 @@ impl Sender {
         self.pipe = self.board.pipe(self.una, self.max).saturating_sub(self.repairs.lost_bytes());
     }
 
-    fn end_recovery(&mut self, cwnd: f64) {
+    pub(super) fn end_recovery(&mut self, cwnd: f64) {
         self.state = State::Open;
         self.duplicate_acks = 0;
         self.inflation = 0;
         self.repairs.clear();
+        self.forget_repeats();
         self.set_cwnd(cwnd);
         self.restart_timer();
         self.set_urgent(Urgent::Nothing);
@@ -232,16 +243,20 @@ impl Sender {
     /// New data is acknowledged after duplicates, or after a time-out.
     #[cold]
     pub(super) fn leave_doubt(&mut self, heard: &Ack) {
-        if self.config.recovery == Recovery::Sack {
-            self.board.update(heard.sack.as_deref(), self.una, self.max);
-        }
+        let is_sack = self.config.recovery == Recovery::Sack;
+        let is_news = is_sack && self.board.update(heard.sack.as_deref(), self.una, self.max);
+        let latest = self.latest_arrival(heard);
         self.duplicate_acks = 0;
         self.inflation = 0;
+        if self.config.takes_back() {
+            self.reconsider(heard, is_news);
+        }
         if self.state == State::Loss && self.recover.is_none_or(|recover| self.una >= recover) {
             self.state = State::Open;
+            self.forget_repeats();
         }
         if self.config.rack {
-            self.judge(heard);
+            self.judge(heard, latest);
         }
     }
 
@@ -256,12 +271,17 @@ impl Sender {
             let flight =
                 if self.state == State::Recovery { unacknowledged.min(self.window.cwnd) } else { unacknowledged };
             let flight = self.lost_window(flight);
-            let ssthresh = self.law.on_timeout(&self.window, flight).max(LEAST_SSTHRESH);
             // Where recovery has reduced the window, a time-out in it does not do so again (Linux: tcp_enter_loss).
-            if !(self.config.rate_reduction && self.state == State::Recovery) {
+            let is_reduced = self.config.rate_reduction && self.state == State::Recovery;
+            if !is_reduced {
+                self.remember_window();
+            }
+            let ssthresh = self.law.on_timeout(&self.window, flight).max(LEAST_SSTHRESH);
+            if !is_reduced {
                 self.window.ssthresh = ssthresh;
             }
         }
+        self.begin_frto();
         self.timed_out_at = Some(self.una);
         self.recover = Some(self.max);
         self.state = State::Loss;
@@ -293,8 +313,9 @@ impl Sender {
             }
             return Some(self.repair_again(start, end));
         }
-        // By time only what is lost is sent again.
+        // By time only what is lost is sent again; F-RTO asks new data first.
         let hole = self.board.next_hole(self.una).filter(|&(_, _, is_lost)| is_lost || !self.config.rack);
+        let hole = hole.filter(|_| !self.asks_new_data());
         let segment = match hole {
             Some((start, end, true)) => self.repair(start, end),
             _ => match (self.new_segment_allowed(), hole) {

@@ -44,6 +44,11 @@ impl Repairs {
         any
     }
 
+    /// When the last of those was sent that are acknowledged up to `una`, of those sent by `latest`; none: none was.
+    pub(super) fn acknowledged(&self, una: u64, latest: Instant) -> Option<Instant> {
+        self.under_way.iter().filter(|&&(_, end, when)| end <= una && when <= latest).map(|&(.., when)| when).max()
+    }
+
     /// Bytes of lost retransmissions that have not been sent again.
     pub(super) fn lost_bytes(&self) -> u64 {
         self.lost.iter().map(|(start, end)| end - start).sum()

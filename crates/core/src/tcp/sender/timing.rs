@@ -2,6 +2,7 @@
 //! How a sender measures round-trip times.
 
 use super::Sender;
+use crate::packet::Ack;
 use crate::tcp::SenderConfig;
 use crate::units::Duration;
 
@@ -28,11 +29,11 @@ impl Clock {
 
 impl Sender {
     #[inline]
-    pub(super) fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64) -> Duration {
+    pub(super) fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64, heard: &Ack) -> Duration {
         match self.clock {
             Clock::Segment => self.time_segment(ack),
             Clock::Timestamps => self.weigh_rtt(rtt, flight),
-            Clock::Tracking => return self.track_ack(ack, rtt, flight),
+            Clock::Tracking => return self.track_ack(ack, rtt, flight, heard),
         }
         rtt
     }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::reduction::Reduction;
+use super::undo::Undo;
 use crate::units::{Duration, Instant};
 
 /// The memory of a sender that has such rules.
@@ -32,6 +33,7 @@ pub(super) struct Tracking {
     pub(super) reduction: Reduction,
     pub(super) usage: Usage,
     pub(super) probe: Probe,
+    pub(super) undo: Undo,
     /// When the retransmission timer goes off, and what the sender's one timer is set to.
     pub(super) rto_at: Instant,
     pub(super) armed: Instant,
@@ -78,6 +80,9 @@ impl Tracking {
         self.usage.has_sent = true;
         if start < self.highest {
             self.repeated = self.repeated.max(end);
+            if self.probe.outstanding != Some((end, now, true)) {
+                self.undo.repeated(now);
+            }
         }
         if end > self.highest {
             self.highest = end;

@@ -14,4 +14,5 @@ mod rfc6675;
 mod rfc8985;
 mod script;
 mod statistics;
+mod undo;
 mod windows;

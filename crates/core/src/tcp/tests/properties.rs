@@ -43,28 +43,34 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
         })),
     ];
     let early = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let undo = (any::<bool>(), any::<bool>(), any::<bool>());
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (recovery, law, flags, early, 1u32..1600, proptest::option::of(1u64..20)).prop_map(
-        |(recovery, law, (limited_transmit, timestamps, handshake, validation, cut), early, mss, limit)| SenderConfig {
-            rack: early.0 && recovery == Recovery::Sack,
-            tail_loss_probe: early.0 && early.1 && recovery == Recovery::Sack,
-            rate_reduction: early.2 && recovery == Recovery::Sack,
-            rtt_estimator: if early.3 { RttEstimator::Linux } else { RttEstimator::Rfc6298 },
-            recovery,
-            law,
-            limited_transmit,
-            timestamps,
-            handshake,
-            validation: match (validation, early.3) {
-                (false, _) => Validation::Always,
-                (true, false) => Validation::Full,
-                (true, true) => Validation::Linux,
-            },
-            cut_at_each_timeout: cut,
-            mss,
-            window_limit: limit.map(|segments| Bytes::new(segments * u64::from(mss))),
-            rto_min: Duration::from_millis(50),
-            ..SenderConfig::default()
+    (recovery, law, flags, early, undo, 1u32..1600, proptest::option::of(1u64..20)).prop_map(
+        |(recovery, law, (limited_transmit, timestamps, handshake, validation, cut), early, undo, mss, limit)| {
+            SenderConfig {
+                eifel: undo.0,
+                frto: undo.1,
+                dsack: undo.2,
+                rack: early.0 && recovery == Recovery::Sack,
+                tail_loss_probe: early.0 && early.1 && recovery == Recovery::Sack,
+                rate_reduction: early.2 && recovery == Recovery::Sack,
+                rtt_estimator: if early.3 { RttEstimator::Linux } else { RttEstimator::Rfc6298 },
+                recovery,
+                law,
+                limited_transmit,
+                timestamps,
+                handshake,
+                validation: match (validation, early.3) {
+                    (false, _) => Validation::Always,
+                    (true, false) => Validation::Full,
+                    (true, true) => Validation::Linux,
+                },
+                cut_at_each_timeout: cut,
+                mss,
+                window_limit: limit.map(|segments| Bytes::new(segments * u64::from(mss))),
+                rto_min: Duration::from_millis(50),
+                ..SenderConfig::default()
+            }
         },
     )
 }
@@ -74,7 +80,8 @@ fn receivers(sack: bool) -> impl Strategy<Value = ReceiverConfig> {
         Just(role::ReceiverParams::Plain),
         Just(role::ReceiverParams::Clamp(ReceiverParams::new(500.0, 1000.0)))
     ];
-    (law, any::<bool>(), 500u64..50_000).prop_map(move |(law, delayed, buffer)| ReceiverConfig {
+    (law, any::<bool>(), any::<bool>(), 500u64..50_000).prop_map(move |(law, delayed, dsack, buffer)| ReceiverConfig {
+        dsack,
         law,
         delayed_ack: delayed.then(DelayedAck::default),
         buffer: Bytes::new(buffer),
