@@ -15,17 +15,21 @@ FUZZ_SECONDS ?= 20
 # The oldest compiler that is promised to work.
 OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
+# The agent takes clang, libelf and zlib; where they cannot be had, all else is built without it.
+HAS_AGENT = $(shell command -v clang >/dev/null && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ] && echo yes)
+WORKSPACE = --workspace $(if $(HAS_AGENT),,--exclude lasthop-agent)
+
 .PHONY: setup demo test test-netns check check-style check-minimum check-subjects check-speed check-long audit \
         fuzz bench bench-keep verdicts docs manual wheel hooks clean
 .DELETE_ON_ERROR:
 
-setup: $(VENV)/.built
+setup: $(VENV)/.built $(VENV)/.agent
 
 demo: setup
 	$(BIN)/python -m lasthop.demo
 
 test: setup $(VENV)/.test-tools
-	cargo test --workspace --release
+	cargo test $(WORKSPACE) --release
 	$(BIN)/python -m pytest
 	$(MAKE) check-speed
 
@@ -34,8 +38,8 @@ test-netns: setup $(VENV)/.test-tools
 	$(SUDO) env LASTHOP_REQUIRE_ROOT=1 $(BIN)/python -m pytest -p no:cacheprovider tests/netns
 
 check: setup check-style
-	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --quiet
 	$(BIN)/mypy
 
 # What takes seconds.
@@ -46,7 +50,7 @@ check-style: $(VENV)/.packages
 
 check-minimum: | $(VENV)/.tools
 	rustup toolchain install --profile minimal $(OLDEST)
-	PYO3_NO_PYTHON=1 cargo +$(OLDEST) check --workspace --all-targets --locked --target-dir target/minimum
+	PYO3_NO_PYTHON=1 cargo +$(OLDEST) check $(WORKSPACE) --all-targets --locked --target-dir target/minimum
 
 check-subjects:
 	.github/check-subjects $(RANGE)
@@ -128,6 +132,8 @@ $(VENV)/.test-tools: | $(VENV)/.tools
 	command -v curl >/dev/null || missing="$$missing curl"; \
 	command -v iperf3 >/dev/null || missing="$$missing iperf3"; \
 	command -v unshare >/dev/null || missing="$$missing util-linux"; \
+	command -v ip >/dev/null || missing="$$missing iproute2"; \
+	command -v tshark >/dev/null || missing="$$missing tshark"; \
 	command -v valgrind >/dev/null || missing="$$missing valgrind"; \
 	if [ -n "$$missing" ] && { [ -n "$(SUDO)" ] || [ "$$(id -u)" = 0 ]; }; then \
 	  $(SUDO) apt-get update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y $$missing; \
@@ -155,4 +161,9 @@ $(VENV)/.packages-%: pyproject.toml | $(VENV)/.packages
 $(VENV)/.built: $(VENV)/.packages $(RUST)
 	@echo "building the simulator: a minute or two the first time"
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet >$(VENV)/build.log
+	@touch $@
+
+# The agent, where what it takes is there.
+$(VENV)/.agent: $(RUST) | $(VENV)/.tools
+	$(if $(HAS_AGENT),cargo build --release --quiet --package lasthop-agent,@echo "lasthop: without the agent")
 	@touch $@

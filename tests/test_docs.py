@@ -76,7 +76,8 @@ def test_the_reference_has_every_key() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_scenario_snippets_are_right(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "scenarios")
-    for block in blocks(page, "toml"):
+    # The agent's own test reads the files of its page.
+    for block in blocks(page, "toml") if page.stem != "agent" else []:
         lasthop.check(block["text"])
 
 

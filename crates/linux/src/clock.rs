@@ -28,7 +28,8 @@ impl Clock {
     }
 }
 
-fn monotonic_ns() -> u64 {
+/// The monotonic clock itself, as the kernel's programs read it \[ns\].
+pub fn monotonic_ns() -> u64 {
     // The monotonic clock is there on every Linux.
     clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC)
         .map_or(0, |now| now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)

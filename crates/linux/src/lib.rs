@@ -17,6 +17,7 @@
 //! |---|---|
 //! | [`namespace`] | network namespaces, made and entered; root of a user namespace where that is what it takes |
 //! | [`netlink`] | devices, addresses and routes of a namespace |
+//! | [`bpf`] | programs of the kernel at a device |
 //! | [`nftables`] | masquerading |
 //! | [`sysctl`], [`buffers`] | its settings; the machine's default buffers |
 //! | [`tun`] | the device through which its packets come and go |
@@ -31,6 +32,7 @@
 //! A namespace is a thread's matter: [`namespace::Namespace::within`] does things inside, and a socket or device that was
 //! opened there stays there, wherever it is used.
 
+pub mod bpf;
 pub mod buffers;
 pub mod cgroup;
 pub mod clock;

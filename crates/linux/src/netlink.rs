@@ -165,10 +165,38 @@ impl Routing {
         self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
+    /// What a device's packets begin with: `ARPHRD_…` of linux/if_arp.h.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn link_type(&self, device: u32) -> io::Result<u16> {
+        let mut link = LinkMessage::default();
+        link.header.index = device;
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST;
+        match self.send(RouteNetlinkMessage::GetLink(link), header)? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link.header.link_layer_type.into()),
+            NetlinkPayload::Error(error) => Err(error.to_io()),
+            _ => Err(io::Error::other("no answer of the kernel's routing tables")),
+        }
+    }
+
     /// Sends a request and waits for its acknowledgement.
     fn ask(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        match self.send(message, header)? {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a request and gives the first message of the answer.
+    fn send(
+        &self,
+        message: RouteNetlinkMessage,
+        header: NetlinkHeader,
+    ) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
         let mut message = NetlinkMessage::new(header, NetlinkPayload::from(message));
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
@@ -176,10 +204,7 @@ impl Routing {
         self.socket.send(&bytes, 0)?;
         let (answer, _) = self.socket.recv_from_full()?;
         let answer = <NetlinkMessage<RouteNetlinkMessage>>::deserialize(&answer).map_err(io::Error::other)?;
-        match answer.payload {
-            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-            _ => Ok(()),
-        }
+        Ok(answer.payload)
     }
 }
 

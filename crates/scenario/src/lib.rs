@@ -32,6 +32,7 @@ use lasthop_core::role::{AqmParams, SchedulerParams};
 use lasthop_core::tcp::{Rules, Switches};
 use lasthop_core::units::{Amount, Duration, Rate};
 use lasthop_core::wlan::MacConfig;
+use serde::de::DeserializeOwned;
 
 parameters! {
     /// A scenario.
@@ -194,10 +195,18 @@ impl Scenario {
 /// # Errors
 /// One line that names the key, its value and what is wanted.
 pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    read(text)
+}
+
+/// Reads another file of parameters by the same rules.
+///
+/// # Errors
+/// As [`parse`].
+pub fn read<T: Parameter + DeserializeOwned>(text: &str) -> Result<T, ScenarioError> {
     let table = text.parse().map_err(|e: toml::de::Error| ScenarioError::syntax(e.message(), None))?;
-    let scenario: Scenario = reader::read(table)?;
-    scenario.validate().map_err(|e| ScenarioError::parameter("", e))?;
-    Ok(scenario)
+    let parameters: T = reader::read(table)?;
+    parameters.validate().map_err(|e| ScenarioError::parameter("", e))?;
+    Ok(parameters)
 }
 
 /// The JSON Schema of scenario files; in `rules` it says what each profile of recovery holds, and which senders follow which.

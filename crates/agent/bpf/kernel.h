@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* What the programs know of the kernel: a few fields of its structures, found by their names when they are loaded. */
+#ifndef LASTHOP_KERNEL_H
+#define LASTHOP_KERNEL_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* Eight bytes on every machine of 64 bits. */
+typedef struct {
+	unsigned long long v;
+} u64_stats_t;
+
+struct gnet_stats_basic_sync {
+	u64_stats_t bytes;
+};
+
+struct gnet_stats_queue {
+	unsigned int qlen;
+	unsigned int backlog;
+};
+
+struct Qdisc {
+	unsigned int flags;
+	struct gnet_stats_basic_sync bstats;
+	struct gnet_stats_queue qstats;
+};
+
+struct net_device {
+	struct Qdisc *qdisc;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+};
+
+#pragma clang attribute pop
+
+extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
+
+/* What a device's root qdisc holds, and what has left it so far. */
+struct backlog {
+	unsigned long long bytes;
+	unsigned long long departed_bytes;
+};
+
+static __always_inline struct backlog backlog_of(struct __sk_buff *skb)
+{
+	struct sk_buff *kernel = bpf_cast_to_kern_ctx(skb);
+	struct Qdisc *qdisc = bpf_rdonly_cast(kernel->dev->qdisc, bpf_core_type_id_kernel(struct Qdisc));
+	struct backlog found = {
+		.bytes = qdisc->qstats.backlog,
+		.departed_bytes = *(unsigned long long *)&qdisc->bstats.bytes,
+	};
+
+	return found;
+}
+
+#endif

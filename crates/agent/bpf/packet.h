@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* From a packet to what of it matters. */
+#ifndef LASTHOP_PACKET_H
+#define LASTHOP_PACKET_H
+
+#include "kernel.h"
+#include "state.h"
+
+#define TCP_FIN 1
+#define TCP_SYN 2
+#define TCP_RST 4
+#define TCP_ACK 16
+
+#define OPTION_MSS 2
+#define OPTION_SCALE 3
+#define OPTION_STAMP 8
+#define OPTION_MD5 19
+#define OPTION_AO 29
+#define OPTION_MPTCP 30
+#define OPTIONS_MOST 40
+
+/* Into how many headers before TCP's a packet is followed: VLAN tags, extensions of IPv6. */
+#define TAGS_MOST 2
+#define EXTENSIONS_MOST 4
+
+struct packet {
+	struct flow_key key;
+	u32 tcp_at; /* where its header begins */
+	u32 payload; /* bytes, of all segments of a super-packet */
+	u32 segment; /* bytes of the largest segment */
+	u32 header_bytes; /* what precedes the payload, once */
+	u32 size_bytes; /* on the wire, as a qdisc counts it */
+	u32 seq;
+	u32 ack;
+	u32 stamp; /* TSval */
+	u32 echo; /* TSecr */
+	u16 window; /* the field */
+	u16 window_raw; /* the same in network order */
+	u16 mss;
+	u8 flags;
+	u8 scale;
+	u8 has_scale;
+	u8 has_stamp;
+	u8 is_foreign;
+	u8 ip_version;
+};
+
+struct tcp_header {
+	u16 source;
+	u16 dest;
+	u32 seq;
+	u32 ack;
+	u8 data_offset;
+	u8 flags;
+	u16 window;
+	u16 check;
+	u16 urgent;
+};
+
+struct ipv4_header {
+	u8 version_length;
+	u8 tos;
+	u16 length;
+	u16 id;
+	u16 fragment;
+	u8 ttl;
+	u8 protocol;
+	u16 check;
+	u32 source;
+	u32 dest;
+};
+
+struct ipv6_header {
+	u32 version_flow;
+	u16 length;
+	u8 next;
+	u8 hops;
+	u32 source[4];
+	u32 dest[4];
+};
+
+/* Where the IP header begins, and its EtherType; 0 if there is none that is known. */
+static __always_inline u16 network_of(struct __sk_buff *skb, u32 link_header_bytes, u32 *at)
+{
+	u16 type = skb->protocol;
+
+	*at = link_header_bytes;
+	if (!link_header_bytes)
+		return bpf_ntohs(type);
+	if (bpf_skb_load_bytes(skb, link_header_bytes - 2, &type, 2))
+		return 0;
+	for (int i = 0; i < TAGS_MOST; i++) {
+		if (type != bpf_htons(0x8100) && type != bpf_htons(0x88a8))
+			break;
+		if (bpf_skb_load_bytes(skb, *at + 2, &type, 2))
+			return 0;
+		*at += 4;
+	}
+	return bpf_ntohs(type);
+}
+
+/* What the options say. */
+struct options {
+	u8 bytes[OPTIONS_MOST];
+	u32 length;
+	u32 at; /* the next one */
+	u32 stamp;
+	u32 echo;
+	u16 mss;
+	u8 scale;
+	u8 has_scale;
+	u8 has_stamp;
+	u8 is_foreign;
+	u8 is_malformed;
+};
+
+/* Four bytes from i on; i at most OPTIONS_MOST - 4. */
+static __always_inline u32 four(const u8 *bytes, u32 i)
+{
+	return (u32)bytes[i] << 24 | (u32)bytes[i + 1] << 16 | (u32)bytes[i + 2] << 8 | bytes[i + 3];
+}
+
+/* Reads one option; 1 if it was the last. */
+static long next_option(u64 n, struct options *o)
+{
+	u32 i = o->at, kind, size;
+
+	(void)n;
+	if (i >= o->length || i >= OPTIONS_MOST)
+		return 1;
+	kind = o->bytes[i];
+	if (kind == 0)
+		return 1;
+	if (kind == 1) {
+		o->at = i + 1;
+		return 0;
+	}
+	size = i + 1 < OPTIONS_MOST ? o->bytes[i + 1] : 0;
+	if (size < 2 || i + size > o->length) {
+		o->is_malformed = 1;
+		return 1;
+	}
+	o->at = i + size;
+	if (kind == OPTION_MSS && size == 4 && i <= OPTIONS_MOST - 4) {
+		o->mss = (u16)o->bytes[i + 2] << 8 | o->bytes[i + 3];
+	} else if (kind == OPTION_SCALE && size == 3 && i <= OPTIONS_MOST - 3) {
+		o->has_scale = 1;
+		/* RFC 7323, 2.3: more than 14 counts as 14. */
+		o->scale = o->bytes[i + 2] > 14 ? 14 : o->bytes[i + 2];
+	} else if (kind == OPTION_STAMP && size == 10 && i <= OPTIONS_MOST - 10) {
+		o->has_stamp = 1;
+		o->stamp = four(o->bytes, i + 2);
+		o->echo = four(o->bytes, i + 6);
+	} else if (kind == OPTION_MD5 || kind == OPTION_AO || kind == OPTION_MPTCP) {
+		o->is_foreign = 1;
+	}
+	return 0;
+}
+
+/* Reads the options. 0 if they are not well formed. A function of its own, so that it is verified once. */
+__noinline int read_options(struct __sk_buff *skb, struct packet *packet, u32 at, u32 length)
+{
+	struct options o = {};
+
+	if (!packet || length < 1 || length > OPTIONS_MOST)
+		return packet && !length;
+	if (bpf_skb_load_bytes(skb, at, o.bytes, length))
+		return 0;
+	o.length = length;
+	/* Nearly all segments have NOP, NOP and a time stamp. */
+	if (length == 12 && four(o.bytes, 0) == 0x0101080a) {
+		o.has_stamp = 1;
+		o.stamp = four(o.bytes, 4);
+		o.echo = four(o.bytes, 8);
+	} else {
+		bpf_loop(OPTIONS_MOST, next_option, &o, 0);
+	}
+	packet->stamp = o.stamp;
+	packet->echo = o.echo;
+	packet->mss = o.mss;
+	packet->scale = o.scale;
+	packet->has_scale = o.has_scale;
+	packet->has_stamp = o.has_stamp;
+	packet->is_foreign = o.is_foreign;
+	return !o.is_malformed;
+}
+
+/*
+ * Reads a packet; COUNTED_DATA if it is TCP, else what it is. `to_client` says which of its ends is the client.
+ */
+__noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
+{
+	u32 at, length, options, segments;
+	u32 source[4] = {}, dest[4] = {};
+	struct tcp_header tcp;
+	u16 type;
+	u8 protocol;
+
+	if (!packet)
+		return COUNTED_MALFORMED;
+	type = network_of(skb, link_header_bytes, &at);
+	if (type == 0x0800) {
+		struct ipv4_header ip;
+		u32 header;
+
+		if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)))
+			return COUNTED_MALFORMED;
+		header = (ip.version_length & 15) * 4;
+		if (ip.version_length >> 4 != 4 || header < 20)
+			return COUNTED_MALFORMED;
+		if (ip.fragment & bpf_htons(0x3fff))
+			return COUNTED_FRAGMENT;
+		protocol = ip.protocol;
+		source[2] = dest[2] = bpf_htonl(0xffff);
+		source[3] = ip.source;
+		dest[3] = ip.dest;
+		/* 0: a super-packet of more than 64 kB */
+		length = ip.length ? bpf_ntohs(ip.length) : skb->len - at;
+		if (length < header)
+			return COUNTED_MALFORMED;
+		length -= header;
+		at += header;
+		packet->ip_version = 4;
+	} else if (type == 0x86dd) {
+		struct ipv6_header ip;
+
+		if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)))
+			return COUNTED_MALFORMED;
+		if ((bpf_ntohl(ip.version_flow) >> 28) != 6)
+			return COUNTED_MALFORMED;
+		protocol = ip.next;
+		at += sizeof(ip);
+		length = ip.length ? bpf_ntohs(ip.length) : skb->len - at;
+		__builtin_memcpy(source, ip.source, 16);
+		__builtin_memcpy(dest, ip.dest, 16);
+		for (int i = 0; i < EXTENSIONS_MOST; i++) {
+			u8 extension[2];
+			u32 size;
+
+			/* hop-by-hop, routing, destination */
+			if (protocol != 0 && protocol != 43 && protocol != 60)
+				break;
+			if (bpf_skb_load_bytes(skb, at, extension, 2))
+				return COUNTED_MALFORMED;
+			size = (extension[1] + 1) * 8;
+			if (length < size)
+				return COUNTED_MALFORMED;
+			protocol = extension[0];
+			at += size;
+			length -= size;
+		}
+		packet->ip_version = 6;
+	} else {
+		return COUNTED_OTHER;
+	}
+	if (protocol == 17)
+		return COUNTED_UDP;
+	if (protocol == 44)
+		return COUNTED_FRAGMENT;
+	if (protocol == 50 || protocol == 51)
+		return COUNTED_IPSEC;
+	if (protocol != 6)
+		return COUNTED_OTHER;
+
+	if (length < sizeof(tcp) || at + length > skb->len || bpf_skb_load_bytes(skb, at, &tcp, sizeof(tcp)))
+		return COUNTED_MALFORMED;
+	options = tcp.data_offset >> 4;
+	if (options < 5 || length < options * 4)
+		return COUNTED_MALFORMED;
+	options = options * 4 - sizeof(tcp);
+	__builtin_memcpy(packet->key.client, to_client ? dest : source, 16);
+	__builtin_memcpy(packet->key.server, to_client ? source : dest, 16);
+	packet->key.client_port = to_client ? tcp.dest : tcp.source;
+	packet->key.server_port = to_client ? tcp.source : tcp.dest;
+	packet->tcp_at = at;
+	packet->payload = length - sizeof(tcp) - options;
+	packet->header_bytes = at + sizeof(tcp) + options;
+	packet->segment = packet->payload;
+	packet->size_bytes = skb->len;
+	segments = skb->gso_segs;
+	if (segments > 1) {
+		packet->segment = skb->gso_size;
+		packet->size_bytes += (segments - 1) * packet->header_bytes;
+	}
+	packet->seq = bpf_ntohl(tcp.seq);
+	packet->ack = bpf_ntohl(tcp.ack);
+	packet->flags = tcp.flags;
+	packet->window_raw = tcp.window;
+	packet->window = bpf_ntohs(tcp.window);
+	if (!read_options(skb, packet, at + sizeof(tcp), options))
+		return COUNTED_MALFORMED;
+	return COUNTED_DATA;
+}
+
+/* Puts another window into the header. The checksum follows, whether it is a full or a partial one. 0 if it is done. */
+static __always_inline long put_window(struct __sk_buff *skb, const struct packet *packet, u16 window)
+{
+	u16 raw = bpf_htons(window);
+	u32 at = packet->tcp_at;
+	long failed = bpf_l4_csum_replace(skb, at + __builtin_offsetof(struct tcp_header, check), packet->window_raw, raw,
+					  sizeof(raw));
+
+	return failed ? failed : bpf_skb_store_bytes(skb, at + __builtin_offsetof(struct tcp_header, window), &raw, 2, 0);
+}
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * The proxy: on the device towards the clients, one program sees data before they are queued, the other ACKs as they
+ * come, and lowers their windows. Senders follow, and the queue stays short.
+ *
+ *     servers ──► to_client ──► qdisc ──► device ──► clients
+ *             ◄── to_server ◄──────────── device ◄──
+ *                 (windows)
+ */
+#include "kernel.h"
+#include "packet.h"
+#include "state.h"
+#include "station.h"
+#include "window.h"
+
+#define TCX_PASS_ON (-1) /* TCX_NEXT: whatever other program is there has its say */
+
+const volatile struct settings settings = {};
+const struct flow blank = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct flow_key);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct station);
+} stations SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTED_KINDS);
+	__type(key, u32);
+	__type(value, struct count);
+} counts SEC(".maps");
+
+static __always_inline void count(enum counted kind, u32 bytes)
+{
+	u32 key = kind;
+	struct count *c = bpf_map_lookup_elem(&counts, &key);
+
+	if (c) {
+		c->packets++;
+		c->bytes += bytes;
+	}
+}
+
+/* A SYN or SYN-ACK of the server's side: what it offers. */
+static __always_inline void hear_server_begin(struct flow *f, const struct packet *p, u64 now_ns)
+{
+	bpf_spin_lock(&f->lock);
+	if (p->has_scale)
+		f->flags |= FLOW_SERVER_SCALES;
+	if (f->flags & FLOW_FROM_CLIENT) {
+		f->flags |= FLOW_ESTABLISHED;
+		/* The client's SYN opened a window from here. */
+		f->sent = f->ack = p->seq + 1;
+		f->edge = p->seq + 1 + (u32)f->window_bytes;
+		if (f->asked_ns)
+			recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
+		f->asked_ns = 0;
+	}
+	f->seen_ns = now_ns;
+	bpf_spin_unlock(&f->lock);
+}
+
+/* The same of the client's side; returns the window that it may begin with. */
+static __always_inline u16 hear_client_begin(struct flow *f, const struct packet *p, u64 now_ns)
+{
+	u64 first;
+
+	bpf_spin_lock(&f->lock);
+	if (p->has_scale)
+		f->flags |= FLOW_CLIENT_SCALES;
+	f->scale = p->scale;
+	/* What is left of it for data (RFC 6691, RFC 9293: 536 B where nothing is said). */
+	f->mss = most(p->mss ? p->mss : 536, 100) - (p->has_stamp ? 12 : 0);
+	first = least((u64)FIRST_SEGMENTS * f->mss, p->window);
+	f->window_bytes = first;
+	if (p->flags & TCP_ACK) {
+		f->flags |= FLOW_ESTABLISHED;
+		f->sent = f->ack = p->ack;
+		f->edge = p->ack + (u32)first;
+	} else {
+		f->flags |= FLOW_FROM_CLIENT;
+	}
+	f->asked_ns = now_ns;
+	f->by_stamp = 0;
+	f->seen_ns = now_ns;
+	bpf_spin_unlock(&f->lock);
+	return (u16)first;
+}
+
+/* The flow of a SYN: a new one, unless it has options that forbid to touch it. */
+static __always_inline struct flow *open_flow(const struct packet *p)
+{
+	struct flow *f;
+
+	if (p->is_foreign) {
+		count(COUNTED_FOREIGN, 0);
+		bpf_map_delete_elem(&flows, &p->key);
+		return 0;
+	}
+	if (bpf_map_update_elem(&flows, &p->key, &blank, BPF_ANY)) {
+		count(COUNTED_FULL, 0);
+		return 0;
+	}
+	f = bpf_map_lookup_elem(&flows, &p->key);
+	if (f)
+		f->weight_q8 = 256;
+	return f;
+}
+
+SEC("tcx/egress")
+int to_client(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
+	struct backlog queue = backlog_of(skb);
+	u64 now_ns = bpf_ktime_get_ns();
+	u64 counted_q8 = 0, delay_ns = 0;
+	u32 device = 0, epoch;
+	struct station *s = bpf_map_lookup_elem(&stations, &device);
+	struct flow *f;
+
+	if (!s)
+		return TCX_PASS_ON;
+	bpf_spin_lock(&s->lock);
+	station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+	station_turn(s, now_ns);
+	epoch = s->epoch;
+	bpf_spin_unlock(&s->lock);
+	if (kind != COUNTED_DATA) {
+		count(kind, skb->len);
+		return TCX_PASS_ON;
+	}
+
+	if (p.flags & TCP_SYN) {
+		f = p.flags & TCP_ACK ? bpf_map_lookup_elem(&flows, &p.key) : open_flow(&p);
+		if (f && p.is_foreign)
+			bpf_map_delete_elem(&flows, &p.key);
+		else if (f)
+			hear_server_begin(f, &p, now_ns);
+		return TCX_PASS_ON;
+	}
+	f = bpf_map_lookup_elem(&flows, &p.key);
+	if (!f) {
+		count(COUNTED_MIDSTREAM, p.size_bytes);
+		return TCX_PASS_ON;
+	}
+	if (p.flags & TCP_RST) {
+		bpf_map_delete_elem(&flows, &p.key);
+		return TCX_PASS_ON;
+	}
+
+	bpf_spin_lock(&f->lock);
+	f->seen_ns = now_ns;
+	if (p.flags & TCP_FIN)
+		f->flags |= FLOW_CLOSING;
+	if (f->asked_ns && (!f->by_stamp || (p.has_stamp && !is_after(f->asked_stamp, p.echo)))) {
+		recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
+		f->asked_ns = 0;
+	}
+	if (p.payload && f->flags & FLOW_ESTABLISHED) {
+		u32 end = p.seq + p.payload;
+
+		if (p.segment > f->mss)
+			f->mss = p.segment;
+		f->header_bytes = p.header_bytes;
+		if (is_after(f->sent, p.seq)) {
+			/* Which of the two an ACK is for is not known (Karn). */
+			f->sample.sent_ns = 0;
+		} else if (!f->sample.sent_ns) {
+			f->sample.sent_ns = f->sample.there_ns = now_ns;
+			f->sample.leaves_bytes = queue.departed_bytes + queue.bytes + p.size_bytes;
+			f->sample.end = end;
+		}
+		if (is_after(end, f->sent)) {
+			f->forwarded_bytes += end - f->sent;
+			f->sent = end;
+		}
+		if (f->epoch != epoch) {
+			f->epoch = epoch;
+			counted_q8 = f->weight_q8;
+			delay_ns = f->rtt_ns + recent_least(&f->upstream);
+		}
+	}
+	bpf_spin_unlock(&f->lock);
+	if (counted_q8) {
+		bpf_spin_lock(&s->lock);
+		s->weights_q8 += counted_q8;
+		s->delay_most_ns = most(s->delay_most_ns, least(delay_ns, NS_PER_S));
+		bpf_spin_unlock(&s->lock);
+	}
+	count(COUNTED_DATA, p.size_bytes);
+	return TCX_PASS_ON;
+}
+
+/* The window that the law gives a flow now, in whole segments. Under the flow's lock. */
+static __always_inline u64 window_of(struct flow *f, u64 now_ns, u64 rate, u64 wait_ns, u64 weights_q8, u64 client_ns,
+				     u32 random)
+{
+	u64 delay_ns = client_ns + recent_least(&f->upstream);
+	u64 fair = share_fair(rate, most(weights_q8, f->weight_q8));
+	u64 horizon_ns = share_horizon_ns(delay_ns, settings.target_ns, wait_ns, settings.g_q10, settings.kappa_q10);
+	u64 wire_bytes;
+
+	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
+	f->fair_ns = now_ns;
+	wire_bytes = share_window_bytes(f->weight_q8, f->fair, horizon_ns);
+	return whole_segments(share_payload(wire_bytes, f->mss, f->header_bytes), f->mss, random);
+}
+
+SEC("tcx/ingress")
+int to_server(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
+	struct backlog queue = backlog_of(skb);
+	u64 now_ns = bpf_ktime_get_ns();
+	u64 rate, wait_ns, weights_q8, client_ns, sample_ns = 0;
+	u32 device = 0, random;
+	struct station *s = bpf_map_lookup_elem(&stations, &device);
+	struct flow *f;
+	u16 window;
+
+	if (!s)
+		return TCX_PASS_ON;
+	if (kind != COUNTED_DATA) {
+		count(kind, skb->len);
+		return TCX_PASS_ON;
+	}
+	if (p.flags & TCP_SYN) {
+		f = p.flags & TCP_ACK ? bpf_map_lookup_elem(&flows, &p.key) : open_flow(&p);
+		if (f && p.is_foreign) {
+			bpf_map_delete_elem(&flows, &p.key);
+		} else if (f) {
+			window = hear_client_begin(f, &p, now_ns);
+			if (window < p.window && !settings.observe_only)
+				put_window(skb, &p, window);
+		}
+		return TCX_PASS_ON;
+	}
+	f = bpf_map_lookup_elem(&flows, &p.key);
+	if (!f) {
+		count(COUNTED_MIDSTREAM, p.size_bytes);
+		return TCX_PASS_ON;
+	}
+	if (p.flags & TCP_RST) {
+		bpf_map_delete_elem(&flows, &p.key);
+		return TCX_PASS_ON;
+	}
+	if (!(p.flags & TCP_ACK) || !(f->flags & FLOW_ESTABLISHED))
+		return TCX_PASS_ON;
+
+	/* What the ACK tells of the path. */
+	bpf_spin_lock(&f->lock);
+	f->seen_ns = now_ns;
+	if (p.flags & TCP_FIN)
+		f->flags |= FLOW_CLOSING;
+	if (f->sample.sent_ns && !is_after(f->sample.end, p.ack)) {
+		f->rtt_ns = now_ns - f->sample.sent_ns;
+		/* It stood in the queue for so long at least. */
+		sample_ns = most(now_ns - f->sample.there_ns, 1);
+		f->sample.sent_ns = 0;
+	} else if (f->sample.sent_ns && queue.departed_bytes < f->sample.leaves_bytes) {
+		f->sample.there_ns = now_ns;
+	}
+	if (p.has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
+		f->asked_ns = now_ns;
+		f->asked_stamp = p.stamp;
+		f->by_stamp = 1;
+	}
+	bpf_spin_unlock(&f->lock);
+
+	/* What the queue does. */
+	bpf_spin_lock(&s->lock);
+	station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+	station_turn(s, now_ns);
+	if (sample_ns)
+		recent_least_add(&s->client, now_ns, sample_ns, LEAST_SPAN_NS);
+	rate = station_rate(s);
+	weights_q8 = station_weights(s);
+	client_ns = recent_least(&s->client);
+	bpf_spin_unlock(&s->lock);
+	wait_ns = share_wait_ns(queue.bytes, rate);
+	random = bpf_get_prandom_u32();
+
+	/* The window. Duplicates of an ACK stay duplicates: only an ACK that advances gets another one. */
+	bpf_spin_lock(&f->lock);
+	if (is_after(p.ack, f->ack)) {
+		f->acknowledged_bytes += p.ack - f->ack;
+		f->ack = p.ack;
+		if (is_after(p.ack, f->sent))
+			f->sent = p.ack;
+		if (rate && f->mss)
+			f->window_bytes = window_of(f, now_ns, rate, wait_ns, weights_q8, client_ns, random);
+		f->edge = right_edge(p.ack, f->window_bytes, f->edge);
+	}
+	{
+		u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
+		u32 scale = (f->flags & both) == both ? f->scale : 0;
+		u32 said;
+
+		window = window_field(p.ack, f->edge, scale, p.window);
+		said = p.ack + ((u32)window << (scale & 15));
+		if (is_after(said, f->edge) && window < p.window)
+			f->edge = said;
+		if (window < p.window)
+			f->flags |= FLOW_LIMITED;
+	}
+	bpf_spin_unlock(&f->lock);
+	if (window < p.window && !settings.observe_only && !put_window(skb, &p, window))
+		count(COUNTED_LOWERED, 0);
+	count(COUNTED_ACK, p.size_bytes);
+	return TCX_PASS_ON;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * What the programs keep, and what they are told. The agent reads these structures by their layout: `src/state.rs`
+ * mirrors them, and a test compares the two by the types' descriptions in the object.
+ */
+#ifndef LASTHOP_STATE_H
+#define LASTHOP_STATE_H
+
+#include "share.h"
+
+#define TICK_NS (100 * NS_PER_MS)
+/* What of a tick must be busy for it to judge forecasts. */
+#define TICK_BUSY_NS (30 * NS_PER_MS)
+/* The least epoch over which flows are counted. */
+#define EPOCH_NS (300 * NS_PER_MS)
+/* Minima are of one to two spans. */
+#define LEAST_SPAN_NS (10 * NS_PER_S)
+/* A time stamp that was not echoed in time is given up. */
+#define ECHO_NS (10 * NS_PER_S)
+/* Segments that a connection may begin with. */
+#define FIRST_SEGMENTS 10
+
+/* What the programs are told when they are loaded. */
+struct settings {
+	u64 target_ns; /* T */
+	u32 g_q10;
+	u32 kappa_q10;
+	u32 link_header_bytes; /* 14 on Ethernet, 0 where packets begin with IP */
+	u32 observe_only;
+};
+
+/* A connection, as a device's clients see it. */
+struct flow_key {
+	u32 client[4]; /* an IPv4 address as ::ffff:a.b.c.d */
+	u32 server[4];
+	u16 client_port;
+	u16 server_port;
+};
+
+/* A segment under way whose round trip is being measured. */
+struct sample {
+	u64 sent_ns; /* 0: none */
+	u64 there_ns; /* when it was last known to be in the queue */
+	u64 leaves_bytes; /* it has left once so much has departed */
+	u32 end; /* the sequence number behind it */
+	u32 pad;
+};
+
+#define FLOW_ESTABLISHED 1 /* both SYNs were seen */
+#define FLOW_CLIENT_SCALES 2
+#define FLOW_SERVER_SCALES 4
+#define FLOW_FROM_CLIENT 8 /* the client opened it */
+#define FLOW_LIMITED 16 /* its window has been lowered */
+#define FLOW_CLOSING 32 /* a FIN was seen */
+
+struct flow {
+	struct bpf_spin_lock lock;
+	u32 flags;
+	u32 scale; /* of the client's windows */
+	u32 mss; /* the largest payload of a segment */
+	u32 header_bytes; /* what else of it is on the wire */
+	u32 sent; /* the highest sequence number forwarded, and one */
+	u32 ack; /* the highest one acknowledged */
+	u32 edge; /* where the window ends that was advertised */
+	u32 epoch; /* the last one it was counted in */
+	u32 weight_q8;
+	u64 seen_ns; /* its last packet */
+	u64 fair; /* rho smoothed */
+	u64 fair_ns; /* when that was */
+	u64 window_bytes; /* w */
+	u64 forwarded_bytes;
+	u64 acknowledged_bytes;
+	struct sample sample;
+	struct recent_least upstream; /* from the agent to the server and back */
+	u64 asked_ns; /* when the client said something that the server will answer; 0: nothing */
+	u32 asked_stamp; /* its time stamp */
+	u32 by_stamp; /* 0: any packet answers it, as in a handshake */
+	u64 rtt_ns; /* the last round trip to the client, the queue included */
+};
+
+/* What shares one queue. */
+struct station {
+	struct bpf_spin_lock lock;
+	u32 chosen; /* horizon */
+	u64 seen_ns; /* the last look at the queue */
+	u64 queue_bytes; /* what it held */
+	u64 departed_bytes; /* what had left it */
+	u64 span_ns; /* a busy span that is being put together */
+	u64 span_bytes;
+	struct share_rate rate;
+	u64 tick_ns; /* when the running tick began */
+	u64 tick_bytes;
+	u64 tick_busy_ns;
+	u64 tick_busy_bytes;
+	u64 forecast_q16[SHARE_HORIZONS]; /* log2 of the rates at its beginning */
+	u64 loss_q20[SHARE_HORIZONS];
+	u64 epoch_ns; /* when the running epoch began */
+	u64 weights_q8; /* of the flows counted in it */
+	u64 last_weights_q8; /* in the one before */
+	u64 delay_most_ns; /* the longest round trip among them */
+	u32 epoch;
+	u32 pad;
+	struct recent_least client; /* from the agent to the client and back, without the queue */
+};
+
+/* Packets and bytes by what became of them. */
+struct count {
+	u64 packets;
+	u64 bytes;
+};
+
+enum counted {
+	COUNTED_DATA, /* to clients, of connections that are steered */
+	COUNTED_ACK, /* from clients, of those */
+	COUNTED_LOWERED, /* the window of an ACK was lowered */
+	COUNTED_MIDSTREAM, /* TCP whose beginning was not seen */
+	COUNTED_FOREIGN, /* MPTCP, TCP-MD5, TCP-AO */
+	COUNTED_FULL, /* connections for which there was no room */
+	COUNTED_FRAGMENT,
+	COUNTED_UDP,
+	COUNTED_IPSEC,
+	COUNTED_MALFORMED,
+	COUNTED_OTHER,
+	COUNTED_KINDS,
+};
+
+#endif

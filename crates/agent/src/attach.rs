@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The device, and the programs' links to it.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use anyhow::{Context, Result, bail};
+use lasthop_linux::bpf::{self, Direction};
+use lasthop_linux::netlink::{self, Routing};
+
+use crate::load::Proxy;
+
+/// What a device's packets begin with, by `ARPHRD_…` of linux/if_arp.h.
+const LINK_HEADERS: [(u16, u32); 9] = [
+    (1, 14),    // Ethernet
+    (512, 0),   // PPP
+    (519, 0),   // raw IP: wwan
+    (65534, 0), // none: TUN
+    (768, 0),   // IP in IP
+    (769, 0),   // IPv6 in IPv6
+    (776, 0),   // IPv6 in IPv4
+    (772, 14),  // loopback
+    (65535, 0), // void
+];
+
+/// A device of the calling thread's network namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub index: u32,
+    /// What stands before the IP header \[B\].
+    pub link_header_bytes: u32,
+}
+
+impl Device {
+    /// Finds it.
+    ///
+    /// # Errors
+    /// If there is none by this name, or of a kind whose packets are not known.
+    pub fn find(name: &str) -> Result<Self> {
+        if name.is_empty() {
+            bail!("no device: --dev DEV, or `device = \"DEV\"` in the file");
+        }
+        let index = netlink::device_index(name).with_context(|| format!("--dev {name}: no such device"))?;
+        let kind = Routing::new().and_then(|routing| routing.link_type(index));
+        let kind = kind.with_context(|| format!("--dev {name}: the kernel does not tell what it is"))?;
+        let Some(&(_, link_header_bytes)) = LINK_HEADERS.iter().find(|(known, _)| *known == kind) else {
+            bail!(
+                "--dev {name}: its packets begin with a header of type {kind}; wanted Ethernet, PPP, TUN or another device of IP"
+            );
+        };
+        Ok(Self { name: name.to_owned(), index, link_header_bytes })
+    }
+
+    /// Whether it is still there, by the same number.
+    pub fn is_there(&self) -> bool {
+        netlink::device_index(&self.name).is_ok_and(|index| index == self.index)
+    }
+}
+
+/// The links; the programs are at the device as long as this lives.
+#[derive(Debug)]
+pub struct Links {
+    _links: [OwnedFd; 2],
+}
+
+impl Links {
+    /// Puts both programs at the device. ACKs are heard before data are counted, so that no window is lowered for want
+    /// of what was not seen.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn attach(proxy: &Proxy, device: &Device) -> Result<Self> {
+        let link = |name, direction| {
+            bpf::attach(proxy.program(name)?.as_fd(), device.index, direction)
+                .with_context(|| format!("cannot put a program at {} (tcx: Linux 6.6 or newer)", device.name))
+        };
+        Ok(Self { _links: [link("to_client", Direction::Egress)?, link("to_server", Direction::Ingress)?] })
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a command speaks with the agent of a device: a socket with an abstract name. It belongs to the network namespace,
+//! as the device does, only one process has it, and it goes with that process.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::unistd::geteuid;
+
+/// How long the other side may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the agent is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// To tell how it is.
+    Status,
+    /// To leave.
+    Detach,
+}
+
+/// The agent's end.
+#[derive(Debug)]
+pub struct Listener {
+    socket: UnixListener,
+}
+
+impl Listener {
+    /// The one of a device.
+    ///
+    /// # Errors
+    /// If another agent has it.
+    pub fn bind(device: &str) -> Result<Self> {
+        let socket = match UnixListener::bind_addr(&address(device)?) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                bail!("an agent is at {device} already: `lasthop-agent detach --dev {device}` ends it")
+            }
+            other => other.context("cannot listen for commands")?,
+        };
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket })
+    }
+
+    /// Answers those who have asked, and gives whether one of them wants an end.
+    pub fn answer(&self, status: impl Fn() -> Result<String>) -> bool {
+        let mut wants_end = false;
+        while let Ok((stream, _)) = self.socket.accept() {
+            // Who goes before the answer is there does not want it.
+            wants_end |= answer_one(stream, &status).unwrap_or(false);
+        }
+        wants_end
+    }
+}
+
+fn answer_one(stream: UnixStream, status: impl Fn() -> Result<String>) -> Result<bool> {
+    let asker = getsockopt(&stream, PeerCredentials)?.uid();
+    if asker != 0 && asker != geteuid().as_raw() {
+        bail!("user {asker} may not ask");
+    }
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new((&stream).take(64)).read_line(&mut line)?;
+    let wants_end = line == "detach\n";
+    (&stream).write_all(status()?.as_bytes())?;
+    Ok(wants_end)
+}
+
+/// Asks the agent of a device; gives its status.
+///
+/// # Errors
+/// If there is none, or it does not answer.
+pub fn ask(device: &str, request: Request) -> Result<String> {
+    let mut stream = UnixStream::connect_addr(&address(device)?).map_err(|_| anyhow!("no agent is at {device}"))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(match request {
+        Request::Status => b"status\n",
+        Request::Detach => b"detach\n",
+    })?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).with_context(|| format!("the agent at {device} does not answer"))?;
+    if answer.is_empty() {
+        bail!("the agent at {device} does not answer: only root may ask");
+    }
+    Ok(answer)
+}
+
+fn address(device: &str) -> Result<SocketAddr> {
+    Ok(SocketAddr::from_abstract_name(format!("lasthop-agent/{device}"))?)
+}

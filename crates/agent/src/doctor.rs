@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether this machine can run the agent, and why not.
+
+use std::fmt;
+use std::fs;
+
+use serde::Serialize;
+
+use crate::attach::Device;
+use crate::config::Config;
+use crate::load::Proxy;
+use lasthop_linux::bpf::{self, Direction};
+
+/// How far something is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// As it should be.
+    Full,
+    /// It works, with less.
+    Partial,
+    /// The agent cannot run.
+    No,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What.
+    pub what: &'static str,
+    /// How far it is there.
+    pub verdict: Verdict,
+    /// What was found, and what would help.
+    pub why: String,
+}
+
+/// All that was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnosis {
+    /// The worst of the findings.
+    pub verdict: Verdict,
+    /// One by one.
+    pub findings: Vec<Finding>,
+}
+
+/// Looks at the kernel, the rights, and a device if one is named.
+pub fn diagnose(device: Option<&str>) -> Diagnosis {
+    let mut findings = vec![kernel(), types(), capabilities(), programs()];
+    if let Some(name) = device {
+        match Device::find(name) {
+            Ok(device) => findings.extend([found(&device), neighbours(&device)]),
+            Err(error) => findings.push(Finding { what: "device", verdict: Verdict::No, why: format!("{error:#}") }),
+        }
+    }
+    let verdict = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Full);
+    Diagnosis { verdict, findings }
+}
+
+fn kernel() -> Finding {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim();
+    let mut numbers = release.split('.').map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let verdict = if version >= (6, 6) { Verdict::Full } else { Verdict::No };
+    Finding { what: "kernel", verdict, why: format!("Linux {release}; 6.6 or newer is needed (tcx)") }
+}
+
+fn types() -> Finding {
+    let path = "/sys/kernel/btf/vmlinux";
+    let there = fs::exists(path).unwrap_or(false);
+    let verdict = if there { Verdict::Full } else { Verdict::No };
+    Finding { what: "btf", verdict, why: format!("{path} is {}there", if there { "" } else { "not " }) }
+}
+
+/// `CAP_NET_ADMIN`, `CAP_PERFMON`, `CAP_BPF`.
+const WANTED: [(u32, &str); 3] = [(12, "CAP_NET_ADMIN"), (38, "CAP_PERFMON"), (39, "CAP_BPF")];
+
+fn capabilities() -> Finding {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
+        .unwrap_or(0);
+    let missing: Vec<_> = WANTED.iter().filter(|(bit, _)| effective >> bit & 1 == 0).map(|(_, name)| *name).collect();
+    match missing.is_empty() {
+        true => Finding { what: "rights", verdict: Verdict::Full, why: "CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF".into() },
+        false => Finding { what: "rights", verdict: Verdict::No, why: format!("missing: {}", missing.join(", ")) },
+    }
+}
+
+fn programs() -> Finding {
+    match Proxy::load(&Config::default().settings(14)) {
+        Ok(_) => Finding { what: "programs", verdict: Verdict::Full, why: "the kernel takes them".into() },
+        Err(error) => Finding { what: "programs", verdict: Verdict::No, why: format!("{error:#}") },
+    }
+}
+
+fn found(device: &Device) -> Finding {
+    let begins = if device.link_header_bytes > 0 { "an Ethernet header" } else { "the IP header" };
+    Finding { what: "device", verdict: Verdict::Full, why: format!("{}: packets begin with {begins}", device.name) }
+}
+
+/// Other programs at the device: they see packets before ours do.
+fn neighbours(device: &Device) -> Finding {
+    let at = |direction| bpf::attached(device.index, direction).map(|programs| programs.len());
+    match (at(Direction::Ingress), at(Direction::Egress)) {
+        (Ok(0), Ok(0)) => {
+            Finding { what: "tcx", verdict: Verdict::Full, why: "no other program is at the device".into() }
+        }
+        (Ok(ingress), Ok(egress)) => Finding {
+            what: "tcx",
+            verdict: Verdict::Partial,
+            why: format!("{ingress} programs at ingress and {egress} at egress are there before ours"),
+        },
+        (Err(error), _) | (_, Err(error)) => {
+            Finding { what: "tcx", verdict: Verdict::No, why: format!("the kernel does not tell: {error}") }
+        }
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Finding { what, verdict, why } in &self.findings {
+            writeln!(f, "{:8} {what}: {why}", verdict.word())?;
+        }
+        writeln!(f, "{:8} altogether", self.verdict.word())
+    }
+}
+
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Partial => "partial",
+            Self::No => "no",
+        }
+    }
+}

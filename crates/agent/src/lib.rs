@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The laws on a stock Linux kernel: programs at the device towards the clients keep its queue short by the windows of
+//! the clients' ACKs, whatever the senders are.
+//!
+//! ```text
+//!   config ──► watch ──► load ──► to_client, to_server (bpf/proxy.bpf.c) ◄── attach ── the device
+//!                │                        │
+//!   control ◄────┤                      flows, stations, counts
+//!   (status,     │                        │
+//!    detach)     └──── status ◄───────────┘
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`config`] | the file and the command line |
+//! | [`doctor`] | whether this machine can run it |
+//! | [`load`], [`state`] | the programs, and what they keep |
+//! | [`attach`] | the device |
+//! | [`watch`] | the agent's life at it |
+//! | [`control`], [`status`] | what it tells, and to whom |
+#![forbid(unsafe_code)]
+
+pub mod attach;
+pub mod config;
+pub mod control;
+pub mod doctor;
+pub mod load;
+pub mod state;
+pub mod status;
+pub mod watch;

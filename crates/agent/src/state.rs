@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the programs keep and are told, as `bpf/state.h` lays it out.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// What the programs are told when they are loaded: `struct settings`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Settings {
+    /// T, the standing queue wanted.
+    pub target_ns: u64,
+    /// g, what part of the round trip is filled.
+    pub g_q10: u32,
+    /// κ, how much of a queue other than T is answered at once.
+    pub kappa_q10: u32,
+    /// 14 on Ethernet, 0 where packets begin with IP.
+    pub link_header_bytes: u32,
+    /// 1: nothing is written into packets.
+    pub observe_only: u32,
+}
+
+/// A connection, as a device's clients see it: `struct flow_key`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct FlowKey {
+    client: [u8; 16],
+    server: [u8; 16],
+    client_port: [u8; 2],
+    server_port: [u8; 2],
+}
+
+impl FlowKey {
+    /// The client's end.
+    pub fn client(&self) -> (IpAddr, u16) {
+        (Ipv6Addr::from(self.client).to_canonical(), u16::from_be_bytes(self.client_port))
+    }
+
+    /// The server's end.
+    pub fn server(&self) -> (IpAddr, u16) {
+        (Ipv6Addr::from(self.server).to_canonical(), u16::from_be_bytes(self.server_port))
+    }
+}
+
+/// A least value of the last one to two spans: `struct recent_least`.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct RecentLeast {
+    began_ns: u64,
+    now_ns: u64,
+    last_ns: u64,
+}
+
+impl RecentLeast {
+    /// The least \[ns\]; none before the first sample.
+    pub fn value(&self) -> Option<u64> {
+        [self.now_ns, self.last_ns].into_iter().filter(|&ns| ns > 0).min()
+    }
+}
+
+/// Both SYNs were seen.
+pub const FLOW_ESTABLISHED: u32 = 1;
+/// The window has been lowered.
+pub const FLOW_LIMITED: u32 = 16;
+/// A FIN was seen.
+pub const FLOW_CLOSING: u32 = 32;
+
+/// What is kept of a connection: `struct flow`.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Flow {
+    lock: u32,
+    /// `FLOW_…`.
+    pub flags: u32,
+    scale: u32,
+    /// Largest payload of a segment \[B\].
+    pub mss: u32,
+    header_bytes: u32,
+    sent: u32,
+    ack: u32,
+    edge: u32,
+    epoch: u32,
+    /// φ.
+    pub weight_q8: u32,
+    /// Its last packet, by the monotonic clock.
+    pub seen_ns: u64,
+    /// ρ̄ \[B/s\].
+    pub fair: u64,
+    fair_ns: u64,
+    /// w.
+    pub window_bytes: u64,
+    /// New payload that went to the client.
+    pub forwarded_bytes: u64,
+    /// What the client has acknowledged of it.
+    pub acknowledged_bytes: u64,
+    sample_sent_ns: u64,
+    sample_there_ns: u64,
+    sample_leaves_bytes: u64,
+    sample_end: u32,
+    sample_pad: u32,
+    /// From the agent to the server and back.
+    pub upstream: RecentLeast,
+    asked_ns: u64,
+    asked_stamp: u32,
+    by_stamp: u32,
+    /// The last round trip to the client, the queue included.
+    pub rtt_ns: u64,
+}
+
+/// Horizons of the rate.
+pub const HORIZONS: usize = 7;
+
+/// What is kept of what shares a queue: `struct station`.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Station {
+    lock: u32,
+    chosen: u32,
+    seen_ns: u64,
+    /// What the queue held at the last look.
+    pub queue_bytes: u64,
+    departed_bytes: u64,
+    span_ns: u64,
+    span_bytes: u64,
+    busy_ns: [u64; HORIZONS],
+    bytes_q4: [u64; HORIZONS],
+    tick_ns: u64,
+    tick_bytes: u64,
+    tick_busy_ns: u64,
+    tick_busy_bytes: u64,
+    forecast_q16: [u64; HORIZONS],
+    loss_q20: [u64; HORIZONS],
+    epoch_ns: u64,
+    weights_q8: u64,
+    last_weights_q8: u64,
+    delay_most_ns: u64,
+    epoch: u32,
+    pad: u32,
+    /// From the agent to the client and back, without the queue.
+    pub client: RecentLeast,
+}
+
+impl Station {
+    /// μ̂ \[B/s\]; none as long as it is unknown.
+    pub fn rate(&self) -> Option<f64> {
+        let i = self.chosen as usize;
+        let (busy_ns, bytes_q4) = (*self.busy_ns.get(i)?, *self.bytes_q4.get(i)?);
+        (busy_ns > 0).then(|| bytes_q4 as f64 / 16.0 / (busy_ns as f64 * 1e-9))
+    }
+
+    /// Over which time that is \[ms\].
+    pub fn horizon_ms(&self) -> u32 {
+        25 << self.chosen.min(6)
+    }
+
+    /// Φ, the weights of the flows seen of late.
+    pub fn weights(&self) -> f64 {
+        self.weights_q8.max(self.last_weights_q8) as f64 / 256.0
+    }
+}
+
+/// Packets and bytes by what became of them: `struct count`, in the order of `enum counted`.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, serde::Serialize,
+)]
+#[repr(C)]
+pub struct Count {
+    /// How many.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+}
+
+/// The names of `enum counted`, as the status tells them.
+pub const COUNTED: [&str; 11] = [
+    "data",
+    "ack",
+    "lowered",
+    "midstream",
+    "foreign_option",
+    "table_full",
+    "fragment",
+    "udp",
+    "ipsec",
+    "malformed",
+    "other",
+];
+
+#[cfg(test)]
+mod tests {
+    use core::mem::offset_of;
+
+    use libbpf_rs::btf::types::{MemberAttr, Struct};
+    use libbpf_rs::btf::{Btf, HasSize};
+
+    use super::*;
+
+    /// The size of a structure in the programs, and where its members are \[B\].
+    fn described(btf: &Btf<'_>, name: &str) -> (usize, Vec<(String, usize)>) {
+        let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
+        let members = found.iter().map(|member| {
+            let MemberAttr::Normal { offset } = member.attr else { panic!("{name} has a field of bits") };
+            (member.name.unwrap().to_string_lossy().into_owned(), offset as usize / 8)
+        });
+        (found.size(), members.collect())
+    }
+
+    macro_rules! alike {
+        ($btf:expr, $name:literal, $type:ty: $($theirs:literal = $ours:ident),+) => {
+            let (size, members) = described($btf, $name);
+            assert_eq!(size, size_of::<$type>(), $name);
+            $(assert!(members.contains(&($theirs.to_owned(), offset_of!($type, $ours))), "{}: {members:?}", $theirs);)+
+        };
+    }
+
+    #[test]
+    fn structures_lie_as_the_programs_have_them() {
+        let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/proxy.bpf.o")).unwrap();
+        alike!(&btf, "settings", Settings: "target_ns" = target_ns, "g_q10" = g_q10, "kappa_q10" = kappa_q10,
+            "link_header_bytes" = link_header_bytes, "observe_only" = observe_only);
+        alike!(&btf, "flow_key", FlowKey: "client" = client, "server" = server, "client_port" = client_port,
+            "server_port" = server_port);
+        alike!(&btf, "recent_least", RecentLeast: "began_ns" = began_ns, "now_least_ns" = now_ns,
+            "last_least_ns" = last_ns);
+        alike!(&btf, "flow", Flow: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8, "seen_ns" = seen_ns,
+            "fair" = fair, "window_bytes" = window_bytes, "forwarded_bytes" = forwarded_bytes,
+            "acknowledged_bytes" = acknowledged_bytes, "upstream" = upstream, "rtt_ns" = rtt_ns);
+        alike!(&btf, "station", Station: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = busy_ns,
+            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "client" = client);
+        assert_eq!(described(&btf, "share_rate").0, size_of::<[[u64; HORIZONS]; 2]>());
+        alike!(&btf, "count", Count: "packets" = packets, "bytes" = bytes);
+    }
+}

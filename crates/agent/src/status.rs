@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the agent tells of itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::load::Proxy;
+use crate::state::{COUNTED, Count, FLOW_CLOSING, FLOW_ESTABLISHED, FLOW_LIMITED};
+
+/// Flows that are told one by one; more are only counted.
+const FLOWS_TOLD: usize = 1000;
+
+/// How the agent is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// The program's.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// The device.
+    pub device: String,
+    /// The law.
+    pub law: String,
+    /// Whether packets pass as they are.
+    pub dry_run: bool,
+    /// T \[s\].
+    pub target_s: f64,
+    /// Since it began \[s\].
+    pub uptime_s: f64,
+    /// The queue.
+    pub queue: QueueStatus,
+    /// Packets and bytes by what became of them.
+    pub counts: BTreeMap<String, Counted>,
+    /// What part of the bytes towards the clients the agent cannot steer; none before any.
+    pub unsteered_fraction: Option<f64>,
+    /// How many connections are known.
+    pub flow_count: usize,
+    /// The first thousand of them.
+    pub flows: Vec<FlowStatus>,
+}
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// How many.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+}
+
+/// What shares a queue.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct QueueStatus {
+    /// What it held at the last look.
+    pub bytes: u64,
+    /// Its rate; null as long as it is unknown.
+    pub rate_bps: Option<f64>,
+    /// Over what time the rate is measured \[s\].
+    pub horizon_s: f64,
+    /// How long what it held lasts \[s\].
+    pub delay_s: Option<f64>,
+    /// Weights of the flows that share it.
+    pub weights: f64,
+    /// The path to the clients and back, without the queue \[s\].
+    pub client_rtt_s: Option<f64>,
+}
+
+/// A connection.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FlowStatus {
+    /// The client's end.
+    pub client: String,
+    /// The server's end.
+    pub server: String,
+    /// `handshake`, `open`, `limited` or `closing`.
+    pub state: String,
+    /// φ.
+    pub weight: f64,
+    /// Its part of the rate, smoothed.
+    pub share_bps: f64,
+    /// Its window.
+    pub window_bytes: u64,
+    /// Largest payload of a segment.
+    pub mss_bytes: u32,
+    /// New payload that went to the client.
+    pub forwarded_bytes: u64,
+    /// What of it the client has acknowledged.
+    pub acknowledged_bytes: u64,
+    /// The last round trip to the client, the queue included \[s\].
+    pub rtt_s: Option<f64>,
+    /// The path to the server and back \[s\].
+    pub server_rtt_s: Option<f64>,
+    /// Since its last packet \[s\].
+    pub idle_s: f64,
+}
+
+/// What the agent knows of itself.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The device.
+    pub device: String,
+    /// Whether packets pass as they are.
+    pub dry_run: bool,
+    /// T \[ns\].
+    pub target_ns: u64,
+    /// When it began, by the monotonic clock.
+    pub began_ns: u64,
+}
+
+impl Status {
+    /// Asks the kernel.
+    ///
+    /// # Errors
+    /// If it does not tell.
+    pub fn of(identity: &Identity, proxy: &Proxy, now_ns: u64) -> Result<Self> {
+        let station = proxy.station()?;
+        let rate = station.rate();
+        let counts = proxy.counts()?;
+        let flows = proxy.flows()?;
+        let seconds = |ns: u64| ns as f64 * 1e-9;
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            pid: std::process::id(),
+            device: identity.device.clone(),
+            law: "share".into(),
+            dry_run: identity.dry_run,
+            target_s: seconds(identity.target_ns),
+            uptime_s: seconds(now_ns.saturating_sub(identity.began_ns)),
+            queue: QueueStatus {
+                bytes: station.queue_bytes,
+                rate_bps: rate.map(|rate| rate * 8.0),
+                horizon_s: f64::from(station.horizon_ms()) * 1e-3,
+                delay_s: rate.filter(|rate| *rate > 0.0).map(|rate| station.queue_bytes as f64 / rate),
+                weights: station.weights(),
+                client_rtt_s: station.client.value().map(seconds),
+            },
+            unsteered_fraction: unsteered(&counts),
+            counts: COUNTED
+                .iter()
+                .zip(counts)
+                .map(|(name, c)| ((*name).to_owned(), Counted { packets: c.packets, bytes: c.bytes }))
+                .collect(),
+            flow_count: flows.len(),
+            flows: flows
+                .iter()
+                .take(FLOWS_TOLD)
+                .map(|(key, flow)| FlowStatus {
+                    client: shown(key.client()),
+                    server: shown(key.server()),
+                    state: state(flow.flags).into(),
+                    weight: f64::from(flow.weight_q8) / 256.0,
+                    share_bps: flow.fair as f64 * 8.0,
+                    window_bytes: flow.window_bytes,
+                    mss_bytes: flow.mss,
+                    forwarded_bytes: flow.forwarded_bytes,
+                    acknowledged_bytes: flow.acknowledged_bytes,
+                    rtt_s: (flow.rtt_ns > 0).then(|| seconds(flow.rtt_ns)),
+                    server_rtt_s: flow.upstream.value().map(seconds),
+                    idle_s: seconds(now_ns.saturating_sub(flow.seen_ns)),
+                })
+                .collect(),
+        })
+    }
+}
+
+fn shown((address, port): (std::net::IpAddr, u16)) -> String {
+    std::net::SocketAddr::new(address, port).to_string()
+}
+
+fn state(flags: u32) -> &'static str {
+    match flags {
+        _ if flags & FLOW_ESTABLISHED == 0 => "handshake",
+        _ if flags & FLOW_CLOSING != 0 => "closing",
+        _ if flags & FLOW_LIMITED != 0 => "limited",
+        _ => "open",
+    }
+}
+
+/// Of all bytes that were seen, the part of what is neither a steered connection's data nor its ACKs.
+fn unsteered(counts: &[Count; COUNTED.len()]) -> Option<f64> {
+    let [data, ack, _, rest @ ..] = counts;
+    let rest: u64 = rest.iter().map(|count| count.bytes).sum();
+    let all = data.bytes + ack.bytes + rest;
+    (all > 0).then(|| rest as f64 / all as f64)
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |s: Option<f64>| s.map_or("?".into(), |s| format!("{:.1} ms", s * 1e3));
+        let mbps = |bps: f64| format!("{:.2} Mbit/s", bps / 1e6);
+        let mode = if self.dry_run { " (dry run)" } else { "" };
+        writeln!(
+            f,
+            "{}: {} window, target {}{mode}, up {:.0} s",
+            self.device,
+            self.law,
+            ms(Some(self.target_s)),
+            self.uptime_s
+        )?;
+        let queue = &self.queue;
+        writeln!(
+            f,
+            "queue: {} B, {} at {} (over {}), path to clients {}",
+            queue.bytes,
+            ms(queue.delay_s),
+            queue.rate_bps.map_or("? Mbit/s".into(), mbps),
+            ms(Some(queue.horizon_s)),
+            ms(queue.client_rtt_s)
+        )?;
+        if let Some(fraction) = self.unsteered_fraction {
+            writeln!(f, "not steered: {:.1} % of the bytes", 100.0 * fraction)?;
+        }
+        for (name, count) in self.counts.iter().filter(|(_, count)| count.packets > 0) {
+            writeln!(f, "  {name}: {} packets, {} B", count.packets, count.bytes)?;
+        }
+        writeln!(f, "{} connections", self.flow_count)?;
+        for flow in &self.flows {
+            writeln!(
+                f,
+                "  {} <- {}: {}, window {} B, share {}, {} B acknowledged, path to server {}",
+                flow.client,
+                flow.server,
+                flow.state,
+                flow.window_bytes,
+                mbps(flow.share_bps),
+                flow.acknowledged_bytes,
+                ms(flow.server_rtt_s)
+            )?;
+        }
+        Ok(())
+    }
+}

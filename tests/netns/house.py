@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A house in network namespaces: a server, a router whose link to the client is slow, the client.
+
+The agent is at the router's device `lan`, whose qdisc is a token bucket.
+"""
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from box import demand, demand_program
+
+ROOT = Path(__file__).parent.parent.parent
+AGENT = os.environ.get("LASTHOP_AGENT", str(ROOT / "target" / "release" / "lasthop-agent"))
+SERVER, CLIENT = "10.2.0.2", "10.1.0.2"
+SERVER6 = "fd00:2::2"
+PATIENCE_S = 30.0
+
+
+def demand_agent() -> None:
+    """Skips or fails a test where there is no agent, or a kernel that cannot run it."""
+    for program in ("ip", "tc", "nsenter", "iperf3"):
+        demand_program(program)
+    demand("" if Path(AGENT).exists() else f"no {AGENT}: make setup builds it")
+    done = subprocess.run([AGENT, "doctor", "--json"], capture_output=True, text=True, check=False)
+    bad = [f["why"] for f in json.loads(done.stdout)["findings"] if f["verdict"] == "no"]
+    demand("; ".join(bad))
+
+
+class House:
+    """The namespaces, each held by a process that sleeps."""
+
+    def __init__(self, rate: str, limit: int, congestion: str) -> None:
+        self.holders = {name: self._hold() for name in ("server", "router", "client")}
+        self.agents: list[subprocess.Popen[str]] = []
+        try:
+            self._build(rate, limit, congestion)
+        except BaseException:
+            self.close()
+            raise
+
+    def _build(self, rate: str, limit: int, congestion: str) -> None:
+        run = self.run
+        pid = {name: holder.pid for name, holder in self.holders.items()}
+        for name in self.holders:
+            run(name, "ip", "link", "set", "lo", "up")
+            run(name, "sysctl", "-qw", f"net.ipv4.tcp_congestion_control={congestion}")
+        run("router", "ip", "link", "add", "lan", "type", "veth", "peer", "name", "eth",
+            "netns", str(pid["client"]))  # fmt: skip
+        run("router", "ip", "link", "add", "wan", "type", "veth", "peer", "name", "eth",
+            "netns", str(pid["server"]))  # fmt: skip
+        ends = [("router", "lan", "1::1", "1.0.1"), ("router", "wan", "2::1", "2.0.1"),
+                ("client", "eth", "1::2", "1.0.2"), ("server", "eth", "2::2", "2.0.2")]  # fmt: skip
+        for name, device, v6, v4 in ends:
+            run(name, "ip", "addr", "add", f"10.{v4}/24", "dev", device)
+            run(name, "ip", "addr", "add", f"fd00:{v6}/64", "dev", device, "nodad")
+            run(name, "ip", "link", "set", device, "up")
+        run("router", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        for name, net in (("client", 1), ("server", 2)):
+            run(name, "ip", "route", "add", "default", "via", f"10.{net}.0.1")
+            run(name, "ip", "-6", "route", "add", "default", "via", f"fd00:{net}::1")
+        run("router", "tc", "qdisc", "add", "dev", "lan", "root", "tbf",
+            "rate", rate, "burst", "3000", "limit", str(limit))  # fmt: skip
+
+    @staticmethod
+    def _hold() -> subprocess.Popen[bytes]:
+        here = os.readlink("/proc/self/ns/net")
+        holder = subprocess.Popen(["unshare", "--net", "sleep", "600"])
+        deadline = time.monotonic() + PATIENCE_S
+        while os.readlink(f"/proc/{holder.pid}/ns/net") == here:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return holder
+
+    def _words(self, name: str, words: Sequence[object]) -> list[str]:
+        return ["nsenter", f"--net=/proc/{self.holders[name].pid}/ns/net", *map(str, words)]
+
+    def run(self, name: str, *words: object) -> str:
+        """What a command prints that succeeds."""
+        done = self.ask(name, *words)
+        assert done.returncode == 0, (words, done.stderr)
+        return done.stdout
+
+    def ask(self, name: str, *words: object) -> subprocess.CompletedProcess[str]:
+        """What becomes of a command."""
+        return subprocess.run(
+            self._words(name, words), capture_output=True, text=True, check=False, timeout=120
+        )
+
+    def start(self, name: str, *words: object) -> subprocess.Popen[str]:
+        """A command that goes on."""
+        return subprocess.Popen(
+            self._words(name, words), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def agent(self, *options: object, dev: str = "lan") -> subprocess.Popen[str]:
+        """An agent at the router, once it answers."""
+        agent = self.start("router", AGENT, "proxy", "--dev", dev, *options)
+        self.agents.append(agent)
+        deadline = time.monotonic() + PATIENCE_S
+        while self.ask("router", AGENT, "status", "--dev", dev).returncode:
+            assert agent.poll() is None, agent.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        return agent
+
+    def status(self, dev: str = "lan") -> dict[str, Any]:
+        """What the agent tells."""
+        found: dict[str, Any] = json.loads(
+            self.run("router", AGENT, "status", "--dev", dev, "--json")
+        )
+        return found
+
+    def programs(self, dev: str = "lan") -> bool:
+        """Whether any program is at a device."""
+        done = self.run("router", AGENT, "doctor", "--dev", dev, "--json")
+        findings = {f["what"]: f["verdict"] for f in json.loads(done)["findings"]}
+        return findings["tcx"] != "full"
+
+    @contextmanager
+    def download(
+        self, seconds: float, flows: int = 1, host: str = SERVER
+    ) -> Iterator[dict[str, Any]]:
+        """Flows from the server to the client; what they came to is there once it is over."""
+        server = self.start("server", "iperf3", "-s", "-1")
+        deadline = time.monotonic() + PATIENCE_S
+        while "5201" not in self.run("server", "ss", "-ltn"):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        options = ["-R", "-J", "-O", "1", "-t", seconds, "-P", flows]
+        client = self.start("client", "iperf3", "-c", host, *options)
+        result: dict[str, Any] = {}
+        try:
+            yield result
+            out, err = client.communicate(timeout=60)
+            assert client.returncode == 0, out + err
+            end = json.loads(out)["end"]
+            result["bps"] = end["sum_received"]["bits_per_second"]
+            result["each"] = [s["receiver"]["bits_per_second"] for s in end["streams"]]
+        finally:
+            for process in (client, server):
+                process.kill()
+                process.communicate()
+
+    def ping_ms(self, count: int, every_s: float = 0.05, host: str = SERVER) -> list[float]:
+        """Round trips of pings."""
+        out = self.run("client", "ping", "-c", count, "-i", every_s, host)
+        found = [float(ms) for ms in re.findall(r"time=([0-9.]+)", out)]
+        assert found
+        return found
+
+    def close(self) -> None:
+        """Ends what was started, and the namespaces with it."""
+        for agent in self.agents:
+            agent.kill()
+            agent.communicate()
+        for holder in self.holders.values():
+            holder.kill()
+            holder.wait()
+
+
+@contextmanager
+def house(
+    rate: str = "10mbit", limit: int = 1_000_000, congestion: str = "reno"
+) -> Iterator[House]:
+    demand_agent()
+    built = House(rate, limit, congestion)
+    try:
+        yield built
+    finally:
+        built.close()

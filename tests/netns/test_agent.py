@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The agent between real kernels: short queues, and never anything broken."""
+
+import signal
+import statistics
+import time
+from collections.abc import Iterator
+
+import pytest
+from house import AGENT, SERVER, SERVER6, House, house
+
+LINE_BPS = 9.57e6
+"""What 10 Mbit/s carry of payload: 1448 of 1514 B."""
+
+
+def jain(rates: list[float]) -> float:
+    return sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
+
+
+def test_the_queue_is_short_and_the_link_is_full() -> None:
+    with house(limit=300_000) as built:
+        with built.download(2) as plain:
+            time.sleep(1.5)
+            before_ms = built.ping_ms(10)
+        built.agent("--target", "20 ms")
+        with built.download(3) as steered:
+            time.sleep(1.5)
+            after_ms = built.ping_ms(30)
+            status = built.status()
+        # The buffer holds 240 ms; reno is far into it by now.
+        assert statistics.mean(before_ms) > 60
+        # The law's own figure: T while d is next to nothing.
+        assert 10 <= statistics.mean(after_ms) <= 25
+        assert max(after_ms) <= 2 * 20 + 25
+        assert steered["bps"] >= 0.97 * LINE_BPS
+        assert plain["bps"] == pytest.approx(LINE_BPS, rel=0.1)
+        assert status["queue"]["rate_bps"] == pytest.approx(10e6, rel=0.03)
+        assert status["queue"]["delay_s"] <= 0.045
+        assert 0 < status["counts"]["lowered"]["packets"] <= status["counts"]["ack"]["packets"]
+        assert status["unsteered_fraction"] < 0.05
+
+
+@pytest.mark.parametrize(("host", "congestion"), [(SERVER, "bbr"), (SERVER6, "reno")])
+def test_four_flows_share_evenly(host: str, congestion: str) -> None:
+    with house(congestion=congestion) as built:
+        built.agent()
+        with built.download(2, flows=4, host=host) as found:
+            time.sleep(1.2)
+            waits_ms = built.ping_ms(20, host=host)
+            flows = built.status()["flows"]
+        assert jain(found["each"]) >= 0.98
+        assert found["bps"] >= 0.96 * LINE_BPS
+        assert statistics.mean(waits_ms) <= 30
+        # Four, and the one that iperf3 itself speaks by.
+        assert len(flows) == 5
+        assert sum(flow["state"] == "limited" for flow in flows) >= 4
+
+
+def test_a_dry_run_touches_nothing() -> None:
+    with house(limit=300_000) as built:
+        built.agent("--dry-run")
+        with built.download(1):
+            time.sleep(1.2)
+            waits_ms = built.ping_ms(10)
+        status = built.status()
+        assert statistics.mean(waits_ms) > 60
+        assert status["counts"]["lowered"]["packets"] == 0
+        assert status["dry_run"]
+        assert status["queue"]["rate_bps"] == pytest.approx(10e6, rel=0.05)
+
+
+def test_killed_it_leaves_a_clean_device_and_flows_go_on() -> None:
+    with house(limit=100_000) as built:
+        agent = built.agent()
+        assert built.programs()
+        with built.download(2) as found:
+            time.sleep(1.5)
+            agent.send_signal(signal.SIGKILL)
+            agent.wait()
+            assert not built.programs()
+        # Let loose, reno overshoots the buffer once and recovers.
+        assert found["bps"] >= 0.6 * LINE_BPS
+
+
+def test_one_agent_a_device_and_it_leaves_when_told() -> None:
+    with house() as built:
+        first = built.agent()
+        second = built.ask("router", AGENT, "proxy", "--dev", "lan")
+        assert second.returncode == 2
+        assert "an agent is at lan already" in second.stderr
+        built.run("router", AGENT, "detach", "--dev", "lan")
+        _, err = first.communicate(timeout=10)
+        assert first.returncode == 0, err
+        assert not built.programs()
+        assert built.ask("router", AGENT, "status", "--dev", "lan").returncode == 2
+
+
+def test_a_device_that_goes_takes_the_agent_along() -> None:
+    with house() as built:
+        agent = built.agent()
+        built.run("router", "ip", "link", "del", "lan")
+        _, err = agent.communicate(timeout=30)
+        assert agent.returncode == 0
+        assert "the device is gone" in err
+
+
+def test_connections_that_were_there_before_pass_untouched() -> None:
+    with house(limit=100_000) as built, built.download(2) as found:
+        time.sleep(0.5)
+        built.agent()
+        time.sleep(1)
+        counts = built.status()["counts"]
+        assert counts["midstream"]["packets"] > 0
+        assert counts["lowered"]["packets"] == 0
+    assert found["bps"] >= 0.6 * LINE_BPS
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--dev", "nothing"], ["nothing", "no such device"]),
+        (["--dev", "lan", "--target", "20"], ["--target 20", "wanted"]),
+        (["--dev", "lan", "--target", "0 ms"], ["target", "wanted more than 0"]),
+        (["--dev", "lan", "--config", "/nowhere.toml"], ["/nowhere.toml"]),
+        ([], ["no device"]),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(one: House, options: list[str], parts: list[str]) -> None:
+    done = one.ask("router", AGENT, "proxy", *options)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert all(part in done.stderr for part in parts), done.stderr
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[House]:
+    with house() as built:
+        yield built
