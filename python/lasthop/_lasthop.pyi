@@ -2,6 +2,7 @@
 """The compiled half of lasthop (``crates/py``)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 class ScenarioError(ValueError):
     """The scenario is wrong; the message names key, value and what is wanted."""
@@ -110,3 +111,38 @@ def xcp_standing_queue(
     told_bps: float, carried_bps: float, rtt_s: float, *, alpha: float = 0.4, beta: float = 0.226
 ) -> float | None:
     """Bytes that stand at an XCP router told too high a capacity; none: they have no end."""
+
+class Loop:
+    """CLAMP's loop near its rest."""
+
+    def __init__(
+        self,
+        delays_s: Sequence[float],
+        weights: Sequence[float],
+        scale: str,
+        mixing: str,
+        queueing_s: float,
+        price_s: float,
+        average: float | None,
+    ) -> None: ...
+    def critical_b(self, upto: float) -> float | None:
+        """The least b up to ``upto`` with which it swings for ever; none: it returns with all."""
+    def critical_b_by_integration(self, upto: float, tolerance: float) -> float | None:
+        """The same by integration of the fluid."""
+    def unstable_roots(self, b: float) -> int:
+        """Roots of the characteristic equation to the right of the imaginary axis."""
+
+def fluid_trajectory(
+    wanted: Mapping[str, object],
+    start: float | Sequence[float],
+    duration_s: float,
+    step_s: float,
+    every: int,
+) -> dict[str, Any]:
+    """The fluid over time: columns, those of flows a list a flow."""
+
+def averaged_critical_b(delay_s: float, scale_s: float, gain: float) -> float:
+    """The critical b of one flow behind the router's average, in closed form."""
+
+def two_flows_critical_b(one_s: float, other_s: float) -> float:
+    """The critical b of the older law with two flows, in closed form (clamp-report eq. 27)."""

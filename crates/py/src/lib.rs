@@ -2,6 +2,7 @@
 //! The extension module `lasthop._lasthop`: convert, call, convert.
 
 mod emulate;
+mod fluid;
 mod model;
 
 use std::fs::File;
@@ -183,5 +184,6 @@ fn _lasthop(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(mahimahi, module)?)?;
     emulate::add(module)?;
+    fluid::add(module)?;
     model::add(module)
 }

@@ -5,6 +5,7 @@
 pub mod dumbbell;
 pub mod equilibrium;
 pub mod fairness;
+pub mod fluid;
 pub mod settling;
 pub mod standing;
 pub mod throughput;

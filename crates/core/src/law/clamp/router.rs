@@ -21,6 +21,18 @@ pub enum PriceKind {
     Smooth,
 }
 
+impl PriceKind {
+    /// What of a queue of `q` bytes is too much \[B\]: the price times μ_c.
+    #[inline]
+    pub fn excess_bytes(self, q: f64, a: f64, b: f64) -> f64 {
+        match self {
+            Self::Linear => equations::linear(q, a, b),
+            Self::Mice => equations::mice(q, a, b),
+            Self::Smooth => equations::smooth(q, a, b),
+        }
+    }
+}
+
 /// CLAMP's price at a router, of each [`PriceKind`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Price {
@@ -186,12 +198,7 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
     /// The price \[s\]; zero as long as the service rate is unknown.
     #[inline]
     pub fn price_s(&self) -> f64 {
-        let (q, a, b) = (self.queue.bytes(), self.a_bytes, self.b);
-        let excess_bytes = match self.kind {
-            PriceKind::Linear => equations::linear(q, a, b),
-            PriceKind::Mice => equations::mice(q, a, b),
-            PriceKind::Smooth => equations::smooth(q, a, b),
-        };
+        let excess_bytes = self.kind.excess_bytes(self.queue.bytes(), self.a_bytes, self.b);
         let (bytes, elapsed_s) = self.service.quotient();
         equations::price(excess_bytes, bytes, elapsed_s)
     }
