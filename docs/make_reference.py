@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 import lasthop
-from lasthop import lab
+from lasthop import analysis, lab
 from lasthop.paper import load_paper, stems
 from lasthop.report import number
 
@@ -333,6 +333,13 @@ print(mean_interval(measure({**at_40_kb, "ratio": parts}, lab)))
 """
 
 
+ANALYSIS_INTRODUCTION = """\
+# The fluid model: `lasthop.analysis`
+
+What it is and what it says is told in [analysis](analysis.md).
+"""
+
+
 def api_page() -> str:
     """The reference of the Python package."""
     parts = [HEADER, API_INTRODUCTION]
@@ -355,6 +362,10 @@ def api_page() -> str:
             parts += _members(node)
         else:
             parts.append(f"## `lasthop.lab.{name}`\n\n{_signature(node)}\n\n{_doc(node)}\n")
+    parts += [ANALYSIS_INTRODUCTION, f"{_language(analysis)}\n"]
+    for name in analysis.__all__:
+        node = _definition(name, "analysis")
+        parts.append(f"## `lasthop.analysis.{name}`\n\n{_signature(node)}\n\n{_doc(node)}\n")
     return "\n".join(parts)
 
 
