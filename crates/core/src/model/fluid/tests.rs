@@ -175,7 +175,7 @@ fn proposition_2_to_four_digits() {
     //= clamp-report#24
     //= clamp-report#27
     for (one_s, other_s, b) in
-        [(1.0, 1.0, 1.5708), (1.0, 2.0, 1.2092), (1.0, 3.0, 1.1107), (1.0, 10.0, 1.0137), (0.041, 0.2843, 25.039)]
+        [(1.0, 1.0, FRAC_PI_2), (1.0, 2.0, 1.2092), (1.0, 3.0, 1.1107), (1.0, 10.0, 1.0137), (0.041, 0.2843, 25.039)]
     {
         let found = older(&[one_s, other_s]).critical_b(100.0).unwrap();
         assert!((found / b - 1.0).abs() < 1e-4, "{one_s}, {other_s}: {found}");
