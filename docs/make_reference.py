@@ -123,6 +123,11 @@ A sender follows these rules where none are asked for, and has these switches on
 timestamps are part of `packet`.
 """
 
+RECEIVERS = """\
+What they stand for in a [receiver](#receiver): those of `"plain"` and `"clamp"` are `"rfc"` where
+none are asked for, those of `"linux"` are `"linux"`.
+"""
+
 FIGURES = """\
 The figures of the papers run with:
 
@@ -139,18 +144,24 @@ The figures of the papers run with:
 def _rules(rules: Mapping[str, Any], definition: Mapping[str, Any]) -> str:
     """The table of all switches of recovery."""
     profiles = [f'`"{name}"`' for name in rules["profiles"]]
-    rows = [["switch", *profiles], ["---"] * (1 + len(profiles))]
-    rows += [
-        [f"`{key}`", *(_default({"default": value}) for value in values)]
-        for key, values in rules["switches"]
-    ]
+
+    def switches_of(end: str) -> str:
+        rows = [["switch", *profiles], ["---"] * (1 + len(profiles))]
+        rows += [
+            [f"`{key}`", *(_default({"default": value}) for value in values)]
+            for key, values in rules[end]
+        ]
+        return _rows(rows)
+
     kinds = [["sender", "rules", "recovery", "switches that are on"], ["---"] * 4]
     for kind, profile, recovery, switches in rules["senders"]:
         own = ", ".join(f"`{switch}`" for switch in switches)
         way = "sack" if profile == "linux" else recovery
         kinds.append([f'`"{kind}"`', f'`"{profile}"`', f'`"{way}"`', own])
     meanings = _names(definition["oneOf"])
-    return "\n".join([RULES, meanings, _rows(rows), KINDS, _rows(kinds), FIGURES])
+    senders, receivers = switches_of("switches"), switches_of("receivers")
+    parts = [RULES, meanings, senders, KINDS, _rows(kinds), RECEIVERS, receivers, FIGURES]
+    return "\n".join(parts)
 
 
 def _order(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:

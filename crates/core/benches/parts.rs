@@ -12,8 +12,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use lasthop_core::ap::{AccessPoint, ApConfig, StationConfig};
 use lasthop_core::element::Element;
 use lasthop_core::error::ParameterError;
-use lasthop_core::fading::{FadingParams, Kinds};
-use lasthop_core::law::clamp::{Arrival, Price, Receiver, ReceiverParams, Router, RouterParams};
+use lasthop_core::fading::Kinds;
+use lasthop_core::law::clamp::{Arrival, ClampParams, Price, Receiver, Router, RouterParams};
 use lasthop_core::law::codel::CodelParams;
 use lasthop_core::law::fq_codel::FqCodelParams;
 use lasthop_core::law::proportional_fair::ProportionalFairParams;
@@ -22,13 +22,13 @@ use lasthop_core::link::{Link, LinkConfig};
 use lasthop_core::loss::LossConfig;
 use lasthop_core::packet::Packet;
 use lasthop_core::parameter::With;
-use lasthop_core::queue::{Limit, QueueConfig};
+use lasthop_core::queue::{Buffer, QueueConfig};
 use lasthop_core::radio::{ErrorModel, FadingRadio, RadioConfig};
 use lasthop_core::rng::Streams;
 use lasthop_core::role::{AckSample, AnySender, AqmParams, SchedulerParams, SenderParams, Window};
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::{self, ReceiverConfig, Sender, SenderConfig};
-use lasthop_core::units::{Bytes, Duration, Instant, Rate};
+use lasthop_core::units::{Amount, Bytes, Duration, Frequency, Instant, Rate};
 
 criterion_group!(parts, senders, routers, elements, ends);
 criterion_main!(parts);
@@ -75,7 +75,7 @@ fn routers(criterion: &mut Criterion) {
             router.price_s()
         });
     });
-    let mut receiver = right(Receiver::new(ReceiverParams::new(500.0, 1460.0)));
+    let mut receiver = right(Receiver::new(ClampParams::new(Bytes::new(500)), 1460));
     receiver.started(0.05);
     let mut t_s = 0.0;
     group.bench_function("clamp-receiver", |bencher| {
@@ -98,8 +98,8 @@ fn routers(criterion: &mut Criterion) {
 }
 
 fn link(aqm: AqmParams) -> Link<Packet> {
-    let queue = QueueConfig { limit: Limit::Packets(50), aqm, ..QueueConfig::default() };
-    let config = LinkConfig { rate: Rate::from_bps(10_000_000), queue, loss: LossConfig::None };
+    let queue = QueueConfig { buffer: Buffer { limit: Some(Amount::Packets(50)), aqm }, ..QueueConfig::default() };
+    let config = LinkConfig { rate: Rate::from_bps(10_000_000), queue, loss: LossConfig::default() };
     right(Link::new("link", &config, &Streams::new(1), Span::ALWAYS))
 }
 
@@ -131,13 +131,13 @@ fn elements(criterion: &mut Criterion) {
             });
         });
     }
-    let fading = FadingParams { doppler_hz: 60.0, generators: 20, snr: 4.0 };
-    let radio = RadioConfig::Fading(FadingRadio { fading, errors: ErrorModel::None, ..FadingRadio::default() });
+    let fading = FadingRadio::new(Frequency::from_hz(60.0), Frequency::from_hz(4.3e6), Rate::from_bps(10_000_000), 5);
+    let radio = RadioConfig::Fading(FadingRadio { errors: ErrorModel::None, ..fading });
     let station = |name: &str| StationConfig {
         name: name.to_owned(),
         queue: QueueConfig::default(),
         radio: radio.clone(),
-        loss: LossConfig::None,
+        loss: LossConfig::default(),
     };
     let config = ApConfig {
         scheduler: SchedulerParams::ProportionalFair(ProportionalFairParams::default()),

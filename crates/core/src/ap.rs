@@ -445,9 +445,9 @@ impl Timing {
                     _ => Self::Slots { length, slot: 0, attempts, shared: frames == Frames::Shared },
                 })
             }
-            RadioConfig::Constant { .. } => {
+            RadioConfig::Constant(_) => {
                 for station in stations {
-                    let same = matches!(station.radio, RadioConfig::Constant { .. });
+                    let same = matches!(station.radio, RadioConfig::Constant(_));
                     agree(same, station, "a constant rate, as the first station's")?;
                 }
                 Ok(Self::Packets { slot_length: Duration::from_secs(1), attempts: vec![1; stations.len()] })

@@ -4,42 +4,126 @@
 use rand_distr::{Exp1, Pareto, Triangular};
 
 use crate::error::{ParameterError, ensure};
+use crate::parameter::{Parameter, above};
 use crate::rng::Stream;
-use crate::units::{Bytes, Duration, Instant, Rate};
+use crate::units::{Amount, Bytes, Duration, Instant, PerSecond, Rate};
+use crate::{kinds, parameters};
 
 /// Least time between two actions of an application, so that a run of seconds ends.
 const LEAST_INTERVAL: Duration = Duration::from_nanos(100);
 
-/// What an application writes while it lives.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum AppConfig {
-    /// Endless data from the start.
-    Bulk,
-    /// So many bytes at the start.
-    Fixed {
-        /// Size of the transfer, at least one byte.
-        size: Bytes,
-    },
-    /// `chunk` bytes each `chunk / rate`, in bursts of `on` with pauses of `off`.
-    Paced {
-        /// Rate of payload within a burst.
-        rate: Rate,
-        /// Bytes written at once.
-        chunk: Bytes,
-        /// The bursts and pauses; none: one endless burst (constant bit rate).
-        bursts: Option<Bursts>,
-    },
+kinds! {
+    /// What a flow sends.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub enum AppParams {
+        /// Endless data.
+        #[default]
+        Bulk = "bulk",
+        /// One transfer.
+        Fixed(Transfer) = "fixed",
+        /// Bursts at a rate, with pauses.
+        OnOff(OnOff) = "on-off",
+        /// Transfers that arrive by a Poisson process, each on a connection of its own: `NAME#1`, `NAME#2`, …
+        Poisson(Poisson) = "poisson",
+        /// A constant bit rate.
+        Cbr(Cbr) = "cbr",
+    }
 }
 
-/// How bursts and pauses alternate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bursts {
-    /// Mean length of a burst.
-    pub on: Duration,
-    /// Mean length of a pause.
-    pub off: Duration,
-    /// Exponential lengths; otherwise all are of the mean.
-    pub exponential: bool,
+parameters! {
+    /// One transfer.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Transfer {
+        /// Its payload.
+        pub size: Amount, in above(Amount::Bytes(Bytes::ZERO));
+    }
+}
+
+parameters! {
+    /// Bursts and pauses.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct OnOff {
+        /// Rate of payload within a burst; a chunk takes 100 ns or more.
+        pub rate: Rate, in above(Rate::from_bps(0));
+        /// Mean length of a burst.
+        pub on: Duration, in LEAST_INTERVAL..;
+        /// Mean length of a pause.
+        pub off: Duration, in LEAST_INTERVAL..;
+        /// Exponential lengths; otherwise all are of the mean.
+        pub exponential: bool = true;
+        /// Bytes written at once; a segment by default.
+        pub chunk: Option<Bytes> = None, in Bytes::new(1)..;
+    }
+}
+
+parameters! {
+    /// Transfers that come and go.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Poisson {
+        /// Arrivals a second.
+        pub rate: PerSecond, in above(PerSecond::new(0.0));
+        /// When the last may arrive; by default at the end of the run.
+        pub until: Option<Duration> = None;
+        /// Their sizes.
+        pub size: SizeDistribution;
+    }
+}
+
+parameters! {
+    /// A constant bit rate.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Cbr {
+        /// Rate of payload; a chunk takes 100 ns or more.
+        pub rate: Rate, in above(Rate::from_bps(0));
+        /// Bytes written at once; a segment by default.
+        pub chunk: Option<Bytes> = None, in Bytes::new(1)..;
+    }
+}
+
+kinds! {
+    /// How the sizes of transfers are distributed.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum SizeDistribution {
+        /// All alike.
+        Constant(ConstantSize) = "constant",
+        /// A triangle.
+        Triangular(TriangularSize) = "triangular",
+        /// Pareto.
+        Pareto(ParetoSize) = "pareto",
+    }
+}
+
+parameters! {
+    /// One size.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ConstantSize {
+        /// The size.
+        pub value: Amount, in above(Amount::Bytes(Bytes::ZERO));
+    }
+}
+
+parameters! {
+    /// Sizes in a triangle.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct TriangularSize {
+        /// Least size.
+        pub min: Amount, in above(Amount::Bytes(Bytes::ZERO));
+        /// Greatest size, more than `min`.
+        pub max: Amount, in above(Amount::Bytes(Bytes::ZERO));
+        /// Most likely size, from `min` to `max`; the middle by default.
+        pub mode: Option<Amount> = None, in above(Amount::Bytes(Bytes::ZERO));
+    }
+}
+
+parameters! {
+    /// Sizes by Pareto.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ParetoSize {
+        /// Least size.
+        pub min: Amount, in above(Amount::Bytes(Bytes::ZERO));
+        /// Shape; below 2 there is no variance, up to 1 no mean.
+        pub shape: f64, in above(0.0);
+    }
 }
 
 /// What an application does to its connection.
@@ -55,10 +139,19 @@ pub enum Action {
     Stop,
 }
 
+/// What an application writes while it lives.
+#[derive(Clone, Copy, Debug)]
+enum Writes {
+    /// So many bytes at the start, and all there are for ever without.
+    Once(Option<Bytes>),
+    /// `chunk` bytes each `chunk / rate`, in bursts with pauses, or without in one endless burst.
+    Paced { rate: Rate, chunk: Bytes, bursts: Option<OnOff> },
+}
+
 /// An application on its connection.
 #[derive(Clone, Debug)]
 pub struct App {
-    config: AppConfig,
+    writes: Writes,
     stop: Option<Instant>,
     next: Option<(Instant, Action)>,
     burst_ends: Instant,
@@ -66,34 +159,31 @@ pub struct App {
 }
 
 impl App {
-    /// An application that starts at `start` and, unless it has finished by then, breaks off at `stop`.
+    /// An application on a connection with segments of `payload`, which starts at `start` and, unless it has finished by then,
+    /// breaks off at `stop`.
     ///
     /// # Errors
-    /// A size, rate, chunk or burst of nothing, or a stop before the start.
+    /// A parameter outside its domain, a stop before the start, or transfers that want connections of their own.
     pub fn new(
-        config: AppConfig,
-        start: Instant,
-        stop: Option<Instant>,
+        params: &AppParams,
+        payload: Bytes,
+        (start, stop): (Instant, Option<Instant>),
         stream: Stream,
     ) -> Result<Self, ParameterError> {
-        match config {
-            AppConfig::Bulk => {}
-            AppConfig::Fixed { size } => ensure(size > Bytes::ZERO, "size", format!("{size:?}"), "at least 1 B")?,
-            AppConfig::Paced { rate, chunk, bursts } => {
-                ensure(rate > Rate::from_bps(0), "rate", format!("{rate:?}"), "more than 0 bit/s")?;
-                ensure(chunk > Bytes::ZERO, "chunk", format!("{chunk:?}"), "at least 1 B")?;
-                ensure(chunk / rate >= LEAST_INTERVAL, "rate", format!("{rate:?}"), "less than a chunk in 100 ns")?;
-                if let Some(bursts) = bursts {
-                    let least = "at least 100 ns";
-                    ensure(bursts.on >= LEAST_INTERVAL, "on", format!("{:?}", bursts.on), least)?;
-                    ensure(bursts.off >= LEAST_INTERVAL, "off", format!("{:?}", bursts.off), least)?;
-                }
+        params.validate()?;
+        let writes = match *params {
+            AppParams::Bulk => Writes::Once(None),
+            AppParams::Fixed(Transfer { size }) => Writes::Once(Some(size.in_bytes(payload))),
+            AppParams::OnOff(bursts) => Writes::paced(bursts.rate, bursts.chunk.unwrap_or(payload), Some(bursts))?,
+            AppParams::Cbr(Cbr { rate, chunk }) => Writes::paced(rate, chunk.unwrap_or(payload), None)?,
+            AppParams::Poisson(_) => {
+                return Err(ParameterError::new("kind", "poisson", "what one connection carries"));
             }
-        }
+        };
         if let Some(stop) = stop {
             ensure(stop > start, "stop", format!("{stop:?}"), "later than `start`")?;
         }
-        Ok(Self { config, stop, next: Some((start, Action::Open)), burst_ends: start, stream })
+        Ok(Self { writes, stop, next: Some((start, Action::Open)), burst_ends: start, stream })
     }
 
     /// When the application next acts.
@@ -120,20 +210,18 @@ impl App {
     }
 
     fn following(&mut self, at: Instant, action: Action) -> Option<(Instant, Action)> {
-        match (self.config, action) {
+        match (self.writes, action) {
             (_, Action::Close | Action::Stop) => None,
-            (AppConfig::Bulk, Action::Open) => Some((at, Action::Write(Bytes::MAX))),
-            (AppConfig::Bulk, Action::Write(_)) => None,
-            (AppConfig::Fixed { size }, Action::Open) => Some((at, Action::Write(size))),
-            (AppConfig::Fixed { .. }, Action::Write(_)) => Some((at, Action::Close)),
-            (AppConfig::Paced { chunk, bursts, .. }, Action::Open) => {
+            (Writes::Once(size), Action::Open) => Some((at, Action::Write(size.unwrap_or(Bytes::MAX)))),
+            (Writes::Once(size), Action::Write(_)) => size.map(|_| (at, Action::Close)),
+            (Writes::Paced { chunk, bursts, .. }, Action::Open) => {
                 self.burst_ends = match bursts {
                     Some(bursts) => at + self.length(bursts.on, bursts),
                     None => Instant::MAX,
                 };
                 Some((at, Action::Write(chunk)))
             }
-            (AppConfig::Paced { rate, chunk, bursts }, Action::Write(_)) => {
+            (Writes::Paced { rate, chunk, bursts }, Action::Write(_)) => {
                 let mut next = at + chunk / rate;
                 if let Some(bursts) = bursts
                     && next >= self.burst_ends
@@ -146,7 +234,7 @@ impl App {
         }
     }
 
-    fn length(&mut self, mean: Duration, bursts: Bursts) -> Duration {
+    fn length(&mut self, mean: Duration, bursts: OnOff) -> Duration {
         if !bursts.exponential {
             return mean;
         }
@@ -155,64 +243,54 @@ impl App {
     }
 }
 
-/// How the sizes of flows are distributed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SizeDistribution {
-    /// All alike.
-    Constant(Bytes),
-    /// A triangle from `min` to `max` with its peak at `mode`.
-    Triangular {
-        /// Least size.
-        min: Bytes,
-        /// Greatest size.
-        max: Bytes,
-        /// Most likely size.
-        mode: Bytes,
-    },
-    /// Pareto with the least size `min`; a shape below 2 has no variance, below 1 no mean.
-    Pareto {
-        /// Least size.
-        min: Bytes,
-        /// Shape, more than 0.
-        shape: f64,
-    },
+impl Writes {
+    fn paced(rate: Rate, chunk: Bytes, bursts: Option<OnOff>) -> Result<Self, ParameterError> {
+        ensure(chunk / rate >= LEAST_INTERVAL, "rate", format!("{rate:?}"), "less than a chunk in 100 ns")?;
+        Ok(Self::Paced { rate, chunk, bursts })
+    }
 }
 
 impl SizeDistribution {
-    /// Refuses what is no distribution of sizes.
+    /// Refuses sizes that do not fit together where a packet has `payload` bytes.
     ///
     /// # Errors
-    /// A least size of nothing, a greatest below the least, a mode outside, a shape of 0 or less.
-    pub fn validate(&self) -> Result<(), ParameterError> {
-        let positive = |key, size: Bytes| ensure(size > Bytes::ZERO, key, format!("{size:?}"), "at least 1 B");
-        match *self {
-            Self::Constant(size) => positive("value", size),
-            Self::Triangular { min, max, mode } => {
-                positive("min", min)?;
-                ensure(max > min, "max", format!("{max:?}"), "more than `min`")?;
-                ensure(min <= mode && mode <= max, "mode", format!("{mode:?}"), "a size from `min` to `max`")
-            }
-            Self::Pareto { min, shape } => {
-                positive("min", min)?;
-                ensure(shape > 0.0 && shape.is_finite(), "shape", shape, "a number above 0")
-            }
-        }
+    /// A greatest size below the least, or a mode outside.
+    pub fn check(&self, payload: Bytes) -> Result<(), ParameterError> {
+        let Self::Triangular(triangle) = self else { return Ok(()) };
+        let (min, mode, max) = triangle.in_bytes(payload);
+        ensure(max > min, "max", format!("{max:?}"), "more than `min`")?;
+        ensure(min <= mode && mode <= max, "mode", format!("{mode:?}"), "a size from `min` to `max`")
     }
 
-    /// A size, rounded to whole bytes, at least one.
-    pub fn draw(&self, stream: &mut Stream) -> Bytes {
-        let size = match *self {
-            Self::Constant(size) => return size,
-            Self::Triangular { min, max, mode } => match Triangular::new(min.as_f64(), max.as_f64(), mode.as_f64()) {
-                Ok(triangle) => stream.sample(&triangle),
-                Err(_) => min.as_f64(),
-            },
-            Self::Pareto { min, shape } => match Pareto::new(min.as_f64(), shape) {
-                Ok(pareto) => stream.sample(&pareto),
-                Err(_) => min.as_f64(),
-            },
+    /// A size where a packet has `payload` bytes, rounded to whole bytes, at least one.
+    pub fn draw(&self, payload: Bytes, stream: &mut Stream) -> Bytes {
+        let size = match self {
+            Self::Constant(ConstantSize { value }) => return value.in_bytes(payload),
+            Self::Triangular(triangle) => {
+                let (min, mode, max) = triangle.in_bytes(payload);
+                match Triangular::new(min.as_f64(), max.as_f64(), mode.as_f64()) {
+                    Ok(triangle) => stream.sample(&triangle),
+                    Err(_) => min.as_f64(),
+                }
+            }
+            Self::Pareto(ParetoSize { min, shape }) => {
+                let min = min.in_bytes(payload).as_f64();
+                match Pareto::new(min, *shape) {
+                    Ok(pareto) => stream.sample(&pareto),
+                    Err(_) => min,
+                }
+            }
         };
         Bytes::new((libm::rint(size) as u64).max(1))
+    }
+}
+
+impl TriangularSize {
+    /// The least, the most likely and the greatest size.
+    fn in_bytes(&self, payload: Bytes) -> (Bytes, Bytes, Bytes) {
+        let (min, max) = (self.min.in_bytes(payload), self.max.in_bytes(payload));
+        let middle = Bytes::new(min.get().midpoint(max.get()));
+        (min, self.mode.map_or(middle, |mode| mode.in_bytes(payload)), max)
     }
 }
 
@@ -243,48 +321,58 @@ mod tests {
         Streams::new(5).stream("flow", "app")
     }
 
-    fn acts(config: AppConfig, start: u64, stop: Option<u64>, until: u64) -> Vec<(Instant, Action)> {
-        let mut app = App::new(config, at(start), stop.map(at), stream()).unwrap();
+    /// A packet of a thousand bytes.
+    const PAYLOAD: Bytes = Bytes::new(1000);
+
+    fn acts(params: AppParams, start: u64, stop: Option<u64>, until: u64) -> Vec<(Instant, Action)> {
+        let mut app = App::new(&params, PAYLOAD, (at(start), stop.map(at)), stream()).unwrap();
         core::iter::from_fn(|| app.poll(at(until))).collect()
+    }
+
+    fn fixed(size: Amount) -> AppParams {
+        AppParams::Fixed(Transfer { size })
+    }
+
+    fn bursts(mbps: u64, on_ms: u64, off_ms: u64) -> OnOff {
+        let rate = Rate::from_bps(mbps * 1_000_000);
+        OnOff::new(rate, Duration::from_millis(on_ms), Duration::from_millis(off_ms))
     }
 
     #[test]
     fn bulk_opens_writes_and_breaks_off_at_its_stop() {
         let expected = [(at(5), Action::Open), (at(5), Action::Write(Bytes::MAX)), (at(90), Action::Stop)];
-        assert_eq!(acts(AppConfig::Bulk, 5, Some(90), 100), expected);
-        assert_eq!(acts(AppConfig::Bulk, 5, None, 100), expected[..2]);
+        assert_eq!(acts(AppParams::Bulk, 5, Some(90), 100), expected);
+        assert_eq!(acts(AppParams::Bulk, 5, None, 100), expected[..2]);
     }
 
     #[test]
     fn a_transfer_closes_when_it_is_written() {
         let size = Bytes::new(1_000_000);
         let expected = [(at(0), Action::Open), (at(0), Action::Write(size)), (at(0), Action::Close)];
-        assert_eq!(acts(AppConfig::Fixed { size }, 0, None, 100), expected);
+        assert_eq!(acts(fixed(Amount::Bytes(size)), 0, None, 100), expected);
+        assert_eq!(acts(fixed(Amount::Packets(1000)), 0, None, 100), expected);
     }
 
     #[test]
     fn constant_bit_rate_writes_a_chunk_each_interval() {
         // 1000 B at 1 Mbit/s: each 8 ms.
-        let config = AppConfig::Paced { rate: Rate::from_bps(1_000_000), chunk: Bytes::new(1000), bursts: None };
-        let writes: Vec<_> = acts(config, 0, None, 20).into_iter().skip(1).map(|(t, _)| t).collect();
-        assert_eq!(writes, [at(0), at(8), at(16)]);
+        let writes = |cbr| acts(AppParams::Cbr(cbr), 0, None, 20).into_iter().skip(1).map(|(t, _)| t).collect();
+        let segments: Vec<_> = writes(Cbr::new(Rate::from_bps(1_000_000)));
+        assert_eq!(segments, [at(0), at(8), at(16)]);
+        let halves: Vec<_> = writes(Cbr { chunk: Some(Bytes::new(500)), ..Cbr::new(Rate::from_bps(500_000)) });
+        assert_eq!(halves, segments);
     }
 
     #[test]
     fn bursts_and_pauses_alternate() {
-        let bursts = Bursts { on: Duration::from_millis(16), off: Duration::from_millis(84), exponential: false };
-        let config =
-            AppConfig::Paced { rate: Rate::from_bps(1_000_000), chunk: Bytes::new(1000), bursts: Some(bursts) };
-        let writes: Vec<_> = acts(config, 0, None, 210).into_iter().skip(1).map(|(t, _)| t).collect();
+        let params = OnOff { exponential: false, ..bursts(1, 16, 84) };
+        let writes: Vec<_> = acts(AppParams::OnOff(params), 0, None, 210).into_iter().skip(1).map(|(t, _)| t).collect();
         assert_eq!(writes, [at(0), at(8), at(100), at(108), at(200), at(208)]);
     }
 
     #[test]
     fn exponential_bursts_have_their_mean_share() {
-        let bursts = Bursts { on: Duration::from_millis(100), off: Duration::from_millis(300), exponential: true };
-        let config =
-            AppConfig::Paced { rate: Rate::from_bps(8_000_000), chunk: Bytes::new(1000), bursts: Some(bursts) };
-        let written = acts(config, 0, None, 1_000_000).len() as f64 * 1000.0;
+        let written = acts(AppParams::OnOff(bursts(8, 100, 300)), 0, None, 1_000_000).len() as f64 * 1000.0;
         // A quarter of 1 MB/s for 1000 s.
         assert!((written / 250e6 - 1.0).abs() < 0.05, "{written}");
     }
@@ -292,13 +380,14 @@ mod tests {
     #[test]
     fn sizes_have_their_means() {
         let mut stream = stream();
-        let mut mean = |d: SizeDistribution| (0..50_000).map(|_| d.draw(&mut stream).as_f64()).sum::<f64>() / 50_000.0;
-        let (min, max) = (Bytes::new(1500), Bytes::new(6_000_000));
-        let mode = Bytes::new(3_000_750);
+        let mut mean =
+            |d: SizeDistribution| (0..50_000).map(|_| d.draw(PAYLOAD, &mut stream).as_f64()).sum::<f64>() / 50_000.0;
+        let (min, max) = (Amount::Bytes(Bytes::new(1500)), Amount::Packets(6000));
         // (min + max + mode)/3; for Pareto shape·min/(shape − 1).
-        assert!((mean(SizeDistribution::Triangular { min, max, mode }) / 3_000_750.0 - 1.0).abs() < 0.01);
-        assert!((mean(SizeDistribution::Pareto { min, shape: 3.0 }) / 2250.0 - 1.0).abs() < 0.02);
-        assert_eq!(mean(SizeDistribution::Constant(min)), 1500.0);
+        let triangle = mean(SizeDistribution::Triangular(TriangularSize::new(min, max)));
+        assert!((triangle / 3_000_750.0 - 1.0).abs() < 0.01);
+        assert!((mean(SizeDistribution::Pareto(ParetoSize { min, shape: 3.0 })) / 2250.0 - 1.0).abs() < 0.02);
+        assert_eq!(mean(SizeDistribution::Constant(ConstantSize { value: min })), 1500.0);
     }
 
     #[test]
@@ -311,10 +400,15 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let refuse = |config, stop| App::new(config, at(10), stop, stream()).unwrap_err().key;
-        assert_eq!(refuse(AppConfig::Fixed { size: Bytes::ZERO }, None), "size");
-        assert_eq!(refuse(AppConfig::Bulk, Some(at(10))), "stop");
-        let zero = SizeDistribution::Pareto { min: Bytes::new(1), shape: 0.0 };
-        assert_eq!(zero.validate().unwrap_err().key, "shape");
+        let refuse = |params, stop| App::new(&params, PAYLOAD, (at(10), stop), stream()).unwrap_err().key;
+        assert_eq!(refuse(fixed(Amount::Packets(0)), None), "size");
+        assert_eq!(refuse(AppParams::Bulk, Some(at(10))), "stop");
+        assert_eq!(refuse(AppParams::Cbr(Cbr::new(Rate::from_bps(90_000_000_000))), None), "rate");
+        let one = Amount::Packets(1);
+        let poisson = Poisson::new(PerSecond::new(1.0), SizeDistribution::Constant(ConstantSize { value: one }));
+        assert_eq!(refuse(AppParams::Poisson(poisson), None), "kind");
+        let triangle = |max, mode| SizeDistribution::Triangular(TriangularSize { min: one, max, mode });
+        assert_eq!(triangle(Amount::Bytes(PAYLOAD), None).check(PAYLOAD).unwrap_err().key, "max");
+        assert_eq!(triangle(Amount::Packets(3), Some(Amount::Packets(4))).check(PAYLOAD).unwrap_err().key, "mode");
     }
 }

@@ -11,9 +11,8 @@ use core::f64::consts::PI;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::error::{ParameterError, ensure};
 use crate::rng::Stream;
-use crate::units::Duration;
+use crate::units::{Duration, Frequency};
 
 /// Slots on either side of a block's middle.
 const HALF: usize = 64;
@@ -21,24 +20,6 @@ const HALF: usize = 64;
 const BLOCK: u64 = 2 * HALF as u64;
 /// Slots that are computed side by side.
 const LANES: usize = 4;
-
-/// A mobile's fading.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FadingParams {
-    /// Largest Doppler shift f_d \[Hz\], at least 0.
-    pub doppler_hz: f64,
-    /// Number of oscillators G, at least 1. The papers take 20 and 8.
-    pub generators: usize,
-    /// Mean SNR, as a plain ratio, more than 0.
-    pub snr: f64,
-}
-
-impl Default for FadingParams {
-    /// The TMC paper's slow fading: 0.6 Hz (0.1 m/s at 1.8 GHz), 20 oscillators, a mean of 4 (clamp §5.2).
-    fn default() -> Self {
-        Self { doppler_hz: 0.6, generators: 20, snr: 4.0 }
-    }
-}
 
 /// The SNR of one mobile, N(t) = SNR·|√(2/G) Σ cos(ω_n t + θ_n) e^(jπn/G)|² over n = 0 … G−1, where
 /// ω_n = 2π f_d cos(π(n + ½)/(2G)) (clamp §5.2) at t = slot·T.
@@ -60,11 +41,11 @@ pub struct Fading {
 
 /// The kinds of mobiles there are so far: what differs in phases and mean SNR alone is computed once.
 #[derive(Clone, Debug, Default)]
-pub struct Kinds(BTreeMap<(u64, usize, Duration), Arc<Kind>>);
+pub struct Kinds(BTreeMap<(u64, u32, Duration), Arc<Kind>>);
 
 impl Kinds {
     /// Mobiles with this Doppler shift and so many oscillators, sampled every `slot`.
-    fn of(&mut self, doppler_hz: f64, generators: usize, slot: Duration) -> Arc<Kind> {
+    fn of(&mut self, doppler_hz: f64, generators: u32, slot: Duration) -> Arc<Kind> {
         let kind = self.0.entry((doppler_hz.to_bits(), generators, slot));
         Arc::clone(kind.or_insert_with(|| Arc::new(Kind::new(doppler_hz, generators, slot))))
     }
@@ -95,10 +76,10 @@ struct Turn {
 }
 
 impl Kind {
-    fn new(doppler_hz: f64, generators: usize, slot: Duration) -> Self {
-        let count = generators as f64;
-        let oscillator = |n: usize| {
-            let n = n as f64;
+    fn new(doppler_hz: f64, generators: u32, slot: Duration) -> Self {
+        let count = f64::from(generators);
+        let oscillator = |n: u32| {
+            let n = f64::from(n);
             //= clamp#5.2  N(t) = SNR·|√(2/G) Σ_n cos(ω_n t) e^(jπn/G)|², ω_n = 2πf_d cos(π(n + ½)/(2G))
             let frequency_hz = doppler_hz * libm::cos(PI / (2.0 * count) * (n + 0.5));
             Oscillator {
@@ -120,30 +101,24 @@ impl Kind {
 }
 
 impl Fading {
-    /// The fading of one mobile, sampled every `slot`, with phases drawn from `stream`; it shares with its like among `kinds`
-    /// what they have in common.
-    ///
-    /// # Errors
-    /// If a parameter lies outside the domain that its field states, or `slot` is zero.
+    /// The fading of one mobile with a Doppler shift f_d, G oscillators (`generators`, at least 1) and a mean `snr`, sampled every
+    /// `slot` (more than 0), with phases drawn from `stream`; it shares with its like among `kinds` what they have in common.
     pub fn new(
-        params: FadingParams,
+        doppler: Frequency,
+        generators: u32,
+        snr: f64,
         slot: Duration,
         kinds: &mut Kinds,
         stream: &mut Stream,
-    ) -> Result<Self, ParameterError> {
-        let FadingParams { doppler_hz, generators, snr } = params;
-        ensure(doppler_hz.is_finite() && doppler_hz >= 0.0, "doppler", doppler_hz, "at least 0 Hz")?;
-        ensure((1..=4096).contains(&generators), "generators", generators, "from 1 to 4096")?;
-        ensure(snr.is_finite() && snr > 0.0, "snr", snr, "more than 0, a plain ratio")?;
-        ensure(!slot.is_zero(), "slot", "0 s", "more than 0 s")?;
-        Ok(Self {
-            kind: kinds.of(doppler_hz, generators, slot),
+    ) -> Self {
+        Self {
+            kind: kinds.of(doppler.as_hz(), generators, slot),
             phases: (0..generators).map(|_| stream.uniform()).collect(),
-            weights: vec![[0.0; 4]; generators],
-            scale: snr * 2.0 / generators as f64,
+            weights: vec![[0.0; 4]; generators as usize],
+            scale: snr * 2.0 / f64::from(generators),
             block: vec![0.0; BLOCK as usize],
             cached: u64::MAX,
-        })
+        }
     }
 
     /// The SNR at the start of slot number `slot`, as a plain ratio.

@@ -15,12 +15,12 @@ use crate::element::{Departure, Element};
 use crate::error::{ParameterError, ensure};
 use crate::loss::{Loss, LossConfig};
 use crate::packet::Parcel;
-use crate::queue::{Limit, Queue, QueueConfig};
+use crate::queue::{Queue, QueueConfig, admits};
 use crate::rng::Streams;
 use crate::role::AqmParams;
 use crate::role::MarkerParams;
 use crate::stats::{Meter, Span};
-use crate::units::{Bytes, Duration, Instant, Rate};
+use crate::units::{Amount, Bytes, Duration, Instant, Rate};
 
 /// A link's parameters.
 #[derive(Clone, Debug)]
@@ -39,13 +39,13 @@ pub struct Link<P> {
     name: String,
     rate: Rate,
     sending: (Bytes, Duration),
-    buffer: Buffer<P>,
+    buffer: Waiting<P>,
     loss: Loss,
     departures: VecDeque<Departure<P>>,
 }
 
 #[derive(Debug)]
-enum Buffer<P> {
+enum Waiting<P> {
     Foreseen(Foreseen),
     Held { queue: Queue<P>, in_transmission: Option<Departure<P>> },
 }
@@ -53,7 +53,7 @@ enum Buffer<P> {
 /// The stamps of the packets that wait, where the packets themselves have been sent on.
 #[derive(Debug)]
 struct Foreseen {
-    limit: Limit,
+    limit: Option<Amount>,
     /// When each waiting packet's transmission starts, and its size.
     waiting: VecDeque<(Instant, Bytes)>,
     bytes: Bytes,
@@ -72,9 +72,11 @@ impl<P: Parcel> Link<P> {
         ensure(config.rate > Rate::from_bps(0), "rate", format!("{:?}", config.rate), "more than 0 bit/s")?;
         let stream = |purpose: &str| streams.stream(name, purpose);
         let queue = Queue::new(&config.queue, config.rate, stream, span).map_err(|e| e.within("queue"))?;
-        let buffer = match (config.queue.aqm, config.queue.marker) {
-            (AqmParams::DropTail, MarkerParams::None) => Buffer::Foreseen(Foreseen::new(config.queue.limit, span)),
-            _ => Buffer::Held { queue, in_transmission: None },
+        let buffer = match (config.queue.buffer.aqm, config.queue.marker) {
+            (AqmParams::DropTail, MarkerParams::None) => {
+                Waiting::Foreseen(Foreseen::new(config.queue.buffer.limit, span))
+            }
+            _ => Waiting::Held { queue, in_transmission: None },
         };
         Ok(Self {
             name: name.to_owned(),
@@ -99,24 +101,24 @@ impl<P: Parcel> Link<P> {
     /// The packets that wait: how many, and their bytes.
     pub fn waiting(&self, now: Instant) -> (usize, Bytes) {
         match &self.buffer {
-            Buffer::Foreseen(foreseen) => foreseen.waiting_at(now),
-            Buffer::Held { queue, .. } => (queue.len(), queue.bytes()),
+            Waiting::Foreseen(foreseen) => foreseen.waiting_at(now),
+            Waiting::Held { queue, .. } => (queue.len(), queue.bytes()),
         }
     }
 
     /// The queue, where the packets wait in one (see the module's text).
     pub fn queue(&self) -> Option<&Queue<P>> {
         match &self.buffer {
-            Buffer::Foreseen(_) => None,
-            Buffer::Held { queue, .. } => Some(queue),
+            Waiting::Foreseen(_) => None,
+            Waiting::Held { queue, .. } => Some(queue),
         }
     }
 
     /// What the buffer went through.
     pub fn meter(&self) -> &Meter {
         match &self.buffer {
-            Buffer::Foreseen(foreseen) => &foreseen.meter,
-            Buffer::Held { queue, .. } => queue.meter(),
+            Waiting::Foreseen(foreseen) => &foreseen.meter,
+            Waiting::Held { queue, .. } => queue.meter(),
         }
     }
 
@@ -124,8 +126,8 @@ impl<P: Parcel> Link<P> {
     /// it by those that wait.
     pub fn departed(&self, now: Instant) -> Bytes {
         let waiting = match &self.buffer {
-            Buffer::Foreseen(foreseen) => foreseen.waiting.iter().filter(|(start, _)| *start >= now),
-            Buffer::Held { queue, .. } => return queue.meter().departed,
+            Waiting::Foreseen(foreseen) => foreseen.waiting.iter().filter(|(start, _)| *start >= now),
+            Waiting::Held { queue, .. } => return queue.meter().departed,
         };
         let counted = |&(start, size): &(Instant, Bytes)| self.meter().part_of(start, start + size / self.rate, size);
         self.meter().departed - waiting.map(counted).fold(Bytes::ZERO, |sum, part| sum + part)
@@ -133,7 +135,7 @@ impl<P: Parcel> Link<P> {
 
     /// A flow has another weight than 1, which is told to the routers that mark.
     pub fn weigh(&mut self, flow: u64, weight: f64) {
-        if let Buffer::Held { queue, .. } = &mut self.buffer {
+        if let Waiting::Held { queue, .. } = &mut self.buffer {
             queue.weigh(flow, weight);
         }
     }
@@ -141,8 +143,8 @@ impl<P: Parcel> Link<P> {
     /// Brings the meter up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         match &mut self.buffer {
-            Buffer::Foreseen(foreseen) => foreseen.finish(now),
-            Buffer::Held { queue, .. } => queue.finish(now),
+            Waiting::Foreseen(foreseen) => foreseen.finish(now),
+            Waiting::Held { queue, .. } => queue.finish(now),
         }
     }
 
@@ -156,7 +158,7 @@ impl<P: Parcel> Link<P> {
 
     /// Whether all departures are known on arrival, so that [`receive`](Element::receive) never has to be waited for.
     pub fn foresees(&self) -> bool {
-        matches!(self.buffer, Buffer::Foreseen(_))
+        matches!(self.buffer, Waiting::Foreseen(_))
     }
 
     /// When a packet of `size` that comes at `now` will have left, if the link foresees that; none if it is dropped or
@@ -165,14 +167,14 @@ impl<P: Parcel> Link<P> {
     #[inline(always)]
     pub fn foresee(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
         let sending = self.sending_time(size);
-        let Buffer::Foreseen(foreseen) = &mut self.buffer else { return None };
+        let Waiting::Foreseen(foreseen) = &mut self.buffer else { return None };
         let at = foreseen.admit(now, size, sending)?;
         self.survives(at).then_some(at)
     }
 
     fn hold(&mut self, now: Instant, packet: P) {
         self.serve(|due| due < now);
-        let Buffer::Held { queue, in_transmission } = &mut self.buffer else { return };
+        let Waiting::Held { queue, in_transmission } = &mut self.buffer else { return };
         if queue.push(now, packet) && in_transmission.is_none() {
             self.start(now);
         }
@@ -190,14 +192,14 @@ impl<P: Parcel> Link<P> {
 
     fn meter_mut(&mut self) -> &mut Meter {
         match &mut self.buffer {
-            Buffer::Foreseen(foreseen) => &mut foreseen.meter,
-            Buffer::Held { queue, .. } => queue.meter_mut(),
+            Waiting::Foreseen(foreseen) => &mut foreseen.meter,
+            Waiting::Held { queue, .. } => queue.meter_mut(),
         }
     }
 
     /// Ends the transmissions that are due, each at its instant, and starts the next.
     fn serve(&mut self, is_due: impl Fn(Instant) -> bool) {
-        while let Buffer::Held { in_transmission, .. } = &mut self.buffer {
+        while let Waiting::Held { in_transmission, .. } = &mut self.buffer {
             let Some(departure) = in_transmission.take_if(|departure| is_due(departure.at)) else { break };
             let at = departure.at;
             if self.survives(at) {
@@ -209,13 +211,13 @@ impl<P: Parcel> Link<P> {
 
     /// Puts the next waiting packet, if any, into transmission at `at`.
     fn start(&mut self, at: Instant) {
-        let Buffer::Held { queue, .. } = &mut self.buffer else { return };
+        let Waiting::Held { queue, .. } = &mut self.buffer else { return };
         let next = queue.pop(at).map(|packet| (packet.size(), packet));
         if next.is_none() {
             queue.rest(at);
         }
         let next = next.map(|(size, packet)| (size, Departure { at: at + self.sending_time(size), packet }));
-        if let Buffer::Held { queue, in_transmission } = &mut self.buffer {
+        if let Waiting::Held { queue, in_transmission } = &mut self.buffer {
             *in_transmission = next.map(|(size, departure)| {
                 queue.meter_mut().send(at, departure.at, size);
                 departure
@@ -238,8 +240,8 @@ impl<P: Parcel> Element<P> for Link<P> {
     #[inline]
     fn next_wake(&self) -> Option<Instant> {
         match &self.buffer {
-            Buffer::Foreseen(_) => None,
-            Buffer::Held { in_transmission, .. } => in_transmission.as_ref().map(|departure| departure.at),
+            Waiting::Foreseen(_) => None,
+            Waiting::Held { in_transmission, .. } => in_transmission.as_ref().map(|departure| departure.at),
         }
     }
 
@@ -254,7 +256,7 @@ impl<P: Parcel> Element<P> for Link<P> {
 }
 
 impl Foreseen {
-    fn new(limit: Limit, span: Span) -> Self {
+    fn new(limit: Option<Amount>, span: Span) -> Self {
         Self {
             limit,
             waiting: VecDeque::with_capacity(64),
@@ -288,7 +290,7 @@ impl Foreseen {
         }
         let start = self.busy_until.max(now);
         // A packet that need not wait needs no room.
-        let accepted = start == now || self.limit.admits(self.waiting.len(), self.bytes, size);
+        let accepted = start == now || admits(self.limit, self.waiting.len(), self.bytes, size);
         if !accepted {
             self.meter.arrive(now, false);
             return None;

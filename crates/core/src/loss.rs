@@ -4,33 +4,44 @@
 mod bursts;
 mod handoff;
 
-pub use bursts::{Bursts, GilbertElliott};
+pub use bursts::{Bursts, Chain, GilbertElliott};
 pub use handoff::{Handoff, HandoffTimes};
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
+use crate::parameter::Parameter;
 use crate::rng::{Stream, Streams};
 use crate::units::Instant;
+use crate::{kinds, parameters};
 
-/// An error model's parameters.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub enum LossConfig {
-    /// Nothing is lost.
-    #[default]
-    None,
-    /// Each packet is lost with probability `p`, whatever happened to the others.
-    Bernoulli {
-        /// Probability of \[0, 1).
-        p: f64,
-    },
-    /// Losses in bursts, by a chain that moves with each packet.
-    GilbertElliott(GilbertElliott),
-    /// Times in which everything is lost.
-    Handoff {
-        /// When they are.
-        times: HandoffTimes,
-        /// Error models that name the same chain meet the same times: the two directions of a link.
-        chain: String,
-    },
+kinds! {
+    /// What is lost whatever the queue.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum LossModel {
+        /// Each packet with the same probability.
+        Bernoulli(Bernoulli) = "bernoulli",
+        /// In bursts, by a chain of two states that moves with each packet.
+        GilbertElliott(GilbertElliott) = "gilbert-elliott",
+        /// All packets of both directions, while a handoff is on.
+        Handoff(HandoffTimes) = "handoff",
+    }
+}
+
+parameters! {
+    /// Independent losses.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Bernoulli {
+        /// Probability of a loss.
+        pub p: f64, in 0.0..1.0;
+    }
+}
+
+/// What an element loses. [`Default`] loses nothing.
+#[derive(Clone, Debug, Default)]
+pub struct LossConfig {
+    /// How it loses.
+    pub model: Option<LossModel>,
+    /// Whose handoffs it meets: those that name the same chain meet the same ones, as the two directions of a link do.
+    pub chain: String,
 }
 
 /// An error model at work.
@@ -57,17 +68,17 @@ impl Loss {
     /// # Errors
     /// A parameter outside its domain.
     pub fn new(config: &LossConfig, streams: &Streams, name: &str) -> Result<Self, ParameterError> {
-        match config {
-            LossConfig::None => Ok(Self::None),
-            LossConfig::Bernoulli { p } => {
-                ensure((0.0..1.0).contains(p), "p", p, "a probability from 0 up to, but not, 1")?;
-                Ok(Self::Bernoulli { p: *p, stream: streams.stream(name, "loss") })
+        let Some(model) = &config.model else { return Ok(Self::None) };
+        model.validate()?;
+        match model {
+            LossModel::Bernoulli(bernoulli) => {
+                Ok(Self::Bernoulli { p: bernoulli.p, stream: streams.stream(name, "loss") })
             }
-            LossConfig::GilbertElliott(params) => {
-                Ok(Self::GilbertElliott(Box::new(Bursts::new(*params, streams.stream(name, "loss"))?)))
+            LossModel::GilbertElliott(params) => {
+                Ok(Self::GilbertElliott(Box::new(Bursts::new(params.chain()?, streams.stream(name, "loss")))))
             }
-            LossConfig::Handoff { times, chain } => {
-                Ok(Self::Handoff(Box::new(Handoff::new(times, streams.stream(chain, "handoff"))?)))
+            LossModel::Handoff(times) => {
+                Ok(Self::Handoff(Box::new(Handoff::new(times, streams.stream(&config.chain, "handoff"))?)))
             }
         }
     }
@@ -95,11 +106,15 @@ impl Loss {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
+    pub(crate) fn bernoulli(p: f64) -> LossConfig {
+        LossConfig { model: Some(LossModel::Bernoulli(Bernoulli { p })), ..LossConfig::default() }
+    }
+
     fn share(p: f64) -> f64 {
-        let mut loss = Loss::new(&LossConfig::Bernoulli { p }, &Streams::new(3), "link").unwrap();
+        let mut loss = Loss::new(&bernoulli(p), &Streams::new(3), "link").unwrap();
         (0..100_000).filter(|_| loss.strikes(Instant::ZERO)).count() as f64 / 1e5
     }
 
@@ -112,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_probability_is_below_one() {
-        let error = Loss::new(&LossConfig::Bernoulli { p: 1.0 }, &Streams::new(3), "link").unwrap_err();
+        let error = Loss::new(&bernoulli(1.0), &Streams::new(3), "link").unwrap_err();
         assert_eq!(error.key, "p");
     }
 

@@ -82,6 +82,11 @@ pub trait Bounded: PartialOrd + Debug {
         format!("{self:?}")
     }
 
+    /// What is above it, in words.
+    fn more(&self) -> String {
+        format!("more than {}", self.bound())
+    }
+
     /// Whether it is a value at all.
     fn is_finite(&self) -> bool {
         true
@@ -150,7 +155,7 @@ pub fn wanted<T: Bounded>(domain: &impl RangeBounds<T>) -> String {
         (Included(least), Unbounded) => format!("at least {}", least.bound()),
         (Included(least), Included(most)) => format!("from {} to {}", least.bound(), most.bound()),
         (Included(least), Excluded(most)) => format!("from {} up to, but not, {}", least.bound(), most.bound()),
-        (Excluded(least), Unbounded) => format!("more than {}", least.bound()),
+        (Excluded(least), Unbounded) => least.more(),
         (Excluded(least), Included(most)) => format!("more than {} and at most {}", least.bound(), most.bound()),
         (Excluded(least), Excluded(most)) => format!("more than {} and less than {}", least.bound(), most.bound()),
         (Unbounded, Included(most)) => format!("at most {}", most.bound()),
@@ -241,6 +246,17 @@ impl Parameter for bool {
     }
 }
 
+/// The least text is the empty one.
+impl Bounded for String {
+    fn bound(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn more(&self) -> String {
+        if self.is_empty() { "a name".into() } else { format!("more than {self:?}") }
+    }
+}
+
 impl Parameter for String {
     #[cfg(feature = "text")]
     fn written(&self) -> Option<serde_json::Value> {
@@ -272,6 +288,16 @@ macro_rules! bounded_quantities {
 }
 
 bounded_quantities!(Duration, Bytes, Rate, Frequency, PerSecond);
+
+impl Bounded for Amount {
+    fn bound(&self) -> String {
+        self.to_string()
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
 
 impl<T: Parameter> Parameter for Option<T> {
     fn validate(&self) -> Result<(), ParameterError> {

@@ -3,63 +3,52 @@
 
 use std::collections::VecDeque;
 
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::packet::{Parcel, Signal};
+use crate::parameter::{Parameter, above};
+use crate::parameters;
 use crate::rng::Stream;
 use crate::role::{AnyAqm, AnyMarker, AqmParams, Dropped, Held, MarkerParams, Passing};
 use crate::stats::{Meter, Span};
 use crate::units::{Amount, Bytes, Duration, Instant, Rate};
 
-/// How much a queue may hold. A packet that would pass the limit is dropped on arrival; FQ-CoDel drops others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Limit {
-    /// No limit.
-    #[default]
-    None,
-    /// At most so many bytes.
-    Bytes(Bytes),
-    /// At most so many packets.
-    Packets(usize),
-}
-
-impl Limit {
-    /// Whether a packet of `size` may join `packets` packets of `bytes` in all.
-    #[inline]
-    pub fn admits(&self, packets: usize, bytes: Bytes, size: Bytes) -> bool {
-        match *self {
-            Limit::None => true,
-            Limit::Bytes(limit) => bytes + size <= limit,
-            Limit::Packets(limit) => packets < limit,
-        }
-    }
-
-    /// Whether `packets` packets of `bytes` in all are too many.
-    fn is_passed(&self, packets: usize, bytes: Bytes) -> bool {
-        match *self {
-            Limit::None => false,
-            Limit::Bytes(limit) => bytes > limit,
-            Limit::Packets(limit) => packets > limit,
-        }
+parameters! {
+    /// A buffer.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Buffer {
+        /// How much it holds: a packet that would pass the limit is dropped on arrival, and FQ-CoDel drops others. Endless by
+        /// default; with FQ-CoDel 10240 packets (RFC 8290 §5.2.3).
+        pub limit: Option<Amount> = None, in above(Amount::Bytes(Bytes::ZERO));
+        /// Which packets are dropped before it is full.
+        pub aqm: AqmParams = AqmParams::default();
     }
 }
 
-impl From<Option<Amount>> for Limit {
-    fn from(amount: Option<Amount>) -> Self {
-        match amount {
-            None => Self::None,
-            Some(Amount::Bytes(bytes)) => Self::Bytes(bytes),
-            Some(Amount::Packets(packets)) => Self::Packets(packets as usize),
-        }
+/// RFC 8290 §5.2.3.
+const FQ_CODEL_LIMIT: Amount = Amount::Packets(10_240);
+
+impl Buffer {
+    /// How much it holds; none: any amount.
+    pub fn holds(&self) -> Option<Amount> {
+        self.limit.or(matches!(self.aqm, AqmParams::FqCodel(_)).then_some(FQ_CODEL_LIMIT))
+    }
+}
+
+/// Whether a packet of `size` may join `packets` packets of `bytes` in all within `limit`.
+#[inline]
+pub(crate) fn admits(limit: Option<Amount>, packets: usize, bytes: Bytes, size: Bytes) -> bool {
+    match limit {
+        None => true,
+        Some(Amount::Bytes(limit)) => bytes + size <= limit,
+        Some(Amount::Packets(limit)) => (packets as u64) < limit,
     }
 }
 
 /// A queue's parameters.
 #[derive(Clone, Debug, Default)]
 pub struct QueueConfig {
-    /// The size of the buffer.
-    pub limit: Limit,
-    /// Which packets are dropped before the buffer is full.
-    pub aqm: AqmParams,
+    /// What it holds, and what it drops.
+    pub buffer: Buffer,
     /// What the router writes into passing packets.
     pub marker: MarkerParams,
 }
@@ -75,7 +64,7 @@ pub struct Queue<P> {
     head_sent: Bytes,
     /// Until when `meter` knows what was held.
     held_until: Instant,
-    limit: Limit,
+    limit: Option<Amount>,
     aqm: AnyAqm<P>,
     /// Whether the management keeps packets of its own. Asked once: few do.
     keeps: bool,
@@ -95,18 +84,14 @@ impl<P: Parcel> Queue<P> {
         stream: impl Fn(&str) -> Stream,
         span: Span,
     ) -> Result<Self, ParameterError> {
-        match config.limit {
-            Limit::None => {}
-            Limit::Bytes(limit) => ensure(limit > Bytes::ZERO, "limit", format!("{limit:?}"), "more than 0 B")?,
-            Limit::Packets(limit) => ensure(limit > 0, "limit", limit, "at least 1 packet")?,
-        }
-        let aqm = AnyAqm::new(&config.aqm, rate, &stream).map_err(|error| error.within("aqm"))?;
+        config.buffer.validate()?;
+        let aqm = AnyAqm::new(&config.buffer.aqm, rate, &stream).map_err(|error| error.within("aqm"))?;
         Ok(Self {
             packets: VecDeque::with_capacity(64),
             bytes: Bytes::ZERO,
             head_sent: Bytes::ZERO,
             held_until: Instant::ZERO,
-            limit: config.limit,
+            limit: config.buffer.holds(),
             keeps: aqm.keeps(),
             aqm,
             marker: AnyMarker::new(&config.marker)?,
@@ -122,7 +107,7 @@ impl<P: Parcel> Queue<P> {
             return self.push_and_make_room(now, packet);
         }
         let held = self.held();
-        let is_room = self.limit.admits(held.packets, held.bytes, size);
+        let is_room = admits(self.limit, held.packets, held.bytes, size);
         let accepted = self.aqm.admits(now, held, size, is_room);
         self.meter.arrive(now, accepted);
         if accepted {
@@ -152,7 +137,7 @@ impl<P: Parcel> Queue<P> {
         self.bytes += size;
         self.aqm.enqueue(now, packet);
         let mut dropped = 0;
-        while self.aqm.kept().0 > 0 && self.limit.is_passed(self.len(), self.bytes) {
+        while self.aqm.kept().0 > 0 && !admits(self.limit, self.len() - 1, self.bytes, Bytes::ZERO) {
             let Dropped { packets, bytes } = self.aqm.make_room();
             self.bytes -= bytes;
             dropped += packets;

@@ -3,22 +3,22 @@
 
 mod log2;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 
 use crate::capacity::Trace;
 use crate::error::{ParameterError, ensure};
-use crate::fading::{Fading, FadingParams, Kinds};
-use crate::kinds;
+use crate::fading::{Fading, Kinds};
+use crate::parameter::{Parameter, above, between};
 use crate::rng::{Stream, Streams};
-use crate::units::{Duration, Rate};
+use crate::units::{Duration, Frequency, Rate};
+use crate::{kinds, parameters};
 use log2::Log2;
 
-/// Bounds of 1 − m: where no margin gives the wanted error rate, it stops there.
 /// Least length of a slot, so that a run of seconds ends.
 const LEAST_SLOT: Duration = Duration::from_micros(1);
-
+/// Bounds of 1 − m: where no margin gives the wanted error rate, it stops there.
 const LEAST_FACTOR: f64 = 1e-3;
 const MOST_FACTOR: f64 = 1e3;
 /// A packet that is sent in one piece is coded for no less than this (clamp-report's lowest tolerated SNR).
@@ -30,10 +30,7 @@ pub enum RadioConfig {
     /// Rayleigh fading, with the rate matched to the SNR.
     Fading(FadingRadio),
     /// A constant rate without errors.
-    Constant {
-        /// The rate.
-        rate: Rate,
-    },
+    Constant(ConstantRadio),
     /// The delivery opportunities of a recorded trace. All stations of an access point share one.
     Trace(Arc<Trace>),
 }
@@ -43,7 +40,7 @@ impl RadioConfig {
     pub fn line_rate(&self) -> Rate {
         match self {
             Self::Fading(fading) => fading.max_rate,
-            Self::Constant { rate } => *rate,
+            Self::Constant(constant) => constant.rate,
             Self::Trace(trace) => trace.mean_rate(),
         }
     }
@@ -52,42 +49,49 @@ impl RadioConfig {
     pub fn top_rate(&self) -> Rate {
         match self {
             Self::Trace(trace) => trace.top_rate(Duration::from_millis(100)),
-            Self::Fading(_) | Self::Constant { .. } => self.line_rate(),
+            Self::Fading(_) | Self::Constant(_) => self.line_rate(),
         }
     }
 }
 
-/// How a fading channel is used (clamp §5.2).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FadingRadio {
-    /// The SNR as a process.
-    pub fading: FadingParams,
-    /// T: one transmission attempt lasts a slot.
-    pub slot: Duration,
-    /// W₀ \[Hz\], more than 0: the rate is W₀ log₂(1 + (1 − m)N).
-    pub bandwidth_hz: f64,
-    /// C_max: the highest rate that the channel is used at.
-    pub max_rate: Rate,
-    /// How packets are cut into transmissions.
-    pub frames: Frames,
-    /// Attempts after which what was sent is given up, at least 1.
-    pub attempts: u32,
-    /// When an attempt fails.
-    pub errors: ErrorModel,
+parameters! {
+    /// A radio of constant rate.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ConstantRadio {
+        /// Its rate.
+        pub rate: Rate, in above(Rate::from_bps(0));
+    }
 }
 
-impl Default for FadingRadio {
-    /// The TMC paper's slow fading: 3 ms, 4.3 MHz, 10 Mbit/s, 5 attempts, a packet error rate of 10⁻³.
-    fn default() -> Self {
-        Self {
-            fading: FadingParams::default(),
-            slot: Duration::from_millis(3),
-            bandwidth_hz: 4.3e6,
-            max_rate: Rate::from_bps(10_000_000),
-            frames: Frames::Shared,
-            attempts: 5,
-            errors: ErrorModel::default(),
-        }
+parameters! {
+    /// A fading channel, and how it is used (clamp §5.2).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FadingRadio {
+        /// Doppler frequency f_d: 60 Hz at 10 m/s and 1.8 GHz.
+        pub doppler: Frequency;
+        /// Oscillators G of the model; the papers take 20 and 8.
+        pub generators: u32 = 20, in 1..=4096;
+        /// Mean signal-to-noise ratio, as a plain ratio.
+        pub snr: f64 = 4.0, in above(0.0);
+        /// Bandwidth W₀: the rate is W₀ log₂(1 + (1 − m) SNR).
+        pub bandwidth: Frequency, in above(Frequency::from_hz(0.0));
+        /// Rate that the radio never passes.
+        pub max_rate: Rate, in above(Rate::from_bps(0));
+        /// Length T of a slot: one transmission attempt.
+        pub slot: Duration = Duration::from_millis(3), in LEAST_SLOT..;
+        /// Attempts before the packets of a slot are lost.
+        pub attempts: u32, in 1..;
+        /// Share of packets lost after all attempts that the margin is adapted to.
+        pub packet_error_rate: f64 = 1e-3, in between(0.0, 1.0);
+        /// How the back-off margin is found.
+        pub margin: Margin = Margin::default();
+        /// Gain of the margin's adaptation, a packet: ln(1 − m) −= gain · (lost − `packet_error_rate`). With 0.1 and 10⁻³,
+        /// ln(1 − m) grows by 1 in 10⁴ packets without loss.
+        pub margin_gain: f64 = 0.1, in above(0.0);
+        /// How packets are cut into transmissions.
+        pub frames: Frames = Frames::default();
+        /// When an attempt fails.
+        pub errors: ErrorModel = ErrorModel::default();
     }
 }
 
@@ -105,49 +109,58 @@ kinds! {
     }
 }
 
-/// When an attempt fails.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ErrorModel {
-    /// Never.
-    None,
-    /// If the SNR at its end cannot carry the rate that was chosen at its start (clamp §5.2); coded anew at the next.
-    Outage {
-        /// The margin m.
-        margin: Margin,
-        /// The packet error rate to which the margin adapts, in (0, 1).
-        packet_error_rate: f64,
-        /// Gain of the adaptation per packet, more than 0: ln(1 − m) −= gain·(lost − packet_error_rate). With 0.1 and
-        /// 10⁻³, ln(1 − m) grows by 1 in 10⁴ packets without loss.
-        margin_gain: f64,
-    },
-    /// With a probability that falls linearly in the SNR at its start, from `p_low` at `snr_low` to 0 at `snr_high`,
-    /// and is 1 below `snr_low`; repeated as it was, at the same probability (clamp-report §V, Fig. 2).
-    Linear {
-        /// P_l, in [0, 1].
-        p_low: f64,
-        /// SNR_l, at least 0.
-        snr_low: f64,
-        /// SNR_u, more than SNR_l.
-        snr_high: f64,
-    },
-}
-
-impl Default for ErrorModel {
-    fn default() -> Self {
-        Self::Outage { margin: Margin::Signed, packet_error_rate: 1e-3, margin_gain: 0.1 }
+kinds! {
+    /// When an attempt fails.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub enum ErrorModel {
+        /// If the SNR at its end cannot carry the rate that was chosen at its start (clamp §5.2); coded anew at the next.
+        #[default]
+        Outage = "outage",
+        /// With a probability that falls linearly with the SNR at its start, and is 1 below `lower_snr`; repeated as it was, at
+        /// the same probability (clamp-report §V, Fig. 2).
+        Linear(LinearErrors) = "linear",
+        /// Never.
+        None = "none",
     }
 }
 
-/// The backoff margin m: the rate is chosen for an SNR of (1 − m)N.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub enum Margin {
-    /// Adapts to the packet error rate, also below 0: with many attempts it pays to try more than the SNR carries.
-    #[default]
-    Signed,
-    /// Adapts, but not below 0.
-    NonNegative,
-    /// Stays as it is, less than 1.
-    Fixed(f64),
+parameters! {
+    /// The report's frame errors.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct LinearErrors {
+        /// Probability P_l of a frame error at the lower SNR.
+        pub worst: f64, in 0.0..=1.0;
+        /// SNR below which every frame fails.
+        pub lower_snr: f64 = 0.004, in 0.0..;
+        /// SNR from which no frame fails, more than `lower_snr`.
+        pub upper_snr: f64 = 4.0, in above(0.0);
+    }
+    check(p) {
+        ensure(p.upper_snr > p.lower_snr, "upper_snr", p.upper_snr, "more than `lower_snr`")?;
+    }
+}
+
+kinds! {
+    /// The back-off margin m of clamp eq. 18: the rate is chosen for an SNR of (1 − m)N.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub enum Margin {
+        /// Adapted, of either sign: with many attempts it pays to try more than the SNR carries.
+        #[default]
+        Signed = "signed",
+        /// Adapted, never below nothing.
+        NonNegative = "non-negative",
+        /// Not adapted.
+        Fixed(FixedMargin) = "fixed",
+    }
+}
+
+parameters! {
+    /// A margin that stays.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FixedMargin {
+        /// Its value.
+        pub value: f64, in 1.0 - MOST_FACTOR..=1.0 - LEAST_FACTOR;
+    }
 }
 
 /// The radio of one station.
@@ -168,7 +181,7 @@ pub(crate) struct Radio {
 enum Errors {
     None,
     Outage { factor: f64, on_success: f64, on_loss: f64, most: f64 },
-    Linear { p_low: f64, snr_low: f64, slope: f64, stream: Stream },
+    Linear { worst: f64, lower_snr: f64, slope: f64, stream: Stream },
 }
 
 /// One transmission.
@@ -190,21 +203,19 @@ impl Radio {
         streams: &Streams,
         kinds: &mut Kinds,
     ) -> Result<Self, ParameterError> {
-        let &FadingRadio { bandwidth_hz, max_rate, slot, attempts, .. } = config;
-        ensure(bandwidth_hz.is_finite() && bandwidth_hz > 0.0, "bandwidth", bandwidth_hz, "more than 0 Hz")?;
-        ensure(max_rate > Rate::from_bps(0), "max_rate", max_rate.as_bps(), "more than 0 bit/s")?;
-        ensure(attempts > 0, "attempts", attempts, "at least 1")?;
-        ensure(slot >= LEAST_SLOT, "slot", format!("{slot:?}"), "at least 1 µs")?;
-        let max_rate = max_rate.as_bps() as f64;
+        config.validate()?;
+        let &FadingRadio { slot, max_rate, .. } = config;
+        let (bandwidth_hz, max_rate) = (config.bandwidth.as_hz(), max_rate.as_bps() as f64);
+        let mut phases = streams.stream(name, "fading");
         Ok(Self {
-            fading: Fading::new(config.fading, slot, kinds, &mut streams.stream(name, "fading"))?,
+            fading: Fading::new(config.doppler, config.generators, config.snr, slot, kinds, &mut phases),
             bandwidth_hz,
             max_rate,
             max_snr: libm::exp2(max_rate / bandwidth_hz) - 1.0,
             slot_s: slot.as_secs_f64(),
             least_snr: if config.frames == Frames::Whole { LEAST_SNR } else { 0.0 },
             log2: Log2::table(),
-            errors: Errors::new(&config.errors, || streams.stream(name, "errors"))?,
+            errors: Errors::new(config, || streams.stream(name, "errors")),
         })
     }
 
@@ -239,9 +250,12 @@ impl Radio {
             Errors::None => true,
             // B > T·W₀ log₂(1 + N) is an error; the logarithm is monotonic, so SNRs compare as well.
             Errors::Outage { .. } => attempt.needed_snr <= self.fading.snr(end_slot),
-            Errors::Linear { p_low, snr_low, slope, stream } => {
-                let p =
-                    if attempt.snr < *snr_low { 1.0 } else { (*p_low - *slope * (attempt.snr - *snr_low)).max(0.0) };
+            Errors::Linear { worst, lower_snr, slope, stream } => {
+                let p = if attempt.snr < *lower_snr {
+                    1.0
+                } else {
+                    (*worst - *slope * (attempt.snr - *lower_snr)).max(0.0)
+                };
                 stream.uniform() >= p
             }
         }
@@ -271,39 +285,22 @@ impl Radio {
 }
 
 impl Errors {
-    fn new(config: &ErrorModel, stream: impl FnOnce() -> Stream) -> Result<Self, ParameterError> {
-        match *config {
-            ErrorModel::None => Ok(Self::None),
-            ErrorModel::Outage { margin, packet_error_rate: target, margin_gain: gain } => {
-                ensure(target > 0.0 && target < 1.0, "packet_error_rate", target, "more than 0 and less than 1")?;
-                ensure(gain.is_finite() && gain > 0.0, "margin_gain", gain, "more than 0")?;
+    fn new(config: &FadingRadio, stream: impl FnOnce() -> Stream) -> Self {
+        let (gain, target) = (config.margin_gain, config.packet_error_rate);
+        match config.errors {
+            ErrorModel::None => Self::None,
+            ErrorModel::Outage => {
                 let (on_success, on_loss) = (libm::exp(gain * target), libm::exp(-gain * (1.0 - target)));
-                Ok(match margin {
+                match config.margin {
                     Margin::Signed => Self::Outage { factor: 1.0, on_success, on_loss, most: MOST_FACTOR },
                     Margin::NonNegative => Self::Outage { factor: 1.0, on_success, on_loss, most: 1.0 },
-                    Margin::Fixed(m) => {
-                        let factor = 1.0 - m;
-                        let fits = (LEAST_FACTOR..=MOST_FACTOR).contains(&factor);
-                        ensure(fits, "margin.value", m, "from −999 to 0.999")?;
-                        Self::Outage { factor, on_success: 1.0, on_loss: 1.0, most: MOST_FACTOR }
+                    Margin::Fixed(FixedMargin { value }) => {
+                        Self::Outage { factor: 1.0 - value, on_success: 1.0, on_loss: 1.0, most: MOST_FACTOR }
                     }
-                })
+                }
             }
-            ErrorModel::Linear { p_low, snr_low, snr_high } => {
-                ensure((0.0..=1.0).contains(&p_low), "errors.worst", p_low, "from 0 to 1")?;
-                ensure(
-                    snr_low.is_finite() && snr_low >= 0.0,
-                    "errors.lower_snr",
-                    snr_low,
-                    "at least 0, a plain ratio",
-                )?;
-                ensure(
-                    snr_high.is_finite() && snr_high > snr_low,
-                    "errors.upper_snr",
-                    snr_high,
-                    "more than lower_snr",
-                )?;
-                Ok(Self::Linear { p_low, snr_low, slope: p_low / (snr_high - snr_low), stream: stream() })
+            ErrorModel::Linear(LinearErrors { worst, lower_snr, upper_snr }) => {
+                Self::Linear { worst, lower_snr, slope: worst / (upper_snr - lower_snr), stream: stream() }
             }
         }
     }

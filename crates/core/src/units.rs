@@ -9,6 +9,7 @@
 
 mod text;
 
+use core::cmp::Ordering;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
@@ -198,6 +199,23 @@ impl Amount {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Packets(n) => Bytes::new(n.saturating_mul(packet.get())),
+        }
+    }
+}
+
+/// A packet has at least a byte; what else packets and bytes are to each other is not known.
+impl PartialOrd for Amount {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Bytes(a), Self::Bytes(b)) => a.partial_cmp(b),
+            (Self::Packets(a), Self::Packets(b)) => a.partial_cmp(b),
+            (Self::Bytes(Bytes(0)), Self::Packets(1..)) | (Self::Packets(0), Self::Bytes(Bytes(1..))) => {
+                Some(Ordering::Less)
+            }
+            (Self::Packets(1..), Self::Bytes(Bytes(0))) | (Self::Bytes(Bytes(1..)), Self::Packets(0)) => {
+                Some(Ordering::Greater)
+            }
+            _ => None,
         }
     }
 }

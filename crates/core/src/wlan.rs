@@ -28,7 +28,7 @@ mod timing;
 use std::collections::VecDeque;
 
 pub use interface::{AccessMeter, Interface};
-pub use timing::{MacConfig, RateSteps};
+pub use timing::{MacConfig, RateStep, RateSteps};
 
 use crate::element::{Departure, Element};
 use crate::error::{ParameterError, ensure};

@@ -2,7 +2,7 @@
 //! Who stands at the ends of the flows: hosts by name, and which of the scenario's laws kernels have.
 
 use lasthop_linux::sysctl::congestion_controls;
-use lasthop_sim::scenario::{Receiver, ScenarioError, Sender};
+use lasthop_scenario::{Receiver, ScenarioError, Sender};
 
 use crate::error::Error;
 use crate::plan::{MOST_FLOWS, MOST_HOSTS};

@@ -5,9 +5,10 @@
 //! shorter than a full buffer lasts empties none; and then what has gathered comes at once, which overflows none either if
 //! it is less than a buffer holds. A stall of a round-trip time doubles one.
 
+use lasthop_core::queue::Buffer;
 use lasthop_core::units::Amount;
 use lasthop_core::units::{Bytes, Duration, Rate};
-use lasthop_sim::scenario::{AccessPoint, Flow, Queue, Radio, Scenario};
+use lasthop_scenario::{AccessPoint, Flow, Radio, Scenario};
 
 /// What no machine without a real-time kernel can promise is borne by all.
 const LEAST: Duration = Duration::from_millis(2);
@@ -23,8 +24,8 @@ pub(crate) fn longest_stall(scenario: &Scenario) -> Duration {
 }
 
 /// How long a full buffer takes to leave.
-fn lasts(queue: &Queue, rate: Rate, packet: Bytes) -> Option<Duration> {
-    let bytes = match queue.limit? {
+fn lasts(buffer: &Buffer, rate: Rate, packet: Bytes) -> Option<Duration> {
+    let bytes = match buffer.limit? {
         Amount::Bytes(bytes) => bytes,
         Amount::Packets(packets) => Bytes::new(packets.saturating_mul(packet.get())),
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can go wrong before a run.
 
-use lasthop_sim::scenario::ScenarioError;
+use lasthop_scenario::ScenarioError;
 
 /// Why an emulation did not take place.
 #[derive(Debug, thiserror::Error)]

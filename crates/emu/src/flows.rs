@@ -15,8 +15,8 @@ use lasthop_linux::clock::{Clock, thread_cpu_s};
 use lasthop_linux::tcp_info::{TcpInfo, bound_window, discard};
 use lasthop_linux::wait::Waiter;
 use lasthop_linux::{Attempt, Error};
+use lasthop_scenario::Receiver;
 use lasthop_sim::FlowSample;
-use lasthop_sim::scenario::Receiver;
 use nix::sys::epoll::{EpollEvent, EpollFlags};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 

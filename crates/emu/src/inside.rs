@@ -12,7 +12,7 @@ use lasthop_linux::namespace::Namespace;
 use lasthop_linux::process::{self, Rights, Running};
 use lasthop_linux::signals::{Origin, Signal, Signals};
 use lasthop_linux::{Attempt, Error as SystemError};
-use lasthop_sim::scenario::ScenarioError;
+use lasthop_scenario::ScenarioError;
 
 use crate::error::Error;
 use crate::house::House;

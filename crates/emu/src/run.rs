@@ -15,8 +15,8 @@ use lasthop_linux::signals::Signals;
 use lasthop_linux::sysctl::has_v6;
 use lasthop_linux::tun::Splitter;
 use lasthop_linux::{Attempt, Error as SystemError};
+use lasthop_scenario::{Scenario, ScenarioError};
 use lasthop_sim::Outcome;
-use lasthop_sim::scenario::{Scenario, ScenarioError};
 use lasthop_sim::{Fairness, System};
 
 use crate::driver::Driver;

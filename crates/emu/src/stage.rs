@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use lasthop_core::app::App;
+use lasthop_core::app::AppParams;
 use lasthop_core::packet::Packet;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
 use lasthop_core::units::{Bytes, Duration, Instant};
+use lasthop_scenario::{Receiver, Scenario, ScenarioError, Sender, effective, parse};
 use lasthop_sim::assemble::Assembly;
 use lasthop_sim::network::{Network, Traveller};
-use lasthop_sim::scenario::{self, Scenario, ScenarioError, effective, parse};
 use lasthop_sim::{Counted, CountedFlow, FlowSample, Labels, Outcome, Recorder, Run};
 
 /// How long an emulation without an end of its own may last: a hundred days.
@@ -42,7 +43,7 @@ pub(crate) struct Stage<P> {
 /// One line that names the key, its value and what is wanted.
 pub fn check(text: &str, directory: &Path, overrides: &[(String, String)]) -> Result<(), ScenarioError> {
     let scenario = Scenario::from_toml(text, overrides)?;
-    if scenario.flow.iter().any(|flow| matches!(flow.sender, scenario::Sender::Kernel(_))) {
+    if scenario.flow.iter().any(|flow| matches!(flow.sender, Sender::Kernel(_))) {
         Stage::<Packet>::new(text, directory, overrides, None, false).map(|_| ())
     } else {
         Run::new(text, directory, overrides, None).map(|_| ())
@@ -65,9 +66,9 @@ pub(crate) struct StageFlow {
     /// Size of a full packet.
     pub(crate) packet: Bytes,
     /// What the scenario says of its sender.
-    pub(crate) sender: scenario::Sender,
+    pub(crate) sender: Sender,
     /// What the scenario says of its receiver.
-    pub(crate) receiver: scenario::Receiver,
+    pub(crate) receiver: Receiver,
     /// When it opens, writes and closes.
     pub(crate) app: App,
 }
@@ -196,7 +197,7 @@ impl<P: Traveller> Stage<P> {
 fn make_endless(scenario: &mut Scenario) {
     let end = scenario.duration;
     for flow in &mut scenario.flow {
-        if let scenario::App::Poisson(poisson) = &mut flow.app {
+        if let AppParams::Poisson(poisson) = &mut flow.app {
             poisson.until.get_or_insert(end);
         }
     }

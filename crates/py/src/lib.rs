@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use lasthop_core::capacity;
 use lasthop_emu::{Emulation, Figures};
-use lasthop_sim::scenario::{self, Scenario};
+use lasthop_scenario::{Scenario, effective};
 use lasthop_sim::table::Column;
 use lasthop_sim::{Outcome, Point, Run};
 use pyo3::create_exception;
@@ -119,7 +119,7 @@ fn run(
 #[pyfunction]
 fn check(text: &str, directory: PathBuf, overrides: Overrides) -> PyResult<String> {
     lasthop_emu::check(text, &directory, &overrides).map_err(refuse)?;
-    scenario::effective(text, &overrides).map_err(refuse)
+    effective(text, &overrides).map_err(refuse)
 }
 
 /// The title and the seed of a scenario.
@@ -132,7 +132,7 @@ fn title(text: &str) -> PyResult<(String, u64)> {
 /// The JSON Schema of scenario files.
 #[pyfunction]
 fn schema() -> String {
-    scenario::schema().to_string()
+    lasthop_scenario::schema().to_string()
 }
 
 /// The JSON Schema of a run's summary.
@@ -166,7 +166,7 @@ fn read(path: &Path) -> PyResult<String> {
     std::fs::read_to_string(path).map_err(|e| PyOSError::new_err(format!("{}: {e}", path.display())))
 }
 
-fn refuse(error: scenario::ScenarioError) -> PyErr {
+fn refuse(error: lasthop_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 

@@ -19,20 +19,26 @@ mod wlan;
 
 pub use error::ScenarioError;
 pub use feedback::{Feedback, Price};
-pub use flow::{App, Clamp, DelayedAcks, Flow, Linux, Plain, Reader, Receiver, ReceiverSlowStart, Share, Sink, Sizes};
-pub use kinds::{Errors, GilbertElliott, Handoff, Jakes, Loss, Margin, Radio};
+pub use flow::{Flow, MOST_FLOWS, Reader, Sink};
+pub use kinds::{Radio, Receiver, TraceFile};
 pub use lasthop_core::parameter::With;
 pub use overrides::effective;
-pub use sender::{Kernel, Sender, SenderKeys, Tfrc};
-pub use wlan::{RateStep, Wlan, WlanStation};
+pub use sender::{Kernel, Sender, SenderKeys};
+pub use wlan::{Wlan, WlanStation};
 
-use lasthop_core::parameter::Parameter;
+use lasthop_core::error::{ParameterError, ensure};
+use lasthop_core::loss::LossModel;
+use lasthop_core::parameter::{Parameter, above};
 use lasthop_core::parameters;
-use lasthop_core::role::{AqmParams, SchedulerParams};
-use lasthop_core::tcp::{Rules, Switches};
-use lasthop_core::units::{Amount, Duration, Rate};
+use lasthop_core::queue::Buffer;
+use lasthop_core::role::SchedulerParams;
+use lasthop_core::tcp::{ReceiverSwitches, Rules, Switches};
+use lasthop_core::units::{Duration, Rate};
 use lasthop_core::wlan::MacConfig;
 use serde::de::DeserializeOwned;
+
+/// Most samples that each flow or queue may have in one run.
+const MOST_SAMPLES: u64 = 10_000_000;
 
 parameters! {
     /// A scenario.
@@ -41,11 +47,11 @@ parameters! {
         /// What the scenario shows, in one line.
         pub title: String = String::new();
         /// Length of the run.
-        pub duration: Duration;
-        /// What is cut off at the start before anything is measured.
+        pub duration: Duration, in above(Duration::ZERO);
+        /// What is cut off at the start before anything is measured, less than the duration.
         pub warmup: Duration = Duration::ZERO;
         /// Length of the intervals in which goodput is sampled, for its variation, for fairness and for readers.
-        pub sample: Duration = Duration::from_secs(1);
+        pub sample: Duration = Duration::from_secs(1), in above(Duration::ZERO);
         /// Seed of all random streams, unless the command gives one.
         pub seed: u64 = 1;
         /// What to record over time; without it only the summary is kept.
@@ -59,6 +65,9 @@ parameters! {
         /// Flows, each a connection or several alike.
         pub flow: Vec<Flow>;
     }
+    check(p) {
+        p.check_times()?;
+    }
 }
 
 parameters! {
@@ -66,7 +75,7 @@ parameters! {
     #[derive(Clone, Debug)]
     pub struct Probe {
         /// Interval between samples of windows, queues and radios; no samples by default.
-        pub every: Option<Duration> = None;
+        pub every: Option<Duration> = None, in above(Duration::ZERO);
         /// When the samples start.
         pub from: Duration = Duration::ZERO;
         /// Record every packet at the senders and receivers (for pcapng).
@@ -79,38 +88,31 @@ parameters! {
     #[derive(Clone, Debug)]
     pub struct Link {
         /// Name of the link and of its queue in the results.
-        pub name: String;
+        pub name: String, in above(String::new());
         /// The node at its start.
         pub from: String;
-        /// The node at its end.
+        /// The node at its end, another than `from`.
         pub to: String;
         /// Rate of the transmitter.
-        pub rate: Rate;
+        pub rate: Rate, in above(Rate::from_bps(0));
         /// Propagation delay, one way.
         pub delay: Duration = Duration::ZERO;
         /// The buffer in front of the transmitter.
-        pub queue: Queue = Queue::default();
+        pub queue: Buffer = Buffer::default();
         /// What is written into passing packets for their receivers: CLAMP's price, or a share.
         pub price: Option<Price> = None;
         /// What the router tells senders that ask; not together with a price.
         pub feedback: Option<Feedback> = None;
         /// What is lost behind the transmitter. Each direction has losses of its own, but handoffs are the same for both, and
         /// hold for acknowledgements without a link too.
-        pub loss: Option<Loss> = None;
+        pub loss: Option<LossModel> = None;
         /// Whether acknowledgements come back over a link of the same rate, delay and buffer; otherwise they come back over
         /// the delay alone.
         pub duplex: bool = true;
     }
-}
-
-parameters! {
-    /// A buffer.
-    #[derive(Clone, Debug)]
-    pub struct Queue {
-        /// How much it holds; endless by default.
-        pub limit: Option<Amount> = None;
-        /// Which packets are dropped before it is full.
-        pub aqm: AqmParams = AqmParams::default();
+    check(p) {
+        ensure(p.from != p.to, "to", format!("{:?}", p.to), "another node than `from`")?;
+        one_router(&p.price, &p.feedback)?;
     }
 }
 
@@ -119,7 +121,7 @@ parameters! {
     #[derive(Clone, Debug)]
     pub struct AccessPoint {
         /// Name of the access point; its queues are `NAME/STATION`.
-        pub name: String;
+        pub name: String, in above(String::new());
         /// Propagation delay between the access point and its stations, one way.
         pub delay: Duration = Duration::ZERO;
         /// Who is served next.
@@ -127,18 +129,21 @@ parameters! {
         /// The radio of every station that has none of its own.
         pub radio: Radio;
         /// The buffer of every station that has none of its own.
-        pub queue: Queue = Queue::default();
+        pub queue: Buffer = Buffer::default();
         /// What is written into passing packets for their receivers: CLAMP's price, or a share.
         pub price: Option<Price> = None;
         /// What every station's queue that has none of its own tells senders that ask; not together with a price.
         pub feedback: Option<Feedback> = None;
         /// Packets lost on the radio whatever its state; each station has losses and handoffs of its own, and handoffs take its
         /// acknowledgements too.
-        pub loss: Option<Loss> = None;
+        pub loss: Option<LossModel> = None;
         /// The way from the stations to the access point; without it they are heard after the delay alone.
         pub uplink: Option<Uplink> = None;
         /// Stations that differ from the rest. Any other station exists as soon as a flow names it.
         pub station: Vec<With<Station, StationQueue>> = vec![];
+    }
+    check(p) {
+        one_router(&p.price, &p.feedback)?;
     }
 }
 
@@ -152,7 +157,7 @@ parameters! {
         /// The radio of every station.
         pub radio: Radio;
         /// The buffer of every station.
-        pub queue: Queue = Queue::default();
+        pub queue: Buffer = Buffer::default();
     }
 }
 
@@ -170,13 +175,16 @@ parameters! {
     #[derive(Clone, Debug)]
     pub struct StationQueue {
         /// Its name.
-        pub name: String;
+        pub name: String, in above(String::new());
         /// Its buffer, in place of the access point's or WLAN's.
-        pub queue: Option<Queue> = None;
+        pub queue: Option<Buffer> = None;
         /// Its price, in place of the access point's or WLAN's.
         pub price: Option<Price> = None;
         /// What its queue tells senders that ask, in place of what the access point's or WLAN's does.
         pub feedback: Option<Feedback> = None;
+    }
+    check(p) {
+        one_router(&p.price, &p.feedback)?;
     }
 }
 
@@ -187,6 +195,33 @@ impl Scenario {
     /// One line that names the key, its value and what is wanted.
     pub fn from_toml(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         parse(&effective(text, overrides)?)
+    }
+}
+
+impl Scenario {
+    /// Refuses times that make no run, and samples that would fill the memory.
+    fn check_times(&self) -> Result<(), ParameterError> {
+        let wanted = format!("less than the duration, {:?}", self.duration);
+        ensure(self.warmup < self.duration, "warmup", format!("{:?}", self.warmup), &wanted)?;
+        let measured = self.duration - self.warmup;
+        let probed = self.probe.as_ref().and_then(|probe| probe.every);
+        let sampled = [("sample", measured, Some(self.sample)), ("probe.every", self.duration, probed)];
+        for (key, of, interval) in sampled {
+            let Some(interval) = interval else { continue };
+            let wanted = format!("at most {MOST_SAMPLES} samples in {of:?}");
+            ensure(of.as_nanos() / interval.as_nanos() <= MOST_SAMPLES, key, format!("{interval:?}"), &wanted)?;
+        }
+        Ok(())
+    }
+}
+
+/// A queue has one router.
+fn one_router(price: &Option<Price>, feedback: &Option<Feedback>) -> Result<(), ParameterError> {
+    match (price, feedback) {
+        (Some(_), Some(feedback)) => {
+            Err(ParameterError::new("feedback", format!("{:?}", feedback.kind()), "no price beside it"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -212,6 +247,6 @@ pub fn read<T: Parameter + DeserializeOwned>(text: &str) -> Result<T, ScenarioEr
 /// The JSON Schema of scenario files; in `rules` it says what each profile of recovery holds, and which senders follow which.
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Scenario).to_value();
-    schema["rules"] = serde_json::json!({ "profiles": Rules::KINDS, "switches": Switches::profiles(), "senders": Sender::habits_of_all() });
+    schema["rules"] = serde_json::json!({ "profiles": Rules::KINDS, "switches": Switches::profiles(), "receivers": ReceiverSwitches::profiles(), "senders": Sender::habits_of_all() });
     schema
 }

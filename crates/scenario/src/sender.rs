@@ -13,7 +13,8 @@ use lasthop_core::law::xcp::XcpParams;
 use lasthop_core::parameter::With;
 use lasthop_core::role::SenderParams;
 use lasthop_core::tcp::{Recovery, Rules, SenderConfig, Switches, TIMESTAMPS_OPTION};
-use lasthop_core::units::{Amount, Bytes, Duration, Rate};
+use lasthop_core::tfrc::TfrcParams;
+use lasthop_core::units::{Amount, Bytes};
 use lasthop_core::{kinds, parameters};
 
 /// Declares the senders: those of TCP each with its keys, its name, its recovery, the law, and the switches in which its kind departs
@@ -107,7 +108,7 @@ senders! {
     others {
         /// TCP-friendly rate control (RFC 5348): packets leave at a rate, and what is lost is not sent again. It comes with a
         /// receiver of its own (`receiver = "plain"`).
-        Tfrc(Tfrc) = "tfrc";
+        Tfrc(TfrcParams) = "tfrc";
         /// A congestion control of the kernel by its name, such as `bbr`: for `lasthop emu` alone.
         Kernel(Kernel) = "kernel";
     }
@@ -136,29 +137,6 @@ parameters! {
     pub struct Kernel {
         /// Its name, one of those in `/proc/sys/net/ipv4/tcp_available_congestion_control`.
         pub congestion_control: String;
-    }
-}
-
-parameters! {
-    /// TCP-friendly rate control (RFC 5348).
-    #[derive(Clone, Debug)]
-    pub struct Tfrc {
-        /// Weight of the old round-trip estimate, from 0 up to, but not, 1 (RFC 5348 §4.3, q).
-        pub rtt_memory: f64 = 0.9;
-        /// Time-out over round-trip time in the throughput equation, 0 or more (RFC 5348 §3.1).
-        pub rto_factor: f64 = 4.0;
-        /// Rate of payload once a round-trip time is known; by default 2 to 4 packets a round trip (RFC 5348 §4.2).
-        pub initial_rate: Option<Rate> = None;
-        /// Long times without losses discount what was before (RFC 5348 §5.5).
-        pub discounting: bool = true;
-        /// The share of its weight that discounting leaves at least, more than 0 and at most 1 (RFC 5348 §5.5, THRESHOLD).
-        pub discount_floor: f64 = 0.25;
-        /// Packets are spaced by the root of the latest round-trip time, to damp oscillations (RFC 5348 §4.5).
-        pub damping: bool = false;
-        /// Most packets that leave at once after a pause, at least 1, which makes up for none (RFC 5348 §4.6).
-        pub burst: u32 = 1;
-        /// Longest time between two packets (RFC 5348 §4.3, t_mbi).
-        pub max_backoff: Duration = Duration::from_secs(64);
     }
 }
 

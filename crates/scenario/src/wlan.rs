@@ -4,10 +4,13 @@
 use lasthop_core::parameters;
 
 use super::feedback::{Feedback, Price};
-use super::kinds::Loss;
-use super::{Queue, StationQueue};
-use lasthop_core::parameter::With;
-use lasthop_core::units::{Duration, Rate};
+use super::{StationQueue, one_router};
+use lasthop_core::error::ParameterError;
+use lasthop_core::loss::LossModel;
+use lasthop_core::parameter::{With, above};
+use lasthop_core::queue::Buffer;
+use lasthop_core::units::Rate;
+use lasthop_core::wlan::{RateStep, RateSteps};
 
 parameters! {
     /// A WLAN: a base station and stations that contend for one medium by 802.11's distributed coordination function. The
@@ -15,14 +18,14 @@ parameters! {
     #[derive(Clone, Debug)]
     pub struct Wlan {
         /// Name of the WLAN and of its base station's queue; the stations' queues are `NAME/STATION`.
-        pub name: String;
+        pub name: String, in above(String::new());
         /// Rate of data frames between the base station and every station that has none of its own.
-        pub rate: Rate = Rate::from_bps(11_000_000);
+        pub rate: Rate = Rate::from_bps(11_000_000), in above(Rate::from_bps(0));
         /// Changes of that rate while the run goes on, in order of time.
         pub rate_steps: Vec<RateStep> = vec![];
         /// The buffer of the base station, and of every station that has none of its own. The packet that the MAC sends
         /// has left it.
-        pub queue: Queue = Queue::default();
+        pub queue: Buffer = Buffer::default();
         /// What the base station, and every station that has none of its own, writes into the packets that it sends.
         pub price: Option<Price> = None;
         /// What the base station's queue, and every station's that has none of its own, tells senders that ask; not together with
@@ -30,22 +33,15 @@ parameters! {
         pub feedback: Option<Feedback> = None;
         /// Packets lost above the MAC, to and from every station that says nothing else: acknowledged by the MAC, and not
         /// sent again.
-        pub loss: Option<Loss> = None;
+        pub loss: Option<LossModel> = None;
         /// Data frames received in error, to and from every station that says nothing else: the MAC sends them again.
-        pub frame_errors: Option<Loss> = None;
+        pub frame_errors: Option<LossModel> = None;
         /// The stations; by default those that flows name. Where any is listed, flows may name no other.
         pub station: Vec<With<WlanStation, StationQueue>> = vec![];
     }
-}
-
-parameters! {
-    /// A change of rate.
-    #[derive(Clone, Copy, Debug)]
-    pub struct RateStep {
-        /// When: frames that start from then on have the new rate.
-        pub at: Duration;
-        /// The new rate.
-        pub rate: Rate;
+    check(p) {
+        one_router(&p.price, &p.feedback)?;
+        p.rates()?;
     }
 }
 
@@ -54,12 +50,38 @@ parameters! {
     #[derive(Clone, Debug)]
     pub struct WlanStation {
         /// Rate of data frames to and from it, in place of the WLAN's rate and steps.
-        pub rate: Option<Rate> = None;
+        pub rate: Option<Rate> = None, in above(Rate::from_bps(0));
         /// Changes of its own rate, in order of time.
         pub rate_steps: Vec<RateStep> = vec![];
         /// What is lost above the MAC to and from it, in place of the WLAN's.
-        pub loss: Option<Loss> = None;
+        pub loss: Option<LossModel> = None;
         /// Its frame errors, in place of the WLAN's.
-        pub frame_errors: Option<Loss> = None;
+        pub frame_errors: Option<LossModel> = None;
+    }    check(p) {
+        p.rates()?;
+    }
+}
+
+impl Wlan {
+    /// Its rate, and how it changes.
+    ///
+    /// # Errors
+    /// A step that is not after its predecessor.
+    pub fn rates(&self) -> Result<RateSteps, ParameterError> {
+        RateSteps::new(self.rate, &self.rate_steps)
+    }
+}
+
+impl WlanStation {
+    /// Its own rate, if it has one, and how that changes.
+    ///
+    /// # Errors
+    /// Steps without a rate, or one that is not after its predecessor.
+    pub fn rates(&self) -> Result<Option<RateSteps>, ParameterError> {
+        match self.rate {
+            Some(rate) => RateSteps::new(rate, &self.rate_steps).map(Some),
+            None if self.rate_steps.is_empty() => Ok(None),
+            None => Err(ParameterError::new("rate", "none", "a rate, as there are rate steps")),
+        }
     }
 }

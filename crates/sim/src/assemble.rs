@@ -9,12 +9,12 @@
 
 mod ahead;
 mod connection;
-mod convert;
-mod keys;
+mod elements;
+mod ends;
 mod legs;
 mod names;
 mod rate;
-mod senders;
+mod routers;
 mod wireless;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,9 +46,6 @@ use wireless::Wireless;
 
 /// Bytes of IP and TCP headers in front of a packet's payload.
 const HEADER: u64 = 40;
-
-/// Most samples that each flow or queue may have in one run.
-const MOST_SAMPLES: u64 = 10_000_000;
 
 /// All of a scenario's elements, before they start.
 #[derive(Debug)]
@@ -83,7 +80,7 @@ impl<P: Traveller> Assembly<P> {
     /// # Errors
     /// One line that names the key, its value and what is wanted.
     pub fn new(scenario: &Scenario, seed: u64, directory: &FilePath) -> Result<Self, ScenarioError> {
-        Builder::new(scenario, seed, directory)?.build(false)
+        Builder::new(scenario, seed, directory).build(false)
     }
 
     /// Takes out the network; its ends may be woken by the numbers `0..=ends`.
@@ -104,7 +101,7 @@ pub(crate) fn simulation(
         let message = "\"kernel\": a congestion control of the kernel runs in `lasthop emu` alone";
         return Err(ScenarioError::at(&format!("flow[{i}].sender"), message));
     }
-    let mut built: Assembly<Packet> = Builder::new(scenario, seed, directory)?.build(true)?;
+    let mut built: Assembly<Packet> = Builder::new(scenario, seed, directory).build(true)?;
     // Who runs ahead would not be sampled at the instant, nor packets recorded in order.
     let ahead = ahead && scenario.probe.is_none();
     if ahead {
@@ -131,40 +128,9 @@ fn capture(labels: &[FlowLabel], flows: &[Flow]) -> Capture {
     }))
 }
 
-/// Refuses times that make no run.
-fn check_times(scenario: &Scenario) -> Result<Span, ScenarioError> {
-    let span = Span { from: Instant::ZERO + scenario.warmup, until: Instant::ZERO + scenario.duration };
-    if scenario.duration.is_zero() {
-        return Err(ScenarioError::refused("duration", "0 s", "more than 0 s"));
-    }
-    if span.length().is_zero() {
-        let wanted = format!("less than the duration, {:?}", scenario.duration);
-        return Err(ScenarioError::refused("warmup", format!("{:?}", scenario.warmup), wanted));
-    }
-    if scenario.sample.is_zero() {
-        return Err(ScenarioError::refused("sample", "0 s", "more than 0 s"));
-    }
-    at_most_samples("sample", span.length(), scenario.sample)?;
-    Ok(span)
-}
-
-/// Refuses so short an interval that the samples would fill the memory.
-fn at_most_samples(key: &str, of: Duration, interval: Duration) -> Result<(), ScenarioError> {
-    if of.as_nanos() / interval.as_nanos() > MOST_SAMPLES {
-        let wanted = format!("at most {MOST_SAMPLES} samples in {of:?}");
-        return Err(ScenarioError::refused(key, format!("{interval:?}"), wanted));
-    }
-    Ok(())
-}
-
-fn recorder(scenario: &Scenario) -> Result<Option<Recorder>, ScenarioError> {
-    let Some(probe) = &scenario.probe else { return Ok(None) };
-    let Some(every) = probe.every else { return Ok(None) };
-    if every.is_zero() {
-        return Err(ScenarioError::refused("probe.every", "0 s", "more than 0 s"));
-    }
-    at_most_samples("probe.every", scenario.duration, every)?;
-    Ok(Some(Recorder::new(every, Instant::ZERO + probe.from)))
+fn recorder(scenario: &Scenario) -> Option<Recorder> {
+    let probe = scenario.probe.as_ref()?;
+    Some(Recorder::new(probe.every?, Instant::ZERO + probe.from))
 }
 
 struct Builder<'s, P> {
@@ -198,12 +164,12 @@ struct Builder<'s, P> {
 }
 
 impl<'s, P: Traveller> Builder<'s, P> {
-    fn new(scenario: &'s Scenario, seed: u64, directory: &'s FilePath) -> Result<Self, ScenarioError> {
-        Ok(Self {
+    fn new(scenario: &'s Scenario, seed: u64, directory: &'s FilePath) -> Self {
+        Self {
             scenario,
             directory,
             streams: Streams::new(seed),
-            span: check_times(scenario)?,
+            span: Span { from: Instant::ZERO + scenario.warmup, until: Instant::ZERO + scenario.duration },
             ahead: false,
             parts: Parts::default(),
             flows: vec![],
@@ -218,7 +184,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             wlan_stations: vec![],
             between: BTreeMap::new(),
             names: BTreeSet::new(),
-        })
+        }
     }
 
     /// Builds all. Only where receivers may be asked `ahead` of time, those without a timer are.
@@ -254,7 +220,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             flows: self.labels,
         };
         let (parts, flows, access_points) = (self.parts, self.flows, self.aps);
-        Ok(Assembly { parts, flows, access_points, labels, recorder: recorder(scenario)? })
+        Ok(Assembly { parts, flows, access_points, labels, recorder: recorder(scenario) })
     }
 
     /// Takes in a node, which the table at `key` of the scenario describes.
@@ -268,14 +234,10 @@ impl<'s, P: Traveller> Builder<'s, P> {
     fn links(&mut self) -> Result<(), ScenarioError> {
         for (i, link) in self.scenario.link.iter().enumerate() {
             let place = format!("link[{i}]");
-            if link.from == link.to {
-                let key = format!("{place}.to");
-                return Err(ScenarioError::refused(&key, format!("{:?}", link.to), "another node than `from`"));
-            }
-            let config = convert::link(link).map_err(|e| e.within(&place))?;
+            let config = elements::link(link).map_err(|e| e.within(&place))?;
             let mut direction = |name: &str| {
                 let built = Link::new(name, &config, &self.streams, self.span);
-                let built = built.map_err(|e| ScenarioError::parameter(&place, keys::written(e)))?;
+                let built = built.map_err(|e| ScenarioError::parameter(&place, e))?;
                 Ok(self.node(Node::Link(built), &place))
             };
             let there = direction(&link.name)?;
@@ -290,11 +252,11 @@ impl<'s, P: Traveller> Builder<'s, P> {
         let stations = std::mem::take(&mut self.ap_stations);
         for (i, (ap, stations)) in self.scenario.ap.iter().zip(&stations).enumerate() {
             let place = format!("ap[{i}]");
-            let config = convert::access_point(ap, stations.names(), self.directory).map_err(|e| e.within(&place))?;
+            let config = elements::access_point(ap, stations.names(), self.directory).map_err(|e| e.within(&place))?;
             let built = AccessPoint::new(&ap.name, &config, &self.streams, self.span, &mut self.kinds);
             let built = built.map_err(|e| {
                 let listed: Vec<_> = ap.station.iter().map(|station| station.common.name.as_str()).collect();
-                ScenarioError::parameter(&place, keys::of_station(e, stations.names(), &listed))
+                ScenarioError::parameter(&place, elements::of_station(e, stations.names(), &listed))
             })?;
             let number = self.node(Node::AccessPoint(built), &place);
             self.aps.push((number, None));
@@ -302,9 +264,9 @@ impl<'s, P: Traveller> Builder<'s, P> {
         for (i, (ap, stations)) in self.scenario.ap.iter().zip(&stations).enumerate() {
             let Some(uplink) = &ap.uplink else { continue };
             let (place, names) = (format!("ap[{i}]"), stations.names());
-            let config = convert::uplink(ap, uplink, names, self.directory).map_err(|e| e.within(&place))?;
+            let config = elements::uplink(ap, uplink, names, self.directory).map_err(|e| e.within(&place))?;
             let built = AccessPoint::new(&names::up(&ap.name), &config, &self.streams, self.span, &mut self.kinds);
-            let parameter = |e| ScenarioError::parameter(&place, keys::of_station(e, names, &[]));
+            let parameter = |e| ScenarioError::parameter(&place, elements::of_station(e, names, &[]));
             let built = built.map_err(|e| parameter(e).within("uplink"))?;
             self.aps[i].1 = Some(self.node(Node::AccessPoint(built), &place));
         }
@@ -316,10 +278,10 @@ impl<'s, P: Traveller> Builder<'s, P> {
         let stations = std::mem::take(&mut self.wlan_stations);
         for (i, (wlan, stations)) in self.scenario.wlan.iter().zip(&stations).enumerate() {
             let place = format!("wlan[{i}]");
-            let config = convert::wlan(wlan, stations.names()).map_err(|e| e.within(&place))?;
+            let config = elements::wlan(wlan, stations.names()).map_err(|e| e.within(&place))?;
             let built = Wlan::new(&wlan.own.name, &config, &self.streams, self.span).map_err(|e| {
                 let listed: Vec<_> = wlan.own.station.iter().map(|station| station.common.name.as_str()).collect();
-                ScenarioError::parameter(&place, keys::of_station(e, stations.names(), &listed))
+                ScenarioError::parameter(&place, elements::of_station(e, stations.names(), &listed))
             })?;
             let number = self.node(Node::Wlan(built), &place);
             self.wlans.push(number);

@@ -46,7 +46,7 @@
 //! let outcome = lasthop_sim::Run::new(text, Path::new("."), &[], Some(1))?.finish();
 //! let flow = &outcome.summary.flows[0];
 //! assert!(flow.goodput_bps < 10e6 && flow.goodput_bps > 8e6);
-//! # Ok::<(), lasthop_sim::scenario::ScenarioError>(())
+//! # Ok::<(), lasthop_scenario::ScenarioError>(())
 //! ```
 #![forbid(unsafe_code)]
 
@@ -65,7 +65,7 @@ pub mod table;
 mod world;
 
 pub use capture::Point;
-pub use lasthop_scenario as scenario;
+use lasthop_scenario as scenario;
 pub use probe::{FlowSample, Recorder};
 pub use run::{Outcome, Run};
 pub use summary::{

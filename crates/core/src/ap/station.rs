@@ -9,6 +9,7 @@ use crate::error::ParameterError;
 use crate::fading::Kinds;
 use crate::loss::Loss;
 use crate::packet::Parcel;
+use crate::parameter::Parameter;
 use crate::queue::Queue;
 use crate::radio::{Attempt, Radio, RadioConfig};
 use crate::rng::Streams;
@@ -113,10 +114,10 @@ impl<P: Parcel> Station<P> {
             RadioConfig::Fading(fading) => {
                 Channel::Fading(Box::new(Radio::new(fading, &name, streams, kinds).map_err(radio)?))
             }
-            RadioConfig::Constant { rate } if rate.as_bps() == 0 => {
-                return Err(radio(ParameterError::new("rate", format!("{rate:?}"), "more than 0 bit/s")));
+            RadioConfig::Constant(constant) => {
+                constant.validate().map_err(radio)?;
+                Channel::Constant(constant.rate)
             }
-            RadioConfig::Constant { rate } => Channel::Constant(*rate),
             RadioConfig::Trace(_) => Channel::Trace,
         };
         Ok(Self {

@@ -2,18 +2,19 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fading::FadingParams;
 use crate::law::clamp::{Price, RouterParams};
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
+use crate::loss::tests::bernoulli;
 use crate::packet::Packet;
 use crate::parameter::With;
-use crate::queue::Limit;
-use crate::radio::{ErrorModel, Margin};
+use crate::queue::Buffer;
+use crate::radio::tests::slow;
+use crate::radio::{ConstantRadio, ErrorModel, FixedMargin, LinearErrors, Margin};
 use crate::role::AqmParams;
 use crate::role::MarkerParams;
-use crate::units::Bytes;
+use crate::units::{Amount, Bytes, Frequency};
 
 mod behaviour;
 mod liveness;
@@ -31,7 +32,7 @@ fn packet(station: u16, number: u64, size: u32) -> Packet {
 }
 
 fn station(name: &str, radio: RadioConfig) -> StationConfig {
-    StationConfig { name: name.to_owned(), queue: QueueConfig::default(), radio, loss: LossConfig::None }
+    StationConfig { name: name.to_owned(), queue: QueueConfig::default(), radio, loss: LossConfig::default() }
 }
 
 fn config(scheduler: SchedulerParams, stations: usize, radio: &RadioConfig) -> ApConfig {
@@ -45,27 +46,29 @@ fn ap(config: &ApConfig) -> AccessPoint<Packet> {
 
 /// TMC's fast fading: 60 Hz, 15 attempts.
 fn fast() -> FadingRadio {
-    let usual = FadingRadio::default();
-    FadingRadio { fading: FadingParams { doppler_hz: 60.0, ..usual.fading }, attempts: 15, ..usual }
+    FadingRadio { doppler: Frequency::from_hz(60.0), attempts: 15, ..slow() }
 }
 
 /// The report's radio.
 fn report(frames: Frames) -> FadingRadio {
     FadingRadio {
-        fading: FadingParams { generators: 8, ..FadingParams::default() },
-        bandwidth_hz: 620e3,
+        generators: 8,
+        bandwidth: Frequency::from_hz(620e3),
         max_rate: Rate::from_bps(1_440_000),
         frames,
         attempts: 3,
-        errors: ErrorModel::Linear { p_low: 0.44, snr_low: 0.004, snr_high: 4.0 },
-        ..FadingRadio::default()
+        errors: ErrorModel::Linear(LinearErrors::new(0.44)),
+        ..slow()
     }
 }
 
 /// A channel that always carries its highest rate, 10 Mbit/s: 3750 bytes a slot.
 fn perfect() -> FadingRadio {
-    let fading = FadingParams { doppler_hz: 0.0, generators: 20, snr: 1e6 };
-    FadingRadio { fading, errors: ErrorModel::None, ..FadingRadio::default() }
+    FadingRadio { doppler: Frequency::from_hz(0.0), snr: 1e6, errors: ErrorModel::None, ..slow() }
+}
+
+fn constant(bps: u64) -> RadioConfig {
+    RadioConfig::Constant(ConstantRadio { rate: Rate::from_bps(bps) })
 }
 
 /// (instant, station, number) of all departures.

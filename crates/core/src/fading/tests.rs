@@ -4,15 +4,15 @@ use crate::rng::Streams;
 
 const SLOT: Duration = Duration::from_millis(3);
 
-fn fading(doppler_hz: f64, generators: usize, name: &str) -> Fading {
+fn fading(doppler_hz: f64, generators: u32, name: &str) -> Fading {
     let mut stream = Streams::new(1).stream(name, "fading");
-    Fading::new(FadingParams { doppler_hz, generators, snr: 4.0 }, SLOT, &mut Kinds::default(), &mut stream).unwrap()
+    Fading::new(Frequency::from_hz(doppler_hz), generators, 4.0, SLOT, &mut Kinds::default(), &mut stream)
 }
 
 /// The formula as it stands in the paper, with the same phases.
-fn formula(doppler_hz: f64, generators: usize, name: &str, slot: u64) -> f64 {
+fn formula(doppler_hz: f64, generators: u32, name: &str, slot: u64) -> f64 {
     let mut stream = Streams::new(1).stream(name, "fading");
-    let (g, t_s) = (generators as f64, slot as f64 * 0.003);
+    let (g, t_s) = (f64::from(generators), slot as f64 * 0.003);
     let (mut re, mut im) = (0.0, 0.0);
     for n in 0..generators {
         let n = n as f64;
@@ -50,7 +50,7 @@ fn the_order_of_asking_does_not_matter() {
 }
 
 /// Mean, and the normalised autocovariance of the power at a lag of one slot, over `mobiles` mobiles.
-fn moments(doppler_hz: f64, generators: usize, mobiles: usize, slots: u64) -> (f64, f64) {
+fn moments(doppler_hz: f64, generators: u32, mobiles: usize, slots: u64) -> (f64, f64) {
     let (mut sum, mut square, mut product, mut count) = (0.0, 0.0, 0.0, 0.0);
     for mobile in 0..mobiles {
         let mut fading = fading(doppler_hz, generators, &format!("m{mobile}"));
@@ -115,27 +115,14 @@ fn mobiles_fade_independently() {
 
 #[test]
 fn every_parameter_is_live() {
-    let usual = FadingParams { doppler_hz: 60.0, generators: 20, snr: 4.0 };
-    let at_500 = |params, slot| {
+    let at_500 = |doppler_hz, generators, snr, slot| {
         let mut stream = Streams::new(1).stream("m", "fading");
-        Fading::new(params, slot, &mut Kinds::default(), &mut stream).unwrap().snr(500)
+        let doppler = Frequency::from_hz(doppler_hz);
+        Fading::new(doppler, generators, snr, slot, &mut Kinds::default(), &mut stream).snr(500)
     };
-    let usual_snr = at_500(usual, SLOT);
-    assert_eq!(at_500(FadingParams { snr: 8.0, ..usual }, SLOT), 2.0 * usual_snr);
-    assert_ne!(at_500(FadingParams { doppler_hz: 30.0, ..usual }, SLOT), usual_snr);
-    assert_ne!(at_500(FadingParams { generators: 8, ..usual }, SLOT), usual_snr);
-    assert_ne!(at_500(usual, Duration::from_millis(2)), usual_snr);
-}
-
-#[test]
-fn what_it_cannot_take_is_refused_by_name() {
-    let key = |params, slot| {
-        let mut stream = Streams::new(1).stream("m", "fading");
-        Fading::new(params, slot, &mut Kinds::default(), &mut stream).unwrap_err().key
-    };
-    let usual = FadingParams::default();
-    assert_eq!(key(FadingParams { doppler_hz: -1.0, ..usual }, SLOT), "doppler");
-    assert_eq!(key(FadingParams { generators: 0, ..usual }, SLOT), "generators");
-    assert_eq!(key(FadingParams { snr: 0.0, ..usual }, SLOT), "snr");
-    assert_eq!(key(usual, Duration::ZERO), "slot");
+    let usual = at_500(60.0, 20, 4.0, SLOT);
+    assert_eq!(at_500(60.0, 20, 8.0, SLOT), 2.0 * usual);
+    assert_ne!(at_500(30.0, 20, 4.0, SLOT), usual);
+    assert_ne!(at_500(60.0, 8, 4.0, SLOT), usual);
+    assert_ne!(at_500(60.0, 20, 4.0, Duration::from_millis(2)), usual);
 }

@@ -5,8 +5,10 @@ use super::*;
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
+use crate::loss::tests::bernoulli;
 use crate::packet::Packet;
 use crate::parameter::With;
+use crate::queue::Buffer;
 
 const SPAN: Span = Span { from: Instant::ZERO, until: Instant::from_nanos(1_000_000_000) };
 
@@ -18,29 +20,29 @@ fn packet(seq: u64, payload: u32) -> Packet {
     Packet::data(0, seq, payload, 40, Instant::ZERO)
 }
 
-fn link(limit: Limit) -> Link<Packet> {
+fn link(limit: Option<Amount>) -> Link<Packet> {
     measured_link(limit, SPAN)
 }
 
-fn measured_link(limit: Limit, span: Span) -> Link<Packet> {
+fn measured_link(limit: Option<Amount>, span: Span) -> Link<Packet> {
     let config = LinkConfig {
         rate: Rate::from_bps(10_000_000),
-        queue: QueueConfig { limit, ..QueueConfig::default() },
-        loss: LossConfig::None,
+        queue: QueueConfig { buffer: Buffer { limit, ..Buffer::default() }, ..QueueConfig::default() },
+        loss: LossConfig::default(),
     };
     Link::new("link", &config, &Streams::new(1), span).unwrap()
 }
 
 /// A link made to hold its packets although it could foresee their departures.
-fn holding(limit: Limit) -> Link<Packet> {
+fn holding(limit: Option<Amount>) -> Link<Packet> {
     made_to_hold(link(limit), limit)
 }
 
-fn made_to_hold(mut link: Link<Packet>, limit: Limit) -> Link<Packet> {
+fn made_to_hold(mut link: Link<Packet>, limit: Option<Amount>) -> Link<Packet> {
     let stream = |purpose: &str| Streams::new(1).stream("link", purpose);
-    let config = QueueConfig { limit, ..QueueConfig::default() };
+    let config = QueueConfig { buffer: Buffer { limit, ..Buffer::default() }, ..QueueConfig::default() };
     let queue = Queue::new(&config, Rate::from_bps(10_000_000), stream, link.meter().span()).unwrap();
-    link.buffer = Buffer::Held { queue, in_transmission: None };
+    link.buffer = Waiting::Held { queue, in_transmission: None };
     link
 }
 
@@ -52,7 +54,7 @@ fn drain(link: &mut Link<Packet>, departures: &mut Vec<(Instant, u64)>) {
 
 #[test]
 fn packets_leave_one_sending_time_apart_and_the_last_finds_no_room() {
-    for mut link in [link(Limit::Packets(2)), holding(Limit::Packets(2))] {
+    for mut link in [link(Some(Amount::Packets(2))), holding(Some(Amount::Packets(2)))] {
         // One in transmission, two wait, the fourth is dropped. 1500 B take 1200 µs at 10 Mbit/s.
         for i in 0..4 {
             link.receive(at(0), packet(i, 1460));
@@ -75,8 +77,8 @@ fn packets_leave_one_sending_time_apart_and_the_last_finds_no_room() {
 fn what_leaves_is_counted_while_it_is_sent() {
     // 1500 B take 1200 µs: of a busy line 1250 B fall into each ms, however the packets lie in it.
     let span = Span { from: at(1000), until: at(3000) };
-    let foreseen = measured_link(Limit::None, span);
-    let held = made_to_hold(measured_link(Limit::None, span), Limit::None);
+    let foreseen = measured_link(None, span);
+    let held = made_to_hold(measured_link(None, span), None);
     for mut link in [foreseen, held] {
         for i in 0..4 {
             link.receive(at(0), packet(i, 1460));
@@ -94,19 +96,14 @@ fn what_leaves_is_counted_while_it_is_sent() {
 
 #[test]
 fn a_link_without_rate_is_refused() {
-    let config =
-        LinkConfig { rate: Rate::from_bps(0), queue: QueueConfig::default(), loss: LossConfig::Bernoulli { p: 0.5 } };
+    let config = LinkConfig { rate: Rate::from_bps(0), queue: QueueConfig::default(), loss: bernoulli(0.5) };
     let error = Link::<Packet>::new("link", &config, &Streams::new(1), SPAN).unwrap_err();
     assert_eq!(error.to_string(), "rate = 0 bit/s: wanted more than 0 bit/s");
 }
 
 #[test]
 fn losses_come_after_the_transmitter() {
-    let config = LinkConfig {
-        rate: Rate::from_bps(10_000_000),
-        queue: QueueConfig::default(),
-        loss: LossConfig::Bernoulli { p: 0.25 },
-    };
+    let config = LinkConfig { rate: Rate::from_bps(10_000_000), queue: QueueConfig::default(), loss: bernoulli(0.25) };
     let mut link = Link::new("link", &config, &Streams::new(1), SPAN).unwrap();
     let mut departures = vec![];
     for i in 0..400 {
@@ -128,9 +125,9 @@ fn managements() -> [AqmParams; 3] {
     [AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)]
 }
 
-fn managed(limit: Limit, aqm: AqmParams) -> Link<Packet> {
-    let queue = QueueConfig { limit, aqm, ..QueueConfig::default() };
-    let config = LinkConfig { rate: Rate::from_bps(10_000_000), queue, loss: LossConfig::None };
+fn managed(limit: Option<Amount>, aqm: AqmParams) -> Link<Packet> {
+    let queue = QueueConfig { buffer: Buffer { limit, aqm }, ..QueueConfig::default() };
+    let config = LinkConfig { rate: Rate::from_bps(10_000_000), queue, loss: LossConfig::default() };
     Link::new("link", &config, &Streams::new(1), SPAN).unwrap()
 }
 
@@ -140,7 +137,7 @@ proptest! {
     fn late_wakes_change_no_management(
         which in 0..3_usize,
         arrivals in prop::collection::vec((0u64..2000, 0u32..1461, 0..4_u32), 1..300),
-        limit in prop_oneof![Just(Limit::None), (1usize..30).prop_map(Limit::Packets)],
+        limit in prop_oneof![Just(None), (1u64..30).prop_map(|n| Some(Amount::Packets(n)))],
         late in prop::collection::vec(any::<bool>(), 300),
     ) {
         let aqm = managements()[which];
@@ -197,9 +194,9 @@ proptest! {
     fn foreseeing_changes_nothing(
         arrivals in prop::collection::vec((0u64..3000, 0u32..1461), 1..200),
         limit in prop_oneof![
-            Just(Limit::None),
-            (1usize..20).prop_map(Limit::Packets),
-            (1500u64..20_000).prop_map(|b| Limit::Bytes(Bytes::new(b))),
+            Just(None),
+            (1u64..20).prop_map(|n| Some(Amount::Packets(n))),
+            (1500u64..20_000).prop_map(|b| Some(Amount::Bytes(Bytes::new(b)))),
         ],
         late in prop::collection::vec(any::<bool>(), 200),
     ) {

@@ -4,35 +4,62 @@
 use rand_distr::Exp1;
 
 use crate::error::{ParameterError, ensure};
+use crate::parameters;
 use crate::rng::Stream;
 use crate::units::{Duration, Instant};
 
-/// When handoffs are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HandoffTimes {
-    /// A continuous-time chain of two states. A run starts between two handoffs.
-    Chain {
+/// Shorter stays would make a run endless.
+const LEAST_STAY: Duration = Duration::from_micros(1);
+
+parameters! {
+    /// Handoffs: either a chain with stays `on` and `off`, or fixed ones `at` instants. Both directions meet the same ones.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HandoffTimes {
         /// Mean length of a handoff; lengths are exponential.
-        on: Duration,
-        /// Mean time between the end of one and the start of the next.
-        off: Duration,
-        /// Whether that time is always `off`; otherwise it is exponential.
-        regular: bool,
-    },
+        pub on: Option<Duration> = None, in LEAST_STAY..;
+        /// Mean time from the end of a handoff to the start of the next; exponential. A run starts with one.
+        pub off: Option<Duration> = None, in LEAST_STAY..;
+        /// Whether the time between handoffs is always `off`.
+        pub regular: bool = false;
+        /// Starts of fixed handoffs, in order, `length` apart.
+        pub at: Vec<Duration> = vec![];
+        /// Length of fixed handoffs.
+        pub length: Option<Duration> = None, in LEAST_STAY..;
+    }
+    check(p) {
+        p.course()?;
+    }
+}
+
+/// When handoffs are.
+#[derive(Clone, Debug)]
+enum Course {
+    /// A continuous-time chain of two states. A run starts between two handoffs.
+    Chain { on: Duration, off: Duration, regular: bool },
     /// At fixed instants.
-    At {
-        /// Their starts, in order.
-        starts: Vec<Instant>,
-        /// Their length.
-        length: Duration,
-    },
+    At { starts: Vec<Instant>, length: Duration },
+}
+
+impl HandoffTimes {
+    fn course(&self) -> Result<Course, ParameterError> {
+        match (self.on, self.off, self.length) {
+            (Some(on), Some(off), None) if self.at.is_empty() => Ok(Course::Chain { on, off, regular: self.regular }),
+            (None, None, Some(length)) if !self.at.is_empty() && !self.regular => {
+                let starts: Vec<_> = self.at.iter().map(|at| Instant::ZERO + *at).collect();
+                let apart = |pair: &[Instant]| pair[1].saturating_since(pair[0]) >= length;
+                ensure(starts.windows(2).all(apart), "at", format!("{starts:?}"), "instants in order, `length` apart")?;
+                Ok(Course::At { starts, length })
+            }
+            _ => Err(ParameterError::new("kind", "\"handoff\"", "on and off beside it, or at and length")),
+        }
+    }
 }
 
 /// A run's handoffs, as one direction goes through them. Each direction has its own, as one may be asked ahead of the other;
 /// out of the same stream they are the same.
 #[derive(Clone, Debug)]
 pub struct Handoff {
-    times: HandoffTimes,
+    course: Course,
     stream: Stream,
     /// Fixed handoffs that have been.
     past: usize,
@@ -43,22 +70,7 @@ pub struct Handoff {
 
 impl Handoff {
     pub(super) fn new(times: &HandoffTimes, stream: Stream) -> Result<Self, ParameterError> {
-        // Shorter stays would make a run endless.
-        let long_enough = |key: &str, time: Duration| {
-            ensure(time >= Duration::from_micros(1), key, format!("{time:?}"), "1 us or more")
-        };
-        match times {
-            HandoffTimes::Chain { on, off, .. } => {
-                long_enough("on", *on)?;
-                long_enough("off", *off)?;
-            }
-            HandoffTimes::At { starts, length } => {
-                long_enough("length", *length)?;
-                let apart = |pair: &[Instant]| pair[1].saturating_since(pair[0]) >= *length;
-                ensure(starts.windows(2).all(apart), "at", format!("{starts:?}"), "instants in order, `length` apart")?;
-            }
-        }
-        let mut handoff = Self { times: times.clone(), stream, past: 0, from: Instant::ZERO, until: Instant::ZERO };
+        let mut handoff = Self { course: times.course()?, stream, past: 0, from: Instant::ZERO, until: Instant::ZERO };
         handoff.proceed();
         Ok(handoff)
     }
@@ -73,14 +85,14 @@ impl Handoff {
 
     /// To the next handoff.
     fn proceed(&mut self) {
-        (self.from, self.until) = match &self.times {
-            HandoffTimes::Chain { on, off, regular } => {
+        (self.from, self.until) = match &self.course {
+            Course::Chain { on, off, regular } => {
                 let stay: f64 = self.stream.sample(&Exp1);
                 let from = later(self.until, if *regular { *off } else { scaled(*off, stay) });
                 let length: f64 = self.stream.sample(&Exp1);
                 (from, later(from, scaled(*on, length)))
             }
-            HandoffTimes::At { starts, length } => match starts.get(self.past) {
+            Course::At { starts, length } => match starts.get(self.past) {
                 Some(&start) => {
                     self.past += 1;
                     (start, later(start, *length))
@@ -102,6 +114,7 @@ fn later(from: Instant, time: Duration) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Parameter;
     use crate::rng::Streams;
 
     fn ms(ms: u64) -> Instant {
@@ -113,7 +126,13 @@ mod tests {
     }
 
     fn chain(on_ms: u64, off_ms: u64, regular: bool) -> HandoffTimes {
-        HandoffTimes::Chain { on: Duration::from_millis(on_ms), off: Duration::from_millis(off_ms), regular }
+        let stay = |ms| Some(Duration::from_millis(ms));
+        HandoffTimes { on: stay(on_ms), off: stay(off_ms), regular, ..HandoffTimes::default() }
+    }
+
+    fn fixed(at_ms: &[u64], length_ms: u64) -> HandoffTimes {
+        let at = at_ms.iter().map(|ms| Duration::from_millis(*ms)).collect();
+        HandoffTimes { at, length: Some(Duration::from_millis(length_ms)), ..HandoffTimes::default() }
     }
 
     /// Whether a handoff is on in each of the first `n` milliseconds.
@@ -124,8 +143,7 @@ mod tests {
 
     #[test]
     fn fixed_handoffs_are_where_they_should_be() {
-        let times = HandoffTimes::At { starts: vec![ms(20), ms(50), ms(60)], length: Duration::from_millis(10) };
-        let on = by_ms(&times, 100);
+        let on = by_ms(&fixed(&[20, 50, 60], 10), 100);
         let wanted: Vec<bool> = (0..100).map(|t| (20..30).contains(&t) || (50..70).contains(&t)).collect();
         assert_eq!(on, wanted);
     }
@@ -186,11 +204,13 @@ mod tests {
 
     #[test]
     fn what_is_no_handoff_is_refused() {
-        let key = |times| Handoff::new(&times, Streams::new(9).stream("link", "handoff")).unwrap_err().key;
+        let key = |times: HandoffTimes| times.validate().unwrap_err().key;
         assert_eq!(key(chain(0, 400, false)), "on");
         assert_eq!(key(chain(100, 0, false)), "off");
-        assert_eq!(key(HandoffTimes::At { starts: vec![], length: Duration::ZERO }), "length");
-        let length = Duration::from_millis(10);
-        assert_eq!(key(HandoffTimes::At { starts: vec![ms(1), ms(10)], length }), "at");
+        assert_eq!(key(fixed(&[1], 0)), "length");
+        assert_eq!(key(fixed(&[1, 10], 10)), "at");
+        assert_eq!(key(fixed(&[], 10)), "kind");
+        assert_eq!(key(HandoffTimes { regular: true, ..fixed(&[1], 10) }), "kind");
+        assert_eq!(key(HandoffTimes { at: vec![Duration::ZERO], ..chain(100, 400, false) }), "kind");
     }
 }

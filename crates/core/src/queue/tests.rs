@@ -24,19 +24,19 @@ fn packet(seq: u64) -> Packet {
 
 const RATE: Rate = Rate::from_bps(10_000_000);
 
-fn managed(limit: Limit, aqm: AqmParams) -> Queue<Packet> {
-    let config = QueueConfig { limit, aqm, marker: MarkerParams::None };
+fn managed(limit: Option<Amount>, aqm: AqmParams) -> Queue<Packet> {
+    let config = QueueConfig { buffer: Buffer { limit, aqm }, marker: MarkerParams::None };
     let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
     Queue::new(&config, RATE, stream, Span { from: at(0), until: at(100) }).unwrap()
 }
 
-fn queue(limit: Limit) -> Queue<Packet> {
+fn queue(limit: Option<Amount>) -> Queue<Packet> {
     managed(limit, AqmParams::DropTail)
 }
 
 #[test]
 fn a_limit_in_bytes_counts_whole_packets() {
-    let mut queue = queue(Limit::Bytes(Bytes::new(4499)));
+    let mut queue = queue(Some(Amount::Bytes(Bytes::new(4499))));
     assert!(queue.push(at(0), packet(0)));
     assert!(queue.push(at(0), packet(1)));
     assert!(!queue.push(at(0), packet(2)), "three packets are 4500 B");
@@ -45,14 +45,14 @@ fn a_limit_in_bytes_counts_whole_packets() {
 
 #[test]
 fn a_limit_in_packets_ignores_their_size() {
-    let mut queue = queue(Limit::Packets(1));
+    let mut queue = queue(Some(Amount::Packets(1)));
     assert!(queue.push(at(0), packet(0)));
     assert!(!queue.push(at(0), packet(1)));
 }
 
 #[test]
 fn what_has_been_sent_of_the_head_takes_no_room() {
-    let mut queue = queue(Limit::Bytes(Bytes::new(3000)));
+    let mut queue = queue(Some(Amount::Bytes(Bytes::new(3000))));
     assert!(queue.push(at(0), packet(0)) && queue.push(at(0), packet(1)));
     queue.send_part(at(1), Bytes::new(1000));
     queue.send_part(at(2), Bytes::new(1499));
@@ -65,7 +65,7 @@ fn what_has_been_sent_of_the_head_takes_no_room() {
 
 #[test]
 fn littles_law_holds() {
-    let mut queue = queue(Limit::None);
+    let mut queue = queue(None);
     for i in 0..10 {
         queue.push(at(2 * i), packet(i));
     }
@@ -81,10 +81,11 @@ fn littles_law_holds() {
 
 #[test]
 fn nothing_fits_is_refused() {
-    let config = QueueConfig { limit: Limit::Packets(0), ..QueueConfig::default() };
+    let buffer = Buffer { limit: Some(Amount::Packets(0)), ..Buffer::default() };
+    let config = QueueConfig { buffer, ..QueueConfig::default() };
     let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
     let error = Queue::<Packet>::new(&config, RATE, stream, Span::ALWAYS).unwrap_err();
-    assert_eq!(error.to_string(), "limit = 0: wanted at least 1 packet");
+    assert_eq!(error.to_string(), "limit = 0 packets: wanted more than 0 B");
 }
 
 /// Every management, with settings at which it acts within a hundred milliseconds.
@@ -134,14 +135,14 @@ proptest! {
     fn every_management_keeps_its_books(
         which in 0..4_usize,
         limit in prop_oneof![
-            Just(Limit::None),
-            (1..20_usize).prop_map(Limit::Packets),
-            (1500..20_000_u64).prop_map(|b| Limit::Bytes(Bytes::new(b))),
+            Just(None),
+            (1..20_u64).prop_map(|n| Some(Amount::Packets(n))),
+            (1500..20_000_u64).prop_map(|b| Some(Amount::Bytes(Bytes::new(b)))),
         ],
         steps in prop::collection::vec((0..900_u64, 0..5_u8, 0..4_u32, 1..1461_u32), 1..300),
     ) {
         let gone = Rc::new(RefCell::new(vec![]));
-        let config = QueueConfig { limit, aqm: managements()[which], ..QueueConfig::default() };
+        let config = QueueConfig { buffer: Buffer { limit, aqm: managements()[which] }, ..QueueConfig::default() };
         let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
         let mut queue = Queue::new(&config, RATE, stream, Span { from: at(0), until: at(1000) }).unwrap();
         let mut now = Instant::ZERO;
@@ -182,9 +183,9 @@ proptest! {
                 packets[number].1 = Bytes::ZERO;
             }
             match limit {
-                Limit::None => {}
-                Limit::Packets(limit) => prop_assert!(queue.len() <= limit),
-                Limit::Bytes(limit) => prop_assert!(queue.bytes() <= limit),
+                None => {}
+                Some(Amount::Packets(limit)) => prop_assert!(queue.len() as u64 <= limit),
+                Some(Amount::Bytes(limit)) => prop_assert!(queue.bytes() <= limit),
             }
             let held: u64 = packets.iter().map(|(_, size)| size.get()).sum();
             prop_assert_eq!(queue.bytes() + queue.head_sent(), Bytes::new(held));
@@ -203,8 +204,7 @@ proptest! {
 fn a_marker_goes_on_with_every_management() {
     for aqm in managements() {
         let config = QueueConfig {
-            limit: Limit::None,
-            aqm,
+            buffer: Buffer { aqm, ..Buffer::default() },
             marker: MarkerParams::Clamp(Price::Linear(RouterParams::new(Bytes::ZERO))),
         };
         let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
@@ -227,7 +227,7 @@ fn an_idle_line_lowers_reds_average() {
     let red =
         RedParams { min_threshold: 2.0, max_threshold: 3.0, queue_weight: 0.05, gentle: false, ..RedParams::default() };
     let dropped = |rests: bool| {
-        let mut queue = managed(Limit::None, AqmParams::Red(red));
+        let mut queue = managed(None, AqmParams::Red(red));
         (0..200).for_each(|i| _ = queue.push(at(0), packet(i)));
         while queue.pop(at(1)).is_some() {}
         if rests {

@@ -5,15 +5,23 @@ fn radio(config: FadingRadio) -> Radio {
     Radio::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap()
 }
 
+/// The TMC paper's slow fading: 0.6 Hz (0.1 m/s at 1.8 GHz), 4.3 MHz, 10 Mbit/s, 5 attempts (clamp §5.2).
+pub(crate) fn slow() -> FadingRadio {
+    FadingRadio::new(Frequency::from_hz(0.6), Frequency::from_hz(4.3e6), Rate::from_bps(10_000_000), 5)
+}
+
 fn with_margin(margin: Margin) -> FadingRadio {
-    let errors = ErrorModel::Outage { margin, packet_error_rate: 1e-3, margin_gain: 0.1 };
-    FadingRadio { errors, ..FadingRadio::default() }
+    FadingRadio { margin, ..slow() }
+}
+
+fn fixed(value: f64) -> Margin {
+    Margin::Fixed(FixedMargin { value })
 }
 
 //= clamp#18
 #[test]
 fn the_rate_is_shannons_up_to_the_maximum() {
-    let mut radio = radio(with_margin(Margin::Fixed(0.5)));
+    let mut radio = radio(with_margin(fixed(0.5)));
     let mut capped = 0;
     for slot in 0..3000 {
         let attempt = radio.attempt(slot * 100);
@@ -28,7 +36,7 @@ fn the_rate_is_shannons_up_to_the_maximum() {
 
 #[test]
 fn an_attempt_fails_if_its_end_cannot_carry_it() {
-    let mut radio = radio(with_margin(Margin::Fixed(0.0)));
+    let mut radio = radio(with_margin(fixed(0.0)));
     let mut failures = 0;
     for slot in 0..10_000 {
         let attempt = radio.attempt(slot);
@@ -44,9 +52,9 @@ fn an_attempt_fails_if_its_end_cannot_carry_it() {
 }
 
 #[test]
-fn the_linear_model_falls_from_p_low_to_nothing() {
-    let errors = ErrorModel::Linear { p_low: 0.44, snr_low: 0.004, snr_high: 4.0 };
-    let mut radio = radio(FadingRadio { errors, ..FadingRadio::default() });
+fn the_linear_model_falls_from_its_worst_to_nothing() {
+    let errors = ErrorModel::Linear(LinearErrors::new(0.44));
+    let mut radio = radio(FadingRadio { errors, ..slow() });
     let mut share = |snr| {
         let attempt = Attempt { snr, needed_snr: snr, rate: 1e6 };
         (0..20_000).filter(|_| !radio.succeeds(&attempt, 0)).count() as f64 / 20_000.0
@@ -76,32 +84,23 @@ fn the_margin_balances_losses_against_the_target() {
 #[test]
 fn the_kinds_of_margin_differ() {
     let mut floor = radio(with_margin(Margin::NonNegative));
-    let mut fixed = radio(with_margin(Margin::Fixed(0.25)));
+    let mut still = radio(with_margin(fixed(0.25)));
     for _ in 0..1000 {
         floor.adapt(false);
-        fixed.adapt(true);
+        still.adapt(true);
     }
-    assert_eq!((floor.margin(), fixed.margin()), (Some(0.0), Some(0.25)));
+    assert_eq!((floor.margin(), still.margin()), (Some(0.0), Some(0.25)));
 }
 
 #[test]
 fn what_it_cannot_take_is_refused_by_name() {
-    let usual = FadingRadio::default();
     let key = |config| Radio::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap_err().key;
-    let outage = |margin, packet_error_rate, margin_gain| FadingRadio {
-        errors: ErrorModel::Outage { margin, packet_error_rate, margin_gain },
-        ..usual
+    let linear = |worst, lower_snr, upper_snr| FadingRadio {
+        errors: ErrorModel::Linear(LinearErrors { worst, lower_snr, upper_snr }),
+        ..slow()
     };
-    let linear =
-        |p_low, snr_low, snr_high| FadingRadio { errors: ErrorModel::Linear { p_low, snr_low, snr_high }, ..usual };
-    assert_eq!(key(FadingRadio { bandwidth_hz: 0.0, ..usual }), "bandwidth");
-    assert_eq!(key(FadingRadio { max_rate: Rate::from_bps(0), ..usual }), "max_rate");
-    assert_eq!(key(FadingRadio { attempts: 0, ..usual }), "attempts");
-    assert_eq!(key(FadingRadio { slot: Duration::ZERO, ..usual }), "slot");
-    assert_eq!(key(outage(Margin::Fixed(1.0), 1e-3, 0.1)), "margin.value");
-    assert_eq!(key(outage(Margin::Signed, 0.0, 0.1)), "packet_error_rate");
-    assert_eq!(key(outage(Margin::Signed, 1e-3, 0.0)), "margin_gain");
-    assert_eq!(key(linear(1.1, 0.0, 1.0)), "errors.worst");
-    assert_eq!(key(linear(0.5, -1.0, 1.0)), "errors.lower_snr");
+    assert_eq!(key(FadingRadio { generators: 0, ..slow() }), "generators");
+    assert_eq!(key(FadingRadio { slot: Duration::ZERO, ..slow() }), "slot");
+    assert_eq!(key(with_margin(fixed(1.0))), "margin.value");
     assert_eq!(key(linear(0.5, 1.0, 1.0)), "errors.upper_snr");
 }

@@ -28,11 +28,11 @@ pub trait ReceiverLaw: Sized {
     /// Its parameters.
     type Params: Copy + Debug + PartialEq;
 
-    /// Sets the law up.
+    /// Sets the law up on a connection with segments of `mss` bytes.
     ///
     /// # Errors
     /// A parameter outside its domain.
-    fn set_up(params: Self::Params) -> Result<Self, ParameterError>;
+    fn set_up(params: Self::Params, mss: u32) -> Result<Self, ParameterError>;
 
     /// The window of the SYN-ACK, before any data, where the operating system offers `os_window`.
     fn first_window(&self, os_window: Bytes) -> Bytes {
@@ -58,7 +58,7 @@ pub struct Plain;
 impl ReceiverLaw for Plain {
     type Params = ();
 
-    fn set_up((): ()) -> Result<Self, ParameterError> {
+    fn set_up((): (), _mss: u32) -> Result<Self, ParameterError> {
         Ok(Self)
     }
 }
@@ -69,16 +69,16 @@ laws! {
     params ReceiverParams;
     /// A receiver's law at work, whichever it is; each method is [`ReceiverLaw`]'s of that name.
     #[derive(Clone, Debug)]
-    any AnyReceiver: ReceiverLaw, set_up() by ();
+    any AnyReceiver: ReceiverLaw, set_up(mss: u32) by (mss);
     bare:
         /// The operating system's: all the buffer that is free.
         #[default]
         Plain => Plain;
     in boxes:
         /// CLAMP.
-        Clamp(law::clamp::ReceiverParams) => law::clamp::Receiver,
+        Clamp(law::clamp::ClampParams) => law::clamp::Receiver,
         /// The share window.
-        Share(law::share::ReceiverParams) => law::share::Receiver;
+        Share(law::share::ReceiverKeys) => law::share::Receiver;
 }
 
 impl AnyReceiver {

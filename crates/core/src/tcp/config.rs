@@ -7,6 +7,9 @@ use crate::role::ReceiverParams;
 use crate::role::SenderParams;
 use crate::units::{Bytes, Duration};
 
+/// The longest that an acknowledgement may wait (RFC 1122 §4.2.3.2).
+pub(super) const LONGEST_DELAY: Duration = Duration::from_millis(500);
+
 kinds! {
     /// How a sender repairs losses that duplicate acknowledgements tell of.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -259,32 +262,21 @@ impl SenderConfig {
     }
 }
 
-/// Delayed acknowledgements: one for every second segment, or when the time is up (RFC 5681 §4.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelayedAck {
-    /// How many segments one acknowledgement is for, at least 2; more where the network card joins them.
-    pub every: u32,
-    /// How many acknowledgements at the start are not delayed, and up to 16 again after a repeated segment (Linux: quickack).
-    pub quick: u32,
-    /// Longest delay, more than 0 and at most 500 ms (RFC 1122 §4.2.3.2).
-    pub timeout: Duration,
-}
-
-impl Default for DelayedAck {
-    fn default() -> Self {
-        Self { every: 2, quick: 0, timeout: Duration::from_millis(200) }
-    }
-}
-
-/// A receiver's parameters. [`Default`] acknowledges each packet and advertises a buffer that is never short.
+/// What a receiver is told. [`Default`] acknowledges each packet and advertises a buffer that is never short.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceiverConfig {
     /// What the operating system advertises; at least 1 B.
     pub buffer: Bytes,
+    /// Payload of a full segment \[B\], which the law may ask for.
+    pub mss: u32,
     /// Size of an acknowledgement on the wire \[B\], without SACK blocks.
     pub ack_size: u32,
-    /// Delayed acknowledgements; `None`: each packet is acknowledged at once.
-    pub delayed_ack: Option<DelayedAck>,
+    /// How many segments one acknowledgement is for, at least 1: each is acknowledged at once (RFC 5681 §4.2: 2).
+    pub ack_every: u32,
+    /// How many acknowledgements at the start are not delayed, and up to 16 again after a repeated segment (Linux: quickack).
+    pub quick_acks: u32,
+    /// Longest delay, more than 0 and at most 500 ms (RFC 1122 §4.2.3.2).
+    pub ack_timeout: Duration,
     /// Whether acknowledgements carry up to three SACK blocks (RFC 2018), each of 8 bytes and 4 for the option.
     pub sack: bool,
     /// Whether the first of the blocks tells of what came twice (RFC 2883). With `sack` only.
@@ -299,8 +291,11 @@ impl Default for ReceiverConfig {
     fn default() -> Self {
         Self {
             buffer: Bytes::new(u64::from(u32::MAX)),
+            mss: 1460,
             ack_size: 40,
-            delayed_ack: None,
+            ack_every: 1,
+            quick_acks: 0,
+            ack_timeout: Duration::from_millis(200),
             sack: false,
             dsack: false,
             law: ReceiverParams::default(),
@@ -310,21 +305,24 @@ impl Default for ReceiverConfig {
 }
 
 impl ReceiverConfig {
+    /// Whether acknowledgements may wait.
+    pub fn delays(&self) -> bool {
+        self.ack_every > 1
+    }
+
     /// Refuses what no receiver can be.
     ///
     /// # Errors
     /// The first parameter outside its domain.
     pub fn validate(&self) -> Result<(), ParameterError> {
         ensure(self.buffer > Bytes::ZERO, "buffer", format!("{:?}", self.buffer), "at least 1 B")?;
-        if let Some(delayed) = self.delayed_ack {
-            ensure(delayed.every >= 2, "delayed_ack.every", delayed.every, "at least 2 segments")?;
-            ensure(
-                !delayed.timeout.is_zero() && delayed.timeout <= Duration::from_millis(500),
-                "delayed_ack",
-                format!("{:?}", delayed.timeout),
-                "more than 0 s and at most 500 ms",
-            )?;
-        }
+        ensure(self.ack_every >= 1, "ack_every", self.ack_every, "at least 1")?;
+        ensure(
+            !self.ack_timeout.is_zero() && self.ack_timeout <= LONGEST_DELAY,
+            "ack_timeout",
+            self.ack_timeout,
+            "more than 0 s and at most 500 ms",
+        )?;
         ensure(
             self.sample_interval.is_none_or(|d| !d.is_zero()),
             "sample_interval",

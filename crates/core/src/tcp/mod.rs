@@ -71,9 +71,9 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use config::{DelayedAck, ReceiverConfig, Recovery, RttEstimator, SenderConfig, TIMESTAMPS_OPTION, Validation};
+pub use config::{ReceiverConfig, Recovery, RttEstimator, SenderConfig, TIMESTAMPS_OPTION, Validation};
 pub use receiver::Receiver;
-pub use rules::{Rules, Switch, Switches};
+pub use rules::{DelayedAcks, ReceiverSwitches, Rules, Switch, Switches};
 pub use segment::Segment;
 pub use sender::{Sender, State};
 pub use stats::{ReceiverStats, SenderStats, WindowMeans};

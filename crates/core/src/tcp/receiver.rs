@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::config::{DelayedAck, ReceiverConfig};
+use super::config::ReceiverConfig;
 use super::ranges::Ranges;
 use super::segment::Segment;
 use super::stats::ReceiverStats;
@@ -85,7 +85,7 @@ impl Receiver {
         if config.buffer > most {
             Arc::make_mut(&mut config).buffer = most;
         }
-        let law = AnyReceiver::new(&config.law).map_err(|e| e.within("law"))?;
+        let law = AnyReceiver::new(&config.law, config.mss)?;
         Ok(Self {
             next: 0,
             edge: 0,
@@ -94,7 +94,7 @@ impl Receiver {
             delayed: 0,
             delayed_echo: Instant::ZERO,
             twice: None,
-            quick: config.delayed_ack.map_or(0, |delayed| delayed.quick),
+            quick: config.quick_acks,
             deadline: Instant::MAX,
             duplicate_acks: 0,
             feedback: Signal::None,
@@ -113,7 +113,7 @@ impl Receiver {
 
     /// Whether the receiver may have something to do by itself: only with delayed acknowledgements.
     pub fn has_timer(&self) -> bool {
-        self.config.delayed_ack.is_some()
+        self.config.delays()
     }
 
     /// Payload delivered to the application in all.
@@ -201,7 +201,7 @@ impl Receiver {
             self.stats.refused += counts;
         } else if end <= self.next {
             self.stats.duplicates += counts;
-            let quick = self.config.delayed_ack.map_or(0, |delayed| delayed.quick.min(MAX_QUICK_ACKS));
+            let quick = self.config.quick_acks.min(MAX_QUICK_ACKS);
             self.quick = self.quick.max(quick);
             self.tell_twice(start, end);
         } else if start <= self.next {
@@ -253,19 +253,20 @@ impl Receiver {
     /// Acknowledges at once or later (RFC 5681 §4.2): out of order, repeated or filling a gap, at once.
     #[inline]
     fn acknowledge(&mut self, now: Instant, echo: Instant, is_plain: bool) {
-        match self.config.delayed_ack {
-            Some(delayed) => self.acknowledge_later(now, echo, is_plain, delayed),
-            None => self.due = Some(Due { at: now, echo, is_syn_ack: false }),
+        if self.config.delays() {
+            self.acknowledge_later(now, echo, is_plain);
+        } else {
+            self.due = Some(Due { at: now, echo, is_syn_ack: false });
         }
     }
 
-    fn acknowledge_later(&mut self, now: Instant, echo: Instant, is_plain: bool, rule: DelayedAck) {
+    fn acknowledge_later(&mut self, now: Instant, echo: Instant, is_plain: bool) {
         // RFC 7323 §4.3: an acknowledgement of several segments echoes the first of them.
         let echo = if self.delayed > 0 { self.delayed_echo } else { echo };
-        if is_plain && self.delayed + 1 < rule.every && self.quick == 0 {
+        if is_plain && self.delayed + 1 < self.config.ack_every && self.quick == 0 {
             if self.delayed == 0 {
                 self.delayed_echo = echo;
-                self.deadline = now + rule.timeout;
+                self.deadline = now + self.config.ack_timeout;
             }
             self.delayed += 1;
         } else {

@@ -157,7 +157,7 @@ impl Sender {
         if config.rack && !config.find_lost_retransmissions {
             Arc::make_mut(&mut config).find_lost_retransmissions = true;
         }
-        let law = AnySender::new(&config.law).map_err(|e| e.within("law"))?;
+        let law = AnySender::new(&config.law)?;
         let mss = u64::from(config.mss);
         let ssthresh = config.initial_ssthresh.map_or(f64::INFINITY, |b| b.as_f64() / mss as f64);
         let mut sender = Self {

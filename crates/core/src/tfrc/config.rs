@@ -3,28 +3,44 @@
 
 use crate::error::{ParameterError, ensure};
 use crate::law::tfrc::RateParams;
+use crate::parameter::{Parameter, above, above_to};
+use crate::parameters;
 use crate::units::{Duration, Rate};
 
-/// A sender's parameters. [`Default`] is RFC 5348's, with 1500-byte packets.
+parameters! {
+    /// TCP-friendly rate control (RFC 5348): what its two ends have.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct TfrcParams {
+        /// Weight of the old round-trip estimate (RFC 5348 §4.3, q).
+        pub rtt_memory: f64 = 0.9, in 0.0..1.0;
+        /// Time-out over round-trip time in the throughput equation (RFC 5348 §3.1).
+        pub rto_factor: f64 = 4.0, in 0.0..;
+        /// Rate of payload once a round-trip time is known; by default 2 to 4 packets a round trip (RFC 5348 §4.2).
+        pub initial_rate: Option<Rate> = None, in above(Rate::from_bps(0));
+        /// Long times without losses discount what was before (RFC 5348 §5.5).
+        pub discounting: bool = true;
+        /// The share of its weight that discounting leaves at least (RFC 5348 §5.5, THRESHOLD).
+        pub discount_floor: f64 = 0.25, in above_to(0.0, 1.0);
+        /// Packets are spaced by the root of the latest round-trip time, so that the rate falls while a queue grows
+        /// (RFC 5348 §4.5).
+        pub damping: bool = false;
+        /// Most packets that leave at once to make up for time in which there was nothing to send; 1 makes up for none
+        /// (RFC 5348 §4.6).
+        pub burst: u32 = 1, in 1..;
+        /// Longest time between two packets (RFC 5348 §4.3, t_mbi).
+        pub max_backoff: Duration = Duration::from_secs(64), in above(Duration::ZERO);
+    }
+}
+
+/// What a sender is told. [`Default`] is RFC 5348's, with 1500-byte packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderConfig {
     /// Payload of a full packet \[B\], 1 to 65,535 (s).
     pub payload: u32,
     /// Headers of a data packet \[B\].
     pub header: u32,
-    /// Weight of the old round-trip estimate, in \[0, 1) (RFC 5348 §4.3, q).
-    pub rtt_memory: f64,
-    /// t_RTO over R in the throughput equation, 0 or more (RFC 5348 §3.1).
-    pub rto_factor: f64,
-    /// Rate of payload once a round-trip time is known; `None`: RFC 3390's window each round trip (RFC 5348 §4.2).
-    pub initial_rate: Option<Rate>,
-    /// Whether the packets' spacing follows √R, so that the rate falls while a queue grows (RFC 5348 §4.5).
-    pub damping: bool,
-    /// Most packets that leave at once to make up for time in which there was nothing to send, at least 1, which makes
-    /// up for nothing (RFC 5348 §4.6).
-    pub burst: u32,
-    /// Longest time between two packets, more than 0 (RFC 5348 §4.3, t_mbi).
-    pub max_backoff: Duration,
+    /// The law's parameters.
+    pub params: TfrcParams,
 }
 
 /// Weight of the old mean of √R where oscillations are damped (RFC 5348 §4.5, q2).
@@ -32,16 +48,7 @@ const ROOT_MEMORY: f64 = 0.9;
 
 impl Default for SenderConfig {
     fn default() -> Self {
-        Self {
-            payload: 1460,
-            header: 40,
-            rtt_memory: 0.9,
-            rto_factor: 4.0,
-            initial_rate: None,
-            damping: false,
-            burst: 1,
-            max_backoff: Duration::from_secs(64),
-        }
+        Self { payload: 1460, header: 40, params: TfrcParams::default() }
     }
 }
 
@@ -51,68 +58,42 @@ impl SenderConfig {
     /// # Errors
     /// The first parameter outside its domain.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        ensure((1..=65_535).contains(&self.payload), "payload", self.payload, "1 B to 65535 B")?;
-        ensure((0.0..1.0).contains(&self.rtt_memory), "rtt_memory", self.rtt_memory, "from 0 up to, but not, 1")?;
-        check_rto_factor(self.rto_factor)?;
-        ensure(
-            self.initial_rate.is_none_or(|rate| rate > Rate::from_bps(0)),
-            "initial_rate",
-            "0 bit/s",
-            "more than 0 bit/s",
-        )?;
-        ensure(self.burst >= 1, "burst", self.burst, "at least 1")?;
-        ensure(!self.max_backoff.is_zero(), "max_backoff", format!("{:?}", self.max_backoff), "more than 0 s")
+        check_payload(self.payload)?;
+        self.params.validate()
     }
 
     pub(super) fn rate_params(&self) -> RateParams {
         RateParams {
             s: f64::from(self.payload),
-            q: self.rtt_memory,
-            rto_factor: self.rto_factor,
-            initial_rate: self.initial_rate.map(|rate| rate.as_bytes_per_sec()),
-            t_mbi: self.max_backoff.as_secs_f64(),
-            damping: self.damping.then_some(ROOT_MEMORY),
+            q: self.params.rtt_memory,
+            rto_factor: self.params.rto_factor,
+            initial_rate: self.params.initial_rate.map(|rate| rate.as_bytes_per_sec()),
+            t_mbi: self.params.max_backoff.as_secs_f64(),
+            damping: self.params.damping.then_some(ROOT_MEMORY),
         }
     }
 }
 
-fn check_rto_factor(factor: f64) -> Result<(), ParameterError> {
-    ensure(factor.is_finite() && factor >= 0.0, "rto_factor", factor, "0 or more")
+fn check_payload(payload: u32) -> Result<(), ParameterError> {
+    ensure((1..=65_535).contains(&payload), "payload", payload, "1 B to 65535 B")
 }
 
-/// Whether a long time without losses discounts what was before (RFC 5348 §5.5).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Discounting {
-    /// All loss intervals keep their weights.
-    Off,
-    /// Older intervals keep at least this share of their weights, more than 0 and at most 1.
-    Floor(f64),
-}
-
-/// A receiver's parameters. [`Default`] is RFC 5348's.
+/// What a receiver is told. [`Default`] is RFC 5348's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceiverConfig {
     /// Payload of a full packet \[B\], 1 to 65,535 (s).
     pub payload: u32,
     /// Size of a feedback packet on the wire \[B\].
     pub feedback_size: u32,
-    /// t_RTO over R in the throughput equation, 0 or more (RFC 5348 §3.1).
-    pub rto_factor: f64,
-    /// History discounting.
-    pub discounting: Discounting,
+    /// The law's parameters.
+    pub params: TfrcParams,
     /// Length of the intervals whose goodput is sampled; `None`: no samples.
     pub sample_interval: Option<Duration>,
 }
 
 impl Default for ReceiverConfig {
     fn default() -> Self {
-        Self {
-            payload: 1460,
-            feedback_size: 64,
-            rto_factor: 4.0,
-            discounting: Discounting::Floor(0.25),
-            sample_interval: None,
-        }
+        Self { payload: 1460, feedback_size: 64, params: TfrcParams::default(), sample_interval: None }
     }
 }
 
@@ -122,11 +103,8 @@ impl ReceiverConfig {
     /// # Errors
     /// The first parameter outside its domain.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        ensure((1..=65_535).contains(&self.payload), "payload", self.payload, "1 B to 65535 B")?;
-        check_rto_factor(self.rto_factor)?;
-        if let Discounting::Floor(floor) = self.discounting {
-            ensure(floor > 0.0 && floor <= 1.0, "discount_floor", floor, "more than 0 and at most 1")?;
-        }
+        check_payload(self.payload)?;
+        self.params.validate()?;
         ensure(self.sample_interval.is_none_or(|d| !d.is_zero()), "sample_interval", "0 s", "more than 0 s")
     }
 }

@@ -19,6 +19,6 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Discounting, ReceiverConfig, SenderConfig};
+pub use config::{ReceiverConfig, SenderConfig, TfrcParams};
 pub use receiver::Receiver;
 pub use sender::Sender;

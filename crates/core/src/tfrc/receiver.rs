@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::config::{Discounting, ReceiverConfig};
+use super::config::ReceiverConfig;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
 use crate::law::tfrc::{LossHistory, loss_event_rate};
@@ -79,10 +79,7 @@ impl Receiver {
     /// A parameter outside its domain.
     pub fn new(flow: u32, config: ReceiverConfig, span: Span) -> Result<Self, ParameterError> {
         config.validate()?;
-        let floor = match config.discounting {
-            Discounting::Off => None,
-            Discounting::Floor(floor) => Some(floor),
-        };
+        let floor = config.params.discounting.then_some(config.params.discount_floor);
         Ok(Self {
             highest: None,
             gaps: VecDeque::new(),
@@ -247,7 +244,7 @@ impl Receiver {
         }
         let rate = self.max_receive_rate.max(self.receive_rate(now));
         let s = f64::from(self.config.payload);
-        1.0 / loss_event_rate(s, self.rtt.as_secs_f64(), rate, self.config.rto_factor)
+        1.0 / loss_event_rate(s, self.rtt.as_secs_f64(), rate, self.config.params.rto_factor)
     }
 
     /// X_recv: since the last feedback, if that is a round trip or more ago, otherwise over a round trip.

@@ -174,7 +174,7 @@ impl Sender {
     fn send(&mut self) {
         let now = self.now;
         let payload = u64::from(self.config.payload).min(self.written - self.sent);
-        let credit = self.interval * u64::from(self.config.burst - 1);
+        let credit = self.interval * u64::from(self.config.params.burst - 1);
         // Time that was not used counts for no more than the burst that is allowed.
         let oldest = Instant::ZERO + (now - Instant::ZERO).saturating_sub(credit);
         self.nominal = Some(self.nominal.map_or(now, |nominal| (nominal + self.interval).max(oldest)));

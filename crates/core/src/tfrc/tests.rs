@@ -10,13 +10,17 @@ use crate::law::tfrc::throughput;
 use crate::packet::{Kind, Packet, Parcel, Report};
 use crate::rng::{Stream, Streams};
 use crate::stats::Span;
-use crate::tfrc::{Discounting, Receiver, ReceiverConfig, Sender, SenderConfig};
+use crate::tfrc::{Receiver, ReceiverConfig, Sender, SenderConfig, TfrcParams};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const MS: Duration = Duration::from_millis(1);
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + MS * ms
+}
+
+fn told(params: TfrcParams) -> SenderConfig {
+    SenderConfig { params, ..SenderConfig::default() }
 }
 
 fn sender(config: SenderConfig) -> Sender {
@@ -144,7 +148,7 @@ fn packets_are_spaced_by_the_rate() {
 #[test]
 fn a_pause_earns_the_burst_and_no_more() {
     for (burst, wanted) in [(1, vec![1000, 1025, 1050]), (3, vec![1000, 1000, 1000, 1025, 1050])] {
-        let mut sender = sender(SenderConfig { burst, ..SenderConfig::default() });
+        let mut sender = sender(told(TfrcParams { burst, ..TfrcParams::default() }));
         sender.open(at(0));
         sender.write(at(0), Bytes::new(1000));
         sender.wake(at(0));
@@ -268,7 +272,7 @@ proptest! {
     fn late_wakes_change_nothing(
         seed: u64, loss in 0.0..0.2, spread in 0.0..30.0, burst in 1u32..5, damping: bool, pause in 0u64..4000,
     ) {
-        let config = SenderConfig { burst, damping, ..SenderConfig::default() };
+        let config = told(TfrcParams { burst, damping, ..TfrcParams::default() });
         let mut stream = Streams::new(seed).stream("path", "all");
         let rough = move |_: &Packet| {
             let delay = Duration::from_secs_f64((10.0 + spread * stream.uniform()) / 1e3);
@@ -349,32 +353,33 @@ fn outcome(tx: SenderConfig, rx: ReceiverConfig) -> String {
 
 #[test]
 fn every_parameter_matters() {
-    let (tx, rx) = (SenderConfig::default(), ReceiverConfig::default());
+    let (tx, rx, usual) = (SenderConfig::default(), ReceiverConfig::default(), TfrcParams::default());
     let reference = outcome(tx.clone(), rx.clone());
     for (name, other) in [
         ("payload", SenderConfig { payload: 1000, ..tx.clone() }),
         ("header", SenderConfig { header: 60, ..tx.clone() }),
-        ("rtt_memory", SenderConfig { rtt_memory: 0.5, ..tx.clone() }),
-        ("rto_factor", SenderConfig { rto_factor: 1.0, ..tx.clone() }),
-        ("initial_rate", SenderConfig { initial_rate: Some(Rate::from_bps(100_000)), ..tx.clone() }),
-        ("damping", SenderConfig { damping: true, ..tx.clone() }),
-        ("burst", SenderConfig { burst: 4, ..tx.clone() }),
+        ("rtt_memory", told(TfrcParams { rtt_memory: 0.5, ..usual })),
+        ("rto_factor", told(TfrcParams { rto_factor: 1.0, ..usual })),
+        ("initial_rate", told(TfrcParams { initial_rate: Some(Rate::from_bps(100_000)), ..usual })),
+        ("damping", told(TfrcParams { damping: true, ..usual })),
+        ("burst", told(TfrcParams { burst: 4, ..usual })),
     ] {
         assert!(outcome(other, rx.clone()) != reference, "{name} changes nothing");
     }
+    let receiver = |params| ReceiverConfig { params, ..ReceiverConfig::default() };
     for (name, other) in [
         ("payload", ReceiverConfig { payload: 500, ..rx.clone() }),
         ("feedback_size", ReceiverConfig { feedback_size: 40, ..rx.clone() }),
-        ("rto_factor", ReceiverConfig { rto_factor: 1.0, ..rx.clone() }),
-        ("discounting", ReceiverConfig { discounting: Discounting::Off, ..rx.clone() }),
-        ("discount_floor", ReceiverConfig { discounting: Discounting::Floor(0.5), ..rx.clone() }),
+        ("rto_factor", receiver(TfrcParams { rto_factor: 1.0, ..usual })),
+        ("discounting", receiver(TfrcParams { discounting: false, ..usual })),
+        ("discount_floor", receiver(TfrcParams { discount_floor: 0.5, ..usual })),
         ("sample_interval", ReceiverConfig { sample_interval: Some(MS * 100), ..rx.clone() }),
     ] {
         assert!(outcome(tx.clone(), other) != reference, "{name} changes nothing");
     }
     // The longest time between packets matters where nothing comes back.
     let alone = |max_backoff| {
-        let mut sender = sender(SenderConfig { max_backoff, ..SenderConfig::default() });
+        let mut sender = sender(told(TfrcParams { max_backoff, ..TfrcParams::default() }));
         sender.open(at(0));
         sender.write(at(0), Bytes::MAX);
         sender.wake(at(600_000));
@@ -385,23 +390,16 @@ fn every_parameter_matters() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let tx = SenderConfig::default();
-    for (key, config) in [
-        ("payload", SenderConfig { payload: 0, ..tx.clone() }),
-        ("rtt_memory", SenderConfig { rtt_memory: 1.0, ..tx.clone() }),
-        ("rto_factor", SenderConfig { rto_factor: -1.0, ..tx.clone() }),
-        ("initial_rate", SenderConfig { initial_rate: Some(Rate::from_bps(0)), ..tx.clone() }),
-        ("burst", SenderConfig { burst: 0, ..tx.clone() }),
-        ("max_backoff", SenderConfig { max_backoff: Duration::ZERO, ..tx.clone() }),
-    ] {
+    let told = told(TfrcParams { rtt_memory: 1.0, ..TfrcParams::default() });
+    for (key, config) in [("payload", SenderConfig { payload: 0, ..SenderConfig::default() }), ("rtt_memory", told)] {
         assert_eq!(Sender::new(0, config, Span::ALWAYS).unwrap_err().key, key);
     }
     let rx = ReceiverConfig::default();
+    let params = TfrcParams { rto_factor: f64::NAN, ..TfrcParams::default() };
     for (key, config) in [
         ("payload", ReceiverConfig { payload: 70_000, ..rx.clone() }),
-        ("rto_factor", ReceiverConfig { rto_factor: f64::NAN, ..rx.clone() }),
-        ("discount_floor", ReceiverConfig { discounting: Discounting::Floor(0.0), ..rx.clone() }),
-        ("sample_interval", ReceiverConfig { sample_interval: Some(Duration::ZERO), ..rx.clone() }),
+        ("rto_factor", ReceiverConfig { params, ..rx.clone() }),
+        ("sample_interval", ReceiverConfig { sample_interval: Some(Duration::ZERO), ..rx }),
     ] {
         assert_eq!(Receiver::new(0, config, Span::ALWAYS).unwrap_err().key, key);
     }

@@ -3,10 +3,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::law::clamp::{Price, RouterParams};
+use crate::loss::tests::bernoulli;
 use crate::packet::Packet;
-use crate::queue::Limit;
 use crate::role::MarkerParams;
-use crate::units::{Bytes, Rate};
+use crate::units::{Amount, Bytes, Rate};
 
 mod behaviour;
 mod liveness;
@@ -14,6 +14,11 @@ mod pencil;
 mod saturation;
 
 const MBIT: u64 = 1_000_000;
+
+/// From `us` microseconds on another rate.
+fn step(us: u64, bps: u64) -> RateStep {
+    RateStep { at: Duration::from_micros(us), rate: Rate::from_bps(bps) }
+}
 
 fn us(us: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(us)
@@ -32,8 +37,8 @@ fn config(stations: usize) -> WlanConfig {
         name: format!("m{n}"),
         queue: QueueConfig::default(),
         rate: RateSteps::constant(Rate::from_bps(11 * MBIT)),
-        loss: LossConfig::None,
-        frame_errors: LossConfig::None,
+        loss: LossConfig::default(),
+        frame_errors: LossConfig::default(),
     };
     WlanConfig {
         mac: MacConfig::default(),

@@ -93,34 +93,43 @@ impl Timing {
     }
 }
 
+parameters! {
+    /// A change of rate.
+    #[derive(Clone, Copy, Debug)]
+    pub struct RateStep {
+        /// When: frames that start from then on have the new rate.
+        pub at: Duration, in above(Duration::ZERO);
+        /// The new rate.
+        pub rate: Rate, in above(Rate::from_bps(0));
+    }
+}
+
 /// A data rate that may change while the run goes on: each step holds from its instant to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateSteps(Vec<(Instant, Rate)>);
 
 impl RateSteps {
-    /// One rate for all time.
+    /// One rate, more than 0, for all time.
     pub fn constant(rate: Rate) -> Self {
         Self(vec![(Instant::ZERO, rate)])
     }
 
-    /// Steps in order of time, the first at the start of the run.
+    /// A rate at the start, more than 0, and its changes in order of time.
     ///
     /// # Errors
-    /// No step, a first one that is not at the start, one that is not after its predecessor, or a rate of zero.
-    pub fn new(steps: Vec<(Instant, Rate)>) -> Result<Self, ParameterError> {
-        let at = |step: &(Instant, Rate)| format!("{:?}", step.0);
-        let Some(first) = steps.first() else {
-            return Err(ParameterError::new("rate", "[]", "at least one"));
-        };
-        ensure(first.0 == Instant::ZERO, "rate", at(first), "the first rate from 0 s on")?;
+    /// A step that is not after its predecessor, or has no rate.
+    pub fn new(first: Rate, steps: &[RateStep]) -> Result<Self, ParameterError> {
+        let key = |i: usize| format!("rate_steps[{i}]");
+        let mut rates = vec![(Instant::ZERO, first)];
+        let mut before = Duration::ZERO;
         for (i, step) in steps.iter().enumerate() {
-            // The scenario's steps are those behind the first rate.
-            let key = |part: &str| if i == 0 { "rate".to_owned() } else { format!("rate_steps[{}].{part}", i - 1) };
-            let in_order = i == 0 || steps[i - 1].0 < step.0;
-            ensure(in_order, &key("at"), at(step), "steps in order, after 0 s")?;
-            ensure(step.1 > Rate::from_bps(0), &key("rate"), format!("{:?}", step.1), "more than 0 bit/s")?;
+            step.validate().map_err(|e| e.within(&key(i)))?;
+            ensure(step.at > before, "at", step.at, "more than that of the step before")
+                .map_err(|e| e.within(&key(i)))?;
+            before = step.at;
+            rates.push((Instant::ZERO + step.at, step.rate));
         }
-        Ok(Self(steps))
+        Ok(Self(rates))
     }
 
     /// The highest of its rates.

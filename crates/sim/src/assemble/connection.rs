@@ -3,22 +3,19 @@
 
 use std::sync::Arc;
 
-use lasthop_core::app::{App, AppConfig, poisson_arrivals};
+use lasthop_core::app::{App, AppParams, Transfer, poisson_arrivals};
 use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
 use lasthop_core::tcp;
-use lasthop_core::units::{Bytes, Duration, Instant, LONGEST, Rate};
+use lasthop_core::units::{Amount, Bytes, Duration, Instant};
 
 use super::legs::Leg;
 use super::wireless::{Outermost, Wireless};
-use super::{Builder, Flow, convert, keys, rate, senders};
+use super::{Builder, Flow, elements, ends, rate};
 use crate::host::{Receiver, Sender};
 use crate::network::{Hop, Place, Route, Traveller};
-use crate::scenario::{self, ScenarioError};
-use crate::summary::FlowLabel;
-
-/// Most flows in one run: what a port and an event's number leave room for.
-const MOST_FLOWS: usize = 1_000_000;
+use crate::scenario::{self, MOST_FLOWS, ScenarioError};
+use crate::summary::{FlowLabel, Reader};
 
 /// What the connections of one table of the scenario have in common.
 struct Common<'s> {
@@ -34,26 +31,16 @@ struct Common<'s> {
     tcp: TcpConfigs,
 }
 
-/// What TCP's ends are told, once for all connections of a table, and the kind of the receiver.
+/// What TCP's ends are told, once for all connections of a table.
 struct TcpConfigs {
     sender: Arc<tcp::SenderConfig>,
     receiver: Arc<tcp::ReceiverConfig>,
-    receiver_kind: &'static str,
 }
 
 impl<P: Traveller> Builder<'_, P> {
     /// The connections of the table numbered `table`.
     pub(super) fn flow(&mut self, table: usize, flow: &scenario::Flow, ends: Outermost) -> Result<(), ScenarioError> {
-        if flow.count == 0 || flow.count as usize > MOST_FLOWS {
-            return Err(ScenarioError::refused("count", flow.count, format!("1 to {MOST_FLOWS}")));
-        }
-        if flow.name.is_empty() {
-            return Err(ScenarioError::at("name", "wanted a name"));
-        }
-        not_too_long("spread", (flow.start, flow.spread, 1), "flow starts after")?;
-        not_too_long("stagger", (flow.start + flow.spread, flow.stagger, flow.count - 1), "flow starts after")?;
-        not_too_long("rtt_step", (flow.rtt, flow.rtt_step, flow.count - 1), "round trip takes")?;
-        let payload = senders::payload(flow)?;
+        let payload = ends::payload(flow)?;
         let (there, back) = self.legs(flow, ends)?;
         let station = self.place_of(ends.last, flow.station.as_ref());
         let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
@@ -64,11 +51,11 @@ impl<P: Traveller> Builder<'_, P> {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
             let at = start + self.spread(flow, &name);
             match &flow.app {
-                scenario::App::Poisson(poisson) => {
-                    let config = convert::sizes(&poisson.size, payload).map_err(|e| e.within("app.size"))?;
+                AppParams::Poisson(poisson) => {
+                    poisson.size.check(payload).map_err(|e| ScenarioError::parameter("app.size", e))?;
                     let rate = poisson.rate.get();
-                    if rate <= 0.0 || rate * self.span.until.as_secs_f64() > MOST_FLOWS as f64 {
-                        let wanted = format!("more than 0 /s and at most {MOST_FLOWS} arrivals in all");
+                    if rate * self.span.until.as_secs_f64() > f64::from(MOST_FLOWS) {
+                        let wanted = format!("at most {MOST_FLOWS} arrivals in all");
                         return Err(ScenarioError::refused("app.rate", format!("{rate} /s"), wanted));
                     }
                     let until = poisson.until.map_or(self.span.until, |until| Instant::ZERO + until);
@@ -77,16 +64,16 @@ impl<P: Traveller> Builder<'_, P> {
                     for (n, arrival) in
                         poisson_arrivals(rate, at, until.min(self.span.until), &mut times).into_iter().enumerate()
                     {
-                        let size = config.draw(&mut sizes);
+                        let size = Amount::Bytes(poisson.size.draw(payload, &mut sizes));
                         self.connection(
                             &common,
                             format!("{name}#{}", n + 1),
                             (arrival, rtt),
-                            AppConfig::Fixed { size },
+                            &AppParams::Fixed(Transfer { size }),
                         )?;
                     }
                 }
-                app => self.connection(&common, name, (at, rtt), convert::app(app, payload))?,
+                app => self.connection(&common, name, (at, rtt), app)?,
             }
             start += flow.stagger;
             rtt += flow.rtt_step;
@@ -100,7 +87,7 @@ impl<P: Traveller> Builder<'_, P> {
         common: &Common<'_>,
         name: String,
         (start, rtt): (Instant, Duration),
-        app: AppConfig,
+        app: &AppParams,
     ) -> Result<(), ScenarioError> {
         let &Common { spec, payload, .. } = common;
         if !self.names.insert(name.clone()) {
@@ -111,7 +98,7 @@ impl<P: Traveller> Builder<'_, P> {
             };
             return Err(ScenarioError::refused("name", format!("{:?}", spec.name), wanted));
         }
-        if self.flows.len() >= MOST_FLOWS {
+        if self.flows.len() >= MOST_FLOWS as usize {
             return Err(ScenarioError::at("count", format!("wanted at most {MOST_FLOWS} flows in all")));
         }
         let parameter = ScenarioError::parameter;
@@ -120,17 +107,15 @@ impl<P: Traveller> Builder<'_, P> {
             scenario::Sender::Tfrc(options) => {
                 rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample))?
             }
-            sender => self.tcp_ends(id, sender.kind(), &common.tcp)?,
+            _ => self.tcp_ends(id, spec, &common.tcp)?,
         };
         let stop = spec.stop.map(|stop| Instant::ZERO + stop);
-        let is_transfer = matches!(app, AppConfig::Fixed { .. });
-        let reader = convert::reader(spec)?;
-        let app = App::new(app, start, stop, self.streams.stream(&name, "app"))
+        let is_transfer = matches!(app, AppParams::Fixed(_));
+        let reader = spec.read_at().map_err(|e| parameter("", e))?;
+        let reader = reader.map(|(rate, reader)| Reader { rate_bps: rate.as_bps() as f64, share: reader.share });
+        let app = App::new(app, payload, (start, stop), self.streams.stream(&name, "app"))
             .map_err(|e| if e.key == "stop" { parameter("", e) } else { parameter("app", e) })?;
         let access = spec.access;
-        if access == Some(Rate::from_bps(0)) {
-            return Err(ScenarioError::refused("access", "0 bit/s", "more than 0 bit/s"));
-        }
         let jitter = spec.jitter;
         let mut jitter = (!jitter.is_zero()).then(|| Jitter::new(jitter, self.streams.stream(&name, "jitter")));
         let half = rtt / 2;
@@ -196,38 +181,29 @@ impl<P: Traveller> Builder<'_, P> {
     }
 
     fn tcp_configs(&self, spec: &scenario::Flow, payload: Bytes, queues: usize) -> TcpConfigs {
-        let (receiver, receiver_kind) = convert::receiver(&spec.receiver, &spec.sender, payload);
+        let receiver = ends::receiver(&spec.receiver, &spec.sender, payload);
         let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample), ..receiver };
-        let sender = senders::sender(&spec.sender, payload, queues);
-        TcpConfigs { sender: sender.into(), receiver: receiver.into(), receiver_kind }
+        TcpConfigs { sender: ends::sender(&spec.sender, payload, queues).into(), receiver: receiver.into() }
     }
 
-    fn tcp_ends(&self, id: u32, sender_kind: &'static str, configs: &TcpConfigs) -> Result<TwoEnds, ScenarioError> {
-        let TcpConfigs { sender, receiver, receiver_kind } = configs;
-        let parameter = ScenarioError::parameter;
+    fn tcp_ends(&self, id: u32, spec: &scenario::Flow, configs: &TcpConfigs) -> Result<TwoEnds, ScenarioError> {
+        let TcpConfigs { sender, receiver } = configs;
+        let new_sender = tcp::Sender::new(id, Arc::clone(sender), self.span);
+        let new_receiver = tcp::Receiver::new(id, Arc::clone(receiver), self.span);
         Ok(TwoEnds {
             header_bytes: sender.header_size(),
             sack: receiver.sack,
-            ahead: receiver.delayed_ack.is_none(),
-            sender: Sender::Tcp(
-                tcp::Sender::new(id, Arc::clone(sender), self.span)
-                    .map_err(|e| parameter("sender", keys::written(e)))?,
-            ),
-            receiver: Receiver::Tcp(
-                tcp::Receiver::new(id, Arc::clone(receiver), self.span)
-                    .map_err(|e| parameter("receiver", keys::of_receiver(e)))?,
-            ),
-            sender_kind,
-            receiver_kind,
+            ahead: !receiver.delays(),
+            sender: Sender::Tcp(new_sender.map_err(|e| ScenarioError::parameter("sender", e))?),
+            receiver: Receiver::Tcp(new_receiver.map_err(|e| ScenarioError::parameter("receiver", e))?),
+            sender_kind: spec.sender.kind(),
+            receiver_kind: spec.receiver.kind(),
         })
     }
 
     fn sink(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Wire>, ScenarioError> {
         let Some(sink) = &flow.sink else { return Ok(None) };
-        if sink.rate.is_some_and(|rate| rate == Rate::from_bps(0)) {
-            return Err(ScenarioError::refused("sink.rate", "0 bit/s", "more than 0 bit/s"));
-        }
-        let config = convert::loss(sink.loss.as_ref(), name).map_err(|e| e.within("sink.loss"))?;
+        let config = elements::loss(sink.loss.as_ref(), name);
         let loss = Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("sink.loss", e))?;
         Ok(Some(Wire::new(sink.rate, sink.delay, loss)))
     }
@@ -252,14 +228,4 @@ pub(super) struct TwoEnds {
     pub(super) sack: bool,
     /// Whether the receiver keeps no timer, and may be asked ahead of time.
     pub(super) ahead: bool,
-}
-
-/// Refuses a step that is so long that `first` and `steps` of it make more than a time may be.
-fn not_too_long(key: &str, (first, step, steps): (Duration, Duration, u32), what: &str) -> Result<(), ScenarioError> {
-    let last = u128::from(first.as_nanos()) + u128::from(step.as_nanos()) * u128::from(steps);
-    if last > u128::from(LONGEST.as_nanos()) {
-        let wanted = format!("less, so that no {what} more than {LONGEST:?}");
-        return Err(ScenarioError::refused(key, format!("{step:?}"), wanted));
-    }
-    Ok(())
 }

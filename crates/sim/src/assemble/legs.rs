@@ -4,12 +4,12 @@
 use std::mem::take;
 
 use lasthop_core::line::{Jitter, Line, Path, Wire};
-use lasthop_core::loss::Loss;
+use lasthop_core::loss::{Loss, LossModel};
 use lasthop_core::units::Duration;
 use lasthop_core::wlan::Direction;
 
 use super::wireless::{Outermost, Wireless};
-use super::{Builder, convert};
+use super::{Builder, elements};
 use crate::network::{Hop, Lane, Place, Traveller};
 use crate::scenario::{self, ScenarioError};
 
@@ -84,7 +84,7 @@ impl<P: Traveller> Builder<'_, P> {
                     // What takes acknowledgements is part of the uplink.
                     Some(up) => Leg::over(Place::Node(up), spec.delay),
                     None => {
-                        let name = convert::station_name(&spec.name, flow.station.as_deref().unwrap_or_default());
+                        let name = elements::station_name(&spec.name, flow.station.as_deref().unwrap_or_default());
                         let loss = self.loss_of_acks(spec.loss.as_ref(), &name)?;
                         Leg { over: None, delay: spec.delay, loss }
                     }
@@ -101,8 +101,8 @@ impl<P: Traveller> Builder<'_, P> {
     }
 
     /// What takes acknowledgements of a flow where they cross no node.
-    pub(super) fn loss_of_acks(&self, loss: Option<&scenario::Loss>, name: &str) -> Result<Loss, ScenarioError> {
-        let config = convert::loss_of_acks(loss, name).map_err(|e| e.within("loss"))?;
+    pub(super) fn loss_of_acks(&self, loss: Option<&LossModel>, name: &str) -> Result<Loss, ScenarioError> {
+        let config = elements::loss_of_acks(loss, name);
         Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("loss", e))
     }
 

@@ -18,13 +18,10 @@ pub(super) fn check_elements(scenario: &Scenario) -> Result<(), ScenarioError> {
     unique(links.chain(aps).chain(wlans))
 }
 
-/// Refuses an empty name, and one that an earlier key has.
+/// Refuses a name that an earlier key has.
 pub(super) fn unique<'n>(names: impl Iterator<Item = (String, &'n String)>) -> Result<(), ScenarioError> {
     let mut seen = BTreeSet::new();
     for (key, name) in names {
-        if name.is_empty() {
-            return Err(ScenarioError::at(&key, "wanted a name"));
-        }
         if !seen.insert(name) {
             return Err(ScenarioError::refused(&key, format!("{name:?}"), "a name that no other has"));
         }

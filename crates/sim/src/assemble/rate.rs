@@ -2,40 +2,27 @@
 //! The ends of rate-based flows.
 
 use lasthop_core::stats::Span;
-use lasthop_core::tfrc::{Discounting, Receiver, ReceiverConfig, Sender, SenderConfig};
+use lasthop_core::tcp::ReceiverSwitches;
+use lasthop_core::tfrc::{Receiver, ReceiverConfig, Sender, SenderConfig, TfrcParams};
 use lasthop_core::units::{Bytes, Duration};
 
 use super::connection::TwoEnds;
 use crate::host;
-use crate::scenario::{self, ScenarioError, Tfrc};
+use crate::scenario::{self, ScenarioError};
 
 /// Both ends of flow `id`, with packets of `payload` bytes and their headers.
 pub(super) fn ends(
     id: u32,
-    options: &Tfrc,
+    &params: &TfrcParams,
     receiver: &scenario::Receiver,
     payload: Bytes,
     (span, sample): (Span, Duration),
 ) -> Result<TwoEnds, ScenarioError> {
     check_receiver(receiver)?;
-    let sender = SenderConfig {
-        payload: payload.get() as u32,
-        rtt_memory: options.rtt_memory,
-        rto_factor: options.rto_factor,
-        initial_rate: options.initial_rate,
-        damping: options.damping,
-        burst: options.burst,
-        max_backoff: options.max_backoff,
-        ..SenderConfig::default()
-    };
+    let sender = SenderConfig { payload: payload.get() as u32, params, ..SenderConfig::default() };
     let header_bytes = sender.header;
-    let receiver = ReceiverConfig {
-        payload: sender.payload,
-        rto_factor: options.rto_factor,
-        discounting: if options.discounting { Discounting::Floor(options.discount_floor) } else { Discounting::Off },
-        sample_interval: Some(sample),
-        ..ReceiverConfig::default()
-    };
+    let receiver =
+        ReceiverConfig { payload: sender.payload, params, sample_interval: Some(sample), ..ReceiverConfig::default() };
     let refused = |e| ScenarioError::parameter("sender", e);
     Ok(TwoEnds {
         sender: host::Sender::Tfrc(Box::new(Sender::new(id, sender, span).map_err(refused)?)),
@@ -51,7 +38,7 @@ pub(super) fn ends(
 /// TFRC comes with a receiver of its own, which neither advertises a window nor acknowledges.
 fn check_receiver(receiver: &scenario::Receiver) -> Result<(), ScenarioError> {
     let unfit = match receiver {
-        scenario::Receiver::Plain(plain) if plain.is_bare() => return Ok(()),
+        scenario::Receiver::Plain(switches) if *switches == ReceiverSwitches::default() => return Ok(()),
         scenario::Receiver::Plain(_) => "a buffer, delayed ACKs or their size",
         scenario::Receiver::Linux(_) => "\"linux\"",
         scenario::Receiver::Clamp(_) => "\"clamp\"",

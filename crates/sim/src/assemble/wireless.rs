@@ -46,11 +46,6 @@ impl<'s, P: Traveller> Builder<'s, P> {
     }
 
     fn name_ends(&mut self, flow: &'s Flow) -> Result<Outermost, ScenarioError> {
-        for (key, station) in [("station", &flow.station), ("source", &flow.source)] {
-            if station.as_ref().is_some_and(String::is_empty) {
-                return Err(ScenarioError::at(key, "wanted a name"));
-            }
-        }
         let (last, first) = (self.last_hop(flow)?, self.first_hop(flow)?);
         let ends = [("source", first.map(Wireless::Wlan), &flow.source), ("station", last, &flow.station)];
         for (key, at, station) in ends {

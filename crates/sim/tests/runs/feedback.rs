@@ -409,7 +409,7 @@ fn mistakes_are_named_in_one_line() {
     let refused = |more: &[(&str, &str)]| refuse(WIRE, more);
     assert_eq!(
         refused(&[("link[0].feedback", "xcp"), ("link[0].price", r#"{ kind = "linear", a = "1 kB" }"#)]),
-        "link[0].feedback: wanted no price beside it"
+        "link[0].feedback = \"xcp\": wanted no price beside it"
     );
     assert_eq!(
         refused(&[("link[0].feedback", "xcp-b"), ("link[0].queue", "{}")]),

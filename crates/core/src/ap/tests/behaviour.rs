@@ -12,7 +12,7 @@ fn kinds() -> Vec<ApConfig> {
         config(SchedulerParams::BestSnr, 3, &RadioConfig::Fading(report(Frames::Whole))),
         config(fair, 3, &RadioConfig::Fading(FadingRadio { frames: Frames::Whole, ..fast() })),
         config(fair, 3, &RadioConfig::Fading(FadingRadio { frames: Frames::PerPacket, ..fast() })),
-        config(SchedulerParams::RoundRobin, 3, &RadioConfig::Constant { rate: Rate::from_bps(5_000_000) }),
+        config(SchedulerParams::RoundRobin, 3, &constant(5_000_000)),
         config(SchedulerParams::RoundRobin, 3, &RadioConfig::Trace(trace)),
     ]
 }
@@ -26,9 +26,9 @@ fn managed(which: usize) -> Vec<ApConfig> {
     let aqm = [AqmParams::DropTail, AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)][which];
     let mut kinds = kinds();
     for station in kinds.iter_mut().flat_map(|config| &mut config.stations) {
-        station.queue.aqm = aqm;
+        station.queue.buffer.aqm = aqm;
         if matches!(aqm, AqmParams::FqCodel(_)) {
-            station.queue.limit = Limit::Packets(8);
+            station.queue.buffer.limit = Some(Amount::Packets(8));
         }
     }
     kinds
@@ -137,7 +137,7 @@ fn the_channel_is_never_idle_while_somebody_waits() {
 fn littles_law_holds_and_nobody_gets_more_than_the_channel_offers() {
     for mut config in kinds() {
         for station in &mut config.stations {
-            station.queue.limit = Limit::Bytes(Bytes::new(20_000));
+            station.queue.buffer.limit = Some(Amount::Bytes(Bytes::new(20_000)));
         }
         let until = ms(40_000);
         let mut ap =
@@ -185,9 +185,8 @@ fn fading_depends_on_the_seed_alone() {
 
 #[test]
 fn independent_losses_have_the_stated_share() {
-    let mut config =
-        config(SchedulerParams::RoundRobin, 1, &RadioConfig::Constant { rate: Rate::from_bps(12_000_000) });
-    config.stations[0].loss = LossConfig::Bernoulli { p: 0.01 };
+    let mut config = config(SchedulerParams::RoundRobin, 1, &constant(12_000_000));
+    config.stations[0].loss = bernoulli(0.01);
     let mut ap = ap(&config);
     let log = saturate(&mut ap, 2, 1500, Instant::ZERO, ms(50_000));
     let meter = ap.stations()[0].queue().meter();
@@ -224,7 +223,7 @@ fn the_margin_brings_the_packet_error_rate_to_its_target() {
         assert!((-3.7..-1.0).contains(margin), "{fast_settled:?}");
     }
     // Slow fading with 5: the SNR hardly changes in a slot, and a small margin does.
-    let slow_settled = settled(FadingRadio::default(), 600);
+    let slow_settled = settled(slow(), 600);
     eprintln!("SLOW {slow_settled:?}");
     for (error_rate, margin) in &slow_settled {
         assert!((0.7e-3..1.3e-3).contains(error_rate), "{slow_settled:?}");

@@ -19,30 +19,26 @@ fn differs(what: &str, usual: FadingRadio, other: FadingRadio) {
 #[test]
 fn each_parameter_of_the_radio() {
     let usual = fast();
-    let outage = |margin, packet_error_rate, margin_gain| FadingRadio {
-        errors: ErrorModel::Outage { margin, packet_error_rate, margin_gain },
-        ..usual
-    };
-    differs("doppler", usual, FadingRadio { fading: FadingParams { doppler_hz: 50.0, ..usual.fading }, ..usual });
-    differs("generators", usual, FadingRadio { fading: FadingParams { generators: 8, ..usual.fading }, ..usual });
-    differs("snr", usual, FadingRadio { fading: FadingParams { snr: 5.0, ..usual.fading }, ..usual });
+    let hz = Frequency::from_hz;
+    differs("doppler", usual, FadingRadio { doppler: hz(50.0), ..usual });
+    differs("generators", usual, FadingRadio { generators: 8, ..usual });
+    differs("snr", usual, FadingRadio { snr: 5.0, ..usual });
     differs("slot", usual, FadingRadio { slot: Duration::from_millis(2), ..usual });
-    differs("bandwidth", usual, FadingRadio { bandwidth_hz: 4e6, ..usual });
+    differs("bandwidth", usual, FadingRadio { bandwidth: hz(4e6), ..usual });
     differs("max_rate", usual, FadingRadio { max_rate: Rate::from_bps(9_000_000), ..usual });
     differs("attempts", usual, FadingRadio { attempts: 2, ..usual });
-    differs("packet_error_rate", usual, outage(Margin::Signed, 1e-2, 0.1));
-    differs("margin_gain", usual, outage(Margin::Signed, 1e-3, 0.2));
-    differs("margin", usual, outage(Margin::NonNegative, 1e-3, 0.1));
-    differs("fixed margin", usual, outage(Margin::Fixed(0.5), 1e-3, 0.1));
+    differs("packet_error_rate", usual, FadingRadio { packet_error_rate: 1e-2, ..usual });
+    differs("margin_gain", usual, FadingRadio { margin_gain: 0.2, ..usual });
+    differs("margin", usual, FadingRadio { margin: Margin::NonNegative, ..usual });
+    differs("fixed margin", usual, FadingRadio { margin: Margin::Fixed(FixedMargin { value: 0.5 }), ..usual });
     differs("errors", usual, FadingRadio { errors: ErrorModel::None, ..usual });
     differs("frames", usual, FadingRadio { frames: Frames::PerPacket, ..usual });
     differs("frames", usual, FadingRadio { frames: Frames::Whole, ..usual });
     let usual = report(Frames::PerPacket);
-    let linear =
-        |p_low, snr_low, snr_high| FadingRadio { errors: ErrorModel::Linear { p_low, snr_low, snr_high }, ..usual };
-    differs("p_low", usual, linear(0.8, 0.004, 4.0));
-    differs("snr_low", usual, linear(0.44, 0.4, 4.0));
-    differs("snr_high", usual, linear(0.44, 0.004, 3.0));
+    let linear = |errors| FadingRadio { errors: ErrorModel::Linear(errors), ..usual };
+    differs("worst", usual, linear(LinearErrors::new(0.8)));
+    differs("lower_snr", usual, linear(LinearErrors { lower_snr: 0.4, ..LinearErrors::new(0.44) }));
+    differs("upper_snr", usual, linear(LinearErrors { upper_snr: 3.0, ..LinearErrors::new(0.44) }));
 }
 
 #[test]
@@ -71,7 +67,7 @@ fn the_name_the_seed_and_the_loss() {
     assert_ne!(usual_log, run("ap2", &usual, 1));
     assert_ne!(usual_log, run("ap", &usual, 2));
     let mut lossy = usual.clone();
-    lossy.stations[0].loss = LossConfig::Bernoulli { p: 0.1 };
+    lossy.stations[0].loss = bernoulli(0.1);
     assert_ne!(usual_log, run("ap", &lossy, 1));
 }
 
@@ -79,9 +75,8 @@ fn the_name_the_seed_and_the_loss() {
 fn the_queue_and_its_marker() {
     let mut usual = config(SchedulerParams::default(), 1, &RadioConfig::Fading(fast()));
     usual.stations[0].queue = QueueConfig {
-        limit: Limit::Bytes(Bytes::new(4500)),
+        buffer: Buffer { limit: Some(Amount::Bytes(Bytes::new(4500))), ..Buffer::default() },
         marker: MarkerParams::Clamp(Price::Linear(RouterParams::new(Bytes::ZERO))),
-        ..QueueConfig::default()
     };
     let mut ap = ap(&usual);
     let mut prices = 0.0;

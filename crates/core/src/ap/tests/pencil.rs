@@ -32,9 +32,8 @@ fn what_comes_during_a_slot_waits_for_the_next() {
 fn after_its_attempts_a_slot_loses_the_packets_it_would_have_completed() {
     // 1 − m = 999: the end of a slot never carries what its start promised, and a frame takes all that waits, up to
     // 3 ms · 10 Mbit/s = 30,000 bit: two packets of 1500 B and 6000 bit of the third.
-    let errors = ErrorModel::Outage { margin: Margin::Fixed(-998.0), packet_error_rate: 1e-3, margin_gain: 0.1 };
-    let fading = FadingParams { snr: 1e-1, doppler_hz: 1.0, ..FadingParams::default() };
-    let hopeless = FadingRadio { fading, errors, attempts: 3, ..FadingRadio::default() };
+    let margin = Margin::Fixed(FixedMargin { value: -998.0 });
+    let hopeless = FadingRadio { snr: 1e-1, doppler: Frequency::from_hz(1.0), margin, attempts: 3, ..slow() };
     let mut ap = ap(&config(SchedulerParams::default(), 1, &RadioConfig::Fading(hopeless)));
     (0..3).for_each(|n| ap.receive(ms(1), packet(0, n, 1500)));
     let mut log = Log::new();
@@ -78,7 +77,7 @@ fn packet_by_packet_in_one_piece_ends_with_its_last_bit() {
 #[test]
 fn what_is_given_up_packet_by_packet_is_lost_when_it_is_through() {
     // Certain failure: 1500 B are three frames of 4320, 4320 and 3360 bit, each tried three times.
-    let errors = ErrorModel::Linear { p_low: 1.0, snr_low: 1e9, snr_high: 2e9 };
+    let errors = ErrorModel::Linear(LinearErrors { worst: 1.0, lower_snr: 1e9, upper_snr: 2e9 });
     let radio = FadingRadio {
         frames: Frames::PerPacket,
         max_rate: Rate::from_bps(1_440_000),
@@ -99,7 +98,7 @@ fn what_is_given_up_packet_by_packet_is_lost_when_it_is_through() {
 #[test]
 fn a_constant_rate_serves_packet_by_packet() {
     // 1 Mbit/s: 12 ms for 1500 B; the second station's turn comes between the first's two packets.
-    let radio = RadioConfig::Constant { rate: Rate::from_bps(1_000_000) };
+    let radio = constant(1_000_000);
     let mut ap = ap(&config(SchedulerParams::RoundRobin, 2, &radio));
     let mut log = Log::new();
     ap.receive(ms(5), packet(0, 0, 1500));
@@ -136,16 +135,16 @@ fn channels_that_do_not_go_together_are_refused() {
         let config = ApConfig { scheduler: SchedulerParams::default(), stations };
         AccessPoint::<Packet>::new("ap", &config, &Streams::new(1), Span::ALWAYS, &mut Kinds::default()).unwrap_err()
     };
-    let fading = RadioConfig::Fading(FadingRadio::default());
-    let constant = RadioConfig::Constant { rate: Rate::from_bps(1) };
+    let fading = RadioConfig::Fading(slow());
+    let steady = constant(1);
     let traces = ["1", "2"].map(|text| RadioConfig::Trace(Arc::new(Trace::parse(text).unwrap())));
     assert_eq!(error(&[]).key, "station");
-    assert_eq!(error(&[fading.clone(), constant.clone()]).key, "m1.radio");
-    assert_eq!(error(&[constant.clone(), fading.clone()]).key, "m1.radio");
+    assert_eq!(error(&[fading.clone(), steady.clone()]).key, "m1.radio");
+    assert_eq!(error(&[steady, fading.clone()]).key, "m1.radio");
     assert_eq!(error(&traces).key, "m1.radio");
-    let longer = FadingRadio { slot: Duration::from_millis(4), ..FadingRadio::default() };
+    let longer = FadingRadio { slot: Duration::from_millis(4), ..slow() };
     assert_eq!(error(&[fading.clone(), RadioConfig::Fading(longer)]).key, "m1.radio");
-    let whole = FadingRadio { frames: Frames::Whole, ..FadingRadio::default() };
+    let whole = FadingRadio { frames: Frames::Whole, ..slow() };
     assert_eq!(error(&[fading, RadioConfig::Fading(whole)]).key, "m1.radio");
-    assert_eq!(error(&[RadioConfig::Constant { rate: Rate::from_bps(0) }]).key, "m0.radio.rate");
+    assert_eq!(error(&[constant(0)]).key, "m0.radio.rate");
 }

@@ -14,5 +14,5 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{Arrival, Receiver, ReceiverParams, Variant};
+pub use receiver::{Arrival, ClampParams, Receiver, ReceiverSlowStart};
 pub use router::{AtArrivals, Average, OverTime, Price, PriceKind, Router, RouterParams};

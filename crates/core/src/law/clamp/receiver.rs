@@ -4,65 +4,55 @@
 use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{RateEstimator, RoundBytes, SlidingRate, Smoothed};
+use crate::parameter::{Parameter, above, above_to};
 use crate::role::{DataSample, ReceiverLaw};
 use crate::units::{Bytes, Duration};
+use crate::{kinds, parameters};
 
 /// Weight of a new sample in the average round-trip time (RFC 6298's α).
 const RTT_WEIGHT: f64 = 0.125;
 /// Slow start's window is twice what a round trip brings, by design, and grows by as much within it.
 const SLOW_START_ROOM: f64 = 2.0;
 
-/// Whether the window's rate of change is divided by the round-trip time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Variant {
-    /// (φτ − pμ̂)/d̂, τ in bytes: clamp eq. 14, clamp-report eq. 2.
-    #[default]
-    Scaled,
-    /// φτ − pμ̂, τ in byte/s: the law of 2002 and 2003, clamp-report eq. 10b.
-    Unscaled,
+parameters! {
+    /// The receiver of CLAMP.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ClampParams {
+        /// Bytes that the flow aims to keep in the queue; a second in the unscaled law (τ).
+        pub tau: Bytes, in above(Bytes::ZERO);
+        /// Weight: the flow's share of the queue's rate is φ/Σφ.
+        pub phi: f64 = 1.0, in above(0.0);
+        /// Packets over which the received rate is measured (α).
+        pub packets: u32 = 1000, in 1..;
+        /// Gain of the round-trip estimate (β).
+        pub beta: f64 = 1e-3, in above_to(0.0, 1.0);
+        /// Most that the window grows on one packet.
+        pub max_increase: Bytes = Bytes::new(10_000), in above(Bytes::ZERO);
+        /// Least window; one segment by default.
+        pub min_window: Option<Bytes> = None, in above(Bytes::ZERO);
+        /// The law of 2002 and 2003, φτ − pμ̂ without 1/d and with `tau` a second (clamp-report eq. 10b); otherwise
+        /// (φτ − pμ̂)/d̂ (clamp eq. 14).
+        pub unscaled: bool = false;
+        /// How the window opens.
+        pub slow_start: ReceiverSlowStart = ReceiverSlowStart::default();
+        /// Growth is held while the window is so many times what arrives in a round trip, at least 1; 0 never holds. The papers
+        /// ask for such a threshold and leave it open.
+        pub hold: f64 = 2.0, in 0.0..;
+    }
+    check(p) {
+        ensure(p.hold == 0.0 || p.hold >= 1.0, "hold", p.hold, "at least 1, or 0")?;
+    }
 }
 
-/// What a CLAMP receiver is told.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReceiverParams {
-    /// τ \[B; byte/s in the unscaled law\], more than 0: what a flow of weight 1 keeps in the queue.
-    pub tau: f64,
-    /// φ, more than 0: the flow's weight.
-    pub phi: f64,
-    /// α, at least 1: packets over which the received rate is measured.
-    pub alpha_packets: usize,
-    /// β, in (0, 1]: weight of a new sample in d̂.
-    pub beta: f64,
-    /// Largest growth by one packet \[B\], more than 0.
-    pub max_increase_bytes: f64,
-    /// The least window \[B\], more than 0.
-    pub min_window_bytes: f64,
-    /// The connection's maximum segment size \[B\], more than 0.
-    pub mss_bytes: f64,
-    /// Scaled by the round-trip time or not.
-    pub variant: Variant,
-    /// Whether a connection starts with the receiver's slow start (clamp §4.3).
-    pub slow_start: bool,
-    /// The window grows no more while it is above this many times what arrives in a round trip (at least 1;
-    /// `None`: it always may). The papers ask for such a threshold and leave it open.
-    pub hold: Option<f64>,
-}
-
-impl ReceiverParams {
-    /// The TMC paper's receiver with a target of `tau` bytes for segments of `mss_bytes`.
-    pub fn new(tau: f64, mss_bytes: f64) -> Self {
-        Self {
-            tau,
-            phi: 1.0,
-            alpha_packets: 1000,
-            beta: 0.001,
-            max_increase_bytes: 10_000.0,
-            min_window_bytes: mss_bytes,
-            mss_bytes,
-            variant: Variant::Scaled,
-            slow_start: true,
-            hold: Some(2.0),
-        }
+kinds! {
+    /// How a CLAMP receiver's window opens.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum ReceiverSlowStart {
+        /// Doubles each round trip until the price or a loss ends it (clamp §4.3).
+        #[default]
+        On = "on",
+        /// By the law alone.
+        Off = "off",
     }
 }
 
@@ -84,11 +74,12 @@ pub struct Arrival {
 /// One flow's agent at the receiver: composed of a rate at which its packets come.
 ///
 /// ```
-/// use lasthop_core::law::clamp::{Arrival, Receiver, ReceiverParams};
+/// use lasthop_core::law::clamp::{Arrival, ClampParams, Receiver, ReceiverSlowStart};
+/// use lasthop_core::units::Bytes;
 ///
 /// // τ = 500 B. Packets of 1000 B once a second, on a path of 1 s.
-/// let params = ReceiverParams { slow_start: false, hold: None, ..ReceiverParams::new(500.0, 1000.0) };
-/// let mut receiver = Receiver::new(params)?;
+/// let params = ClampParams { slow_start: ReceiverSlowStart::Off, hold: 0.0, ..ClampParams::new(Bytes::new(500)) };
+/// let mut receiver = Receiver::new(params, 1000)?;
 /// receiver.started(1.0);
 /// let packet = |t_s, price_s| Arrival { t_s, size_bytes: 1000.0, payload_bytes: 1000.0, price_s, rtt_s: None };
 /// receiver.received(&packet(0.0, 0.0), 64e3);
@@ -98,7 +89,14 @@ pub struct Arrival {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Receiver<R = SlidingRate> {
-    params: ReceiverParams,
+    params: ClampParams,
+    /// τ \[B; byte/s in the unscaled law\].
+    tau: f64,
+    /// The least window and the segment's size \[B\].
+    min_window_bytes: f64,
+    mss_bytes: f64,
+    /// Largest growth by one packet \[B\].
+    max_increase_bytes: f64,
     window_bytes: f64,
     slow_start: bool,
     arrivals: R,
@@ -113,36 +111,33 @@ pub struct Receiver<R = SlidingRate> {
 }
 
 impl Receiver {
-    /// A receiver before its connection, with the paper's estimator.
+    /// A receiver before its connection with segments of `mss` bytes, with the paper's estimator.
     ///
     /// # Errors
-    /// If a parameter lies outside the domain its field states.
-    pub fn new(params: ReceiverParams) -> Result<Self, ParameterError> {
-        ensure(params.alpha_packets > 0, "alpha", params.alpha_packets, "at least 1 packet")?;
-        Self::with(params, SlidingRate::new(params.alpha_packets))
+    /// If a parameter lies outside its domain.
+    pub fn new(params: ClampParams, mss: u32) -> Result<Self, ParameterError> {
+        params.validate()?;
+        Self::with(params, mss, SlidingRate::new(params.packets as usize))
     }
 }
 
 impl<R: RateEstimator> Receiver<R> {
-    /// A receiver with an estimator of its own, in place of the one that `alpha_packets` names.
+    /// A receiver with an estimator of its own, in place of the one of so many `packets`.
     ///
     /// # Errors
-    /// If another parameter lies outside the domain its field states.
-    pub fn with(params: ReceiverParams, arrivals: R) -> Result<Self, ParameterError> {
-        let positive = |key, value: f64, wanted| ensure(value.is_finite() && value > 0.0, key, value, wanted);
-        positive("tau", params.tau, "more than 0 B")?;
-        positive("phi", params.phi, "more than 0")?;
-        positive("max_increase", params.max_increase_bytes, "more than 0 B")?;
-        positive("min_window", params.min_window_bytes, "more than 0 B")?;
-        positive("mss", params.mss_bytes, "more than 0 B")?;
-        ensure(params.beta > 0.0 && params.beta <= 1.0, "beta", params.beta, "in (0, 1]")?;
-        if let Some(hold) = params.hold {
-            ensure(hold >= 1.0, "hold", hold, "at least 1")?;
-        }
+    /// If a parameter lies outside its domain.
+    pub fn with(params: ClampParams, mss: u32, arrivals: R) -> Result<Self, ParameterError> {
+        params.validate()?;
+        let mss_bytes = f64::from(mss);
+        let min_window_bytes = params.min_window.map_or(mss_bytes, Bytes::as_f64);
         Ok(Self {
             params,
-            window_bytes: params.mss_bytes.max(params.min_window_bytes),
-            slow_start: params.slow_start,
+            tau: params.tau.as_f64(),
+            min_window_bytes,
+            mss_bytes,
+            max_increase_bytes: params.max_increase.as_f64(),
+            window_bytes: mss_bytes.max(min_window_bytes),
+            slow_start: params.slow_start == ReceiverSlowStart::On,
             arrivals,
             last_s: None,
             rate: 0.0,
@@ -175,24 +170,25 @@ impl<R: RateEstimator> Receiver<R> {
         }
         let may_grow = self.may_grow(arrival);
 
-        let params = &self.params;
-        let force = equations::force(params.phi, params.tau, arrival.price_s, self.rate);
-        let change_bytes = match params.variant {
-            _ if gap_s == 0.0 => 0.0,
-            Variant::Scaled => equations::scaled_change(force, self.delay_s, gap_s),
-            Variant::Unscaled => equations::unscaled_change(force, gap_s),
+        let force = equations::force(self.params.phi, self.tau, arrival.price_s, self.rate);
+        let change_bytes = if gap_s == 0.0 {
+            0.0
+        } else if self.params.unscaled {
+            equations::unscaled_change(force, gap_s)
+        } else {
+            equations::scaled_change(force, self.delay_s, gap_s)
         };
 
         if self.slow_start && change_bytes >= 0.0 {
             if may_grow {
-                self.window_bytes = equations::slow_start(self.window_bytes, params.mss_bytes);
+                self.window_bytes = equations::slow_start(self.window_bytes, self.mss_bytes);
             }
         } else if self.slow_start {
             self.end_slow_start();
         } else {
-            let most_bytes = if may_grow { params.max_increase_bytes } else { 0.0 };
+            let most_bytes = if may_grow { self.max_increase_bytes } else { 0.0 };
             let change_bytes = equations::clipped(change_bytes, arrival.payload_bytes, most_bytes);
-            self.window_bytes = (self.window_bytes + change_bytes).max(params.min_window_bytes);
+            self.window_bytes = (self.window_bytes + change_bytes).max(self.min_window_bytes);
         }
         self.window_bytes
     }
@@ -229,7 +225,7 @@ impl<R: RateEstimator> Receiver<R> {
 
     fn end_slow_start(&mut self) {
         self.slow_start = false;
-        self.window_bytes = equations::end_of_slow_start(self.window_bytes).max(self.params.min_window_bytes);
+        self.window_bytes = equations::end_of_slow_start(self.window_bytes).max(self.min_window_bytes);
     }
 
     /// Whether the window is still within reach of what arrives in a round trip. That is the larger of μ̂·RTT, which
@@ -238,9 +234,8 @@ impl<R: RateEstimator> Receiver<R> {
         if let Some(sample_s) = arrival.rtt_s {
             self.rtt_s.push(sample_s);
         }
-        let (Some(hold), Some(rtt_s)) = (self.params.hold, self.rtt_s.value()) else {
-            return true;
-        };
+        let hold = self.params.hold;
+        let Some(rtt_s) = self.rtt_s.value().filter(|_| hold > 0.0) else { return true };
         self.round.push(arrival.t_s, arrival.size_bytes, rtt_s);
         let per_round_bytes = (self.rate * rtt_s).max(self.round.bytes()).max(self.round.before_bytes());
         let room = if self.slow_start { SLOW_START_ROOM } else { 1.0 };
@@ -249,10 +244,10 @@ impl<R: RateEstimator> Receiver<R> {
 }
 
 impl ReceiverLaw for Receiver {
-    type Params = ReceiverParams;
+    type Params = ClampParams;
 
-    fn set_up(params: ReceiverParams) -> Result<Self, ParameterError> {
-        Self::new(params)
+    fn set_up(params: ClampParams, mss: u32) -> Result<Self, ParameterError> {
+        Self::new(params, mss)
     }
 
     fn first_window(&self, os_window: Bytes) -> Bytes {

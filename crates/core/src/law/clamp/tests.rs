@@ -118,8 +118,8 @@ fn a_router_refuses_what_it_cannot_take() {
 const MSS: f64 = 1000.0;
 const OPEN: f64 = 1e9;
 
-fn params() -> ReceiverParams {
-    ReceiverParams { slow_start: false, hold: None, ..ReceiverParams::new(500.0, MSS) }
+fn params() -> ClampParams {
+    ClampParams { slow_start: ReceiverSlowStart::Off, hold: 0.0, ..ClampParams::new(Bytes::new(500)) }
 }
 
 fn packet(t_s: f64, price_s: f64) -> Arrival {
@@ -127,8 +127,15 @@ fn packet(t_s: f64, price_s: f64) -> Arrival {
 }
 
 /// A receiver with d̂ = `d0_s` whose packets come once a second: μ̂ = 1000 B/s at t = 1 s.
-fn steady(params: ReceiverParams, d0_s: f64) -> Receiver {
-    let mut receiver = Receiver::new(params).unwrap();
+fn steady(params: ClampParams, d0_s: f64) -> Receiver {
+    begun(receiver_of(params), d0_s)
+}
+
+fn receiver_of(params: ClampParams) -> Receiver {
+    Receiver::new(params, 1000).unwrap()
+}
+
+fn begun(mut receiver: Receiver, d0_s: f64) -> Receiver {
     receiver.started(d0_s);
     receiver.received(&packet(0.0, 0.0), OPEN);
     receiver
@@ -147,17 +154,17 @@ fn the_window_changes_by_the_force_over_the_round_trip() {
 
 #[test]
 fn phi_weighs_the_target() {
-    let mut receiver = steady(ReceiverParams { phi: 3.0, ..params() }, 1.0);
+    let mut receiver = steady(ClampParams { phi: 3.0, ..params() }, 1.0);
     close(receiver.received(&packet(1.0, 0.25), OPEN), MSS + 1250.0);
     // At the price where the force is zero, weights 3 and 1 carry 3 to 1: φτ = pμ.
-    let mut receiver = steady(ReceiverParams { phi: 3.0, ..params() }, 1.0);
+    let mut receiver = steady(ClampParams { phi: 3.0, ..params() }, 1.0);
     close(receiver.received(&packet(1.0, 1.5), OPEN), MSS);
 }
 
 //= clamp#15
 #[test]
 fn the_rate_is_of_the_last_alpha_packets() {
-    let mut receiver = Receiver::new(ReceiverParams { alpha_packets: 2, ..params() }).unwrap();
+    let mut receiver = receiver_of(ClampParams { packets: 2, ..params() });
     receiver.received(&packet(0.0, 0.0), OPEN);
     assert_eq!(receiver.rate(), 0.0);
     receiver.received(&packet(2.0, 0.0), OPEN);
@@ -186,7 +193,7 @@ fn the_delay_follows_the_window_that_is_advertised() {
     let mut receiver = steady(params(), 2.0);
     receiver.received(&packet(1.0, 0.5), 600.0);
     close(receiver.delay_s(), 0.999 * 2.0 + 0.001 * 0.6);
-    let mut receiver = steady(ReceiverParams { beta: 0.5, ..params() }, 2.0);
+    let mut receiver = steady(ClampParams { beta: 0.5, ..params() }, 2.0);
     receiver.received(&packet(1.0, 0.5), OPEN);
     close(receiver.delay_s(), 0.5 * 2.0 + 0.5 * 1.0);
 }
@@ -202,23 +209,24 @@ fn without_a_handshake_the_delay_starts_as_the_first_sample() {
 #[test]
 fn the_change_is_clipped() {
     // A price of 100 s would take 99,500 B: only the packet's bytes go, and the least window stands.
-    let wide = ReceiverParams { mss_bytes: 5000.0, ..params() };
-    let mut receiver = steady(wide, 5.0);
-    assert_eq!(receiver.received(&packet(1.0, 100.0), OPEN), 4000.0);
-    let mut receiver = steady(ReceiverParams { min_window_bytes: 4500.0, ..wide }, 5.0);
-    assert_eq!(receiver.received(&packet(1.0, 100.0), OPEN), 4500.0);
+    let wide = |least| {
+        let params = ClampParams { min_window: Some(Bytes::new(least)), ..params() };
+        let mut receiver = begun(Receiver::new(params, 5000).unwrap(), 5.0);
+        receiver.received(&packet(1.0, 100.0), OPEN)
+    };
+    assert_eq!((wide(1000), wide(4500)), (4000.0, 4500.0));
     // 100 s of silence would add 50 kB: 10 kB it is.
     let mut receiver = steady(params(), 1.0);
     receiver.received(&packet(1.0, 0.5), OPEN);
     assert_eq!(receiver.received(&packet(101.0, 0.0), OPEN), MSS + 10_000.0);
-    let mut receiver = steady(ReceiverParams { max_increase_bytes: 7.0, ..params() }, 1.0);
+    let mut receiver = steady(ClampParams { max_increase: Bytes::new(7), ..params() }, 1.0);
     assert_eq!(receiver.received(&packet(1.0, 0.0), OPEN), MSS + 7.0);
 }
 
 //= clamp-report#10b
 #[test]
 fn the_old_law_has_no_round_trip_in_it() {
-    let old = ReceiverParams { variant: Variant::Unscaled, ..params() };
+    let old = ClampParams { unscaled: true, ..params() };
     for d0_s in [0.1, 1.0, 10.0] {
         let mut receiver = steady(old, d0_s);
         close(receiver.received(&packet(1.0, 0.25), OPEN), MSS + 250.0);
@@ -228,7 +236,7 @@ fn the_old_law_has_no_round_trip_in_it() {
 //= clamp#4.3
 #[test]
 fn slow_start_adds_a_segment_a_packet_and_ends_by_halving() {
-    let params = ReceiverParams { slow_start: true, ..params() };
+    let params = ClampParams { slow_start: ReceiverSlowStart::On, ..params() };
     let mut receiver = steady(params, 1.0);
     assert_eq!(receiver.window_bytes(), 2.0 * MSS);
     for n in 1..10 {
@@ -258,16 +266,16 @@ fn limited_sender(receiver: &mut Receiver, rounds: usize, per_round: usize) {
 fn growth_is_held_while_the_sender_does_not_follow() {
     // Ten packets a round trip, eleven where rounding lets the next in. Without a price w gains τ a round trip until
     // it passes twice that.
-    let mut held = Receiver::new(ReceiverParams { hold: Some(2.0), ..params() }).unwrap();
+    let mut held = receiver_of(ClampParams { hold: 2.0, ..params() });
     held.started(0.1);
     limited_sender(&mut held, 1000, 10);
     assert!((20.0 * MSS..22.2 * MSS).contains(&held.window_bytes()), "{}", held.window_bytes());
-    let mut free = Receiver::new(params()).unwrap();
+    let mut free = receiver_of(params());
     free.started(0.1);
     limited_sender(&mut free, 1000, 10);
     assert!(free.window_bytes() > 40.0 * MSS, "{}", free.window_bytes());
     // Slow start, too: at four times.
-    let mut starting = Receiver::new(ReceiverParams { slow_start: true, hold: Some(2.0), ..params() }).unwrap();
+    let mut starting = receiver_of(ClampParams { slow_start: ReceiverSlowStart::On, hold: 2.0, ..params() });
     starting.started(0.1);
     limited_sender(&mut starting, 1000, 10);
     assert!((40.0 * MSS..46.0 * MSS).contains(&starting.window_bytes()), "{}", starting.window_bytes());
@@ -276,8 +284,8 @@ fn growth_is_held_while_the_sender_does_not_follow() {
 #[test]
 fn the_hold_lets_slow_start_double() {
     // Round n brings a burst of 2^n packets, 1 ms apart: what a sender that follows the window sends.
-    let params = ReceiverParams { slow_start: true, hold: Some(2.0), ..params() };
-    let mut receiver = Receiver::new(params).unwrap();
+    let params = ClampParams { slow_start: ReceiverSlowStart::On, hold: 2.0, ..params() };
+    let mut receiver = receiver_of(params);
     receiver.started(0.1);
     let mut received = 0.0;
     for round in 0..7 {
@@ -293,15 +301,14 @@ fn the_hold_lets_slow_start_double() {
 #[test]
 fn a_receiver_refuses_what_it_cannot_take() {
     let good = params();
-    let key = |params| Receiver::new(params).unwrap_err().key;
-    assert_eq!(key(ReceiverParams { tau: 0.0, ..good }), "tau");
-    assert_eq!(key(ReceiverParams { phi: -1.0, ..good }), "phi");
-    assert_eq!(key(ReceiverParams { alpha_packets: 0, ..good }), "alpha");
-    assert_eq!(key(ReceiverParams { beta: 1.5, ..good }), "beta");
-    assert_eq!(key(ReceiverParams { max_increase_bytes: 0.0, ..good }), "max_increase");
-    assert_eq!(key(ReceiverParams { min_window_bytes: 0.0, ..good }), "min_window");
-    assert_eq!(key(ReceiverParams { mss_bytes: 0.0, ..good }), "mss");
-    assert_eq!(key(ReceiverParams { hold: Some(0.5), ..good }), "hold");
+    let key = |params| Receiver::new(params, 1000).unwrap_err().key;
+    assert_eq!(key(ClampParams { tau: Bytes::new(0), ..good }), "tau");
+    assert_eq!(key(ClampParams { phi: -1.0, ..good }), "phi");
+    assert_eq!(key(ClampParams { packets: 0, ..good }), "packets");
+    assert_eq!(key(ClampParams { beta: 1.5, ..good }), "beta");
+    assert_eq!(key(ClampParams { max_increase: Bytes::new(0), ..good }), "max_increase");
+    assert_eq!(key(ClampParams { min_window: Some(Bytes::new(0)), ..good }), "min_window");
+    assert_eq!(key(ClampParams { hold: 0.5, ..good }), "hold");
 }
 
 /// One bottleneck served at 10⁶ B/s whose router and receivers are the law, windows kept by self-clocking: a packet
@@ -351,7 +358,7 @@ fn routed(b: f64) -> Router {
 }
 
 fn received(phis: &[f64]) -> Vec<Receiver> {
-    phis.iter().map(|&phi| Receiver::new(ReceiverParams { phi, ..params() }).unwrap()).collect()
+    phis.iter().map(|&phi| receiver_of(ClampParams { phi, ..params() })).collect()
 }
 
 #[test]
@@ -375,7 +382,7 @@ fn it_settles_there_with_what_a_kernel_can_afford() {
     // Busy windows of 50 ms at the router, 16 bins of 64 packets at the receivers.
     let price = Price::Linear(RouterParams::new(Bytes::new(8000)));
     let router = Router::with(price, QueueAverage::at_arrivals(2.0), BusyWindowRate::new(0.05, 0.125)).unwrap();
-    let receiver = |_| Receiver::with(self::params(), BinnedRate::new(16, 64)).unwrap();
+    let receiver = |_| Receiver::with(self::params(), 1000, BinnedRate::new(16, 64)).unwrap();
     let (mean_bytes, carried) = equilibrium(router, (0..3).map(receiver).collect());
     assert!((mean_bytes / 9500.0 - 1.0).abs() < 0.02, "{mean_bytes}");
     let total: f64 = carried.iter().sum();

@@ -2,7 +2,7 @@
 //! The receiver's side of the share window: the window it advertises.
 
 use super::equations;
-use crate::error::{ParameterError, ensure};
+use crate::error::ParameterError;
 use crate::estimator::RecentLeast;
 use crate::packet::ShareStamp;
 use crate::parameter::{Parameter, above, above_to};
@@ -40,15 +40,6 @@ parameters! {
     }
 }
 
-/// What a receiver of the share window is told.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReceiverParams {
-    /// What a file says.
-    pub keys: ReceiverKeys,
-    /// The connection's maximum segment size, more than 0.
-    pub mss: Bytes,
-}
-
 /// A data packet, as the law sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
@@ -67,11 +58,10 @@ pub struct Arrival {
 /// One flow's agent at the receiver.
 ///
 /// ```
-/// use lasthop_core::law::share::{Arrival, Receiver, ReceiverKeys, ReceiverParams};
+/// use lasthop_core::law::share::{Arrival, Receiver, ReceiverKeys};
 /// use lasthop_core::packet::ShareStamp;
-/// use lasthop_core::units::Bytes;
 ///
-/// let mut receiver = Receiver::new(ReceiverParams { keys: ReceiverKeys::default(), mss: Bytes::new(1000) })?;
+/// let mut receiver = Receiver::new(ReceiverKeys::default(), 1000)?;
 /// // A share of 100 kB/s, 35 ms of room, 20 ms of 120 in the queue: w = 100 kB/s · (0.9 · 100 + 35) ms · 1000/1250.
 /// let stamp = Some(ShareStamp { share: 1e5, room_s: 0.035, waited_s: 0.02 });
 /// let packet = Arrival { t_s: 1.0, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) };
@@ -98,20 +88,19 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver before its connection.
+    /// A receiver before its connection with segments of `mss` bytes.
     ///
     /// # Errors
-    /// If a parameter lies outside the domain its field states.
-    pub fn new(ReceiverParams { keys, mss }: ReceiverParams) -> Result<Self, ParameterError> {
+    /// If a parameter lies outside its domain.
+    pub fn new(keys: ReceiverKeys, mss: u32) -> Result<Self, ParameterError> {
         keys.validate()?;
-        ensure(mss > Bytes::ZERO, "mss", format!("{mss:?}"), "more than 0 B")?;
         Ok(Self {
             weight: keys.weight,
             g: keys.g.unwrap_or(if keys.fair { 1.0 } else { G }),
             rise: keys.rise,
             fall: keys.fall.unwrap_or(if keys.fair { RISE } else { FALL }),
             dither: keys.dither.then_some(0.0),
-            mss_bytes: mss.as_f64(),
+            mss_bytes: f64::from(mss),
             delay_s: RecentLeast::new(keys.memory.as_secs_f64()),
             share: None,
             last_s: 0.0,
@@ -172,10 +161,10 @@ impl Receiver {
 }
 
 impl ReceiverLaw for Receiver {
-    type Params = ReceiverParams;
+    type Params = ReceiverKeys;
 
-    fn set_up(params: ReceiverParams) -> Result<Self, ParameterError> {
-        Self::new(params)
+    fn set_up(params: ReceiverKeys, mss: u32) -> Result<Self, ParameterError> {
+        Self::new(params, mss)
     }
 
     fn first_window(&self, os_window: Bytes) -> Bytes {

@@ -3,7 +3,7 @@
 use super::equations as eq;
 use super::*;
 use crate::packet::ShareStamp;
-use crate::units::{Bytes, Duration};
+use crate::units::Duration;
 use proptest::prelude::*;
 
 fn close(value: f64, wanted: f64) {
@@ -127,7 +127,7 @@ fn weights_are_counted_and_not_flows() {
 }
 
 fn receiver(keys: ReceiverKeys) -> Receiver {
-    Receiver::new(ReceiverParams { keys, mss: Bytes::new(1000) }).unwrap()
+    Receiver::new(keys, 1000).unwrap()
 }
 
 fn packet(t_s: f64, share: f32) -> Arrival {
@@ -195,14 +195,13 @@ fn what_is_no_share_window_is_refused() {
     assert_eq!(router(RouterParams { kappa: Some(1.0), ..usual }), "kappa");
     assert_eq!(router(RouterParams { memory: Duration::ZERO, ..usual }), "memory");
     assert_eq!(router(RouterParams { horizon: Some(Duration::ZERO), ..usual }), "horizon");
-    let receiver = |keys, mss| Receiver::new(ReceiverParams { keys, mss: Bytes::new(mss) }).unwrap_err().key;
+    let receiver = |keys| Receiver::new(keys, 1000).unwrap_err().key;
     let usual = ReceiverKeys::default();
-    assert_eq!(receiver(ReceiverKeys { weight: 0.0, ..usual }, 1000), "weight");
-    assert_eq!(receiver(ReceiverKeys { g: Some(1.5), ..usual }, 1000), "g");
-    assert_eq!(receiver(ReceiverKeys { rise: -1.0, ..usual }, 1000), "rise");
-    assert_eq!(receiver(ReceiverKeys { fall: Some(f64::NAN), ..usual }, 1000), "fall");
-    assert_eq!(receiver(ReceiverKeys { memory: Duration::ZERO, ..usual }, 1000), "memory");
-    assert_eq!(receiver(usual, 0), "mss");
+    assert_eq!(receiver(ReceiverKeys { weight: 0.0, ..usual }), "weight");
+    assert_eq!(receiver(ReceiverKeys { g: Some(1.5), ..usual }), "g");
+    assert_eq!(receiver(ReceiverKeys { rise: -1.0, ..usual }), "rise");
+    assert_eq!(receiver(ReceiverKeys { fall: Some(f64::NAN), ..usual }), "fall");
+    assert_eq!(receiver(ReceiverKeys { memory: Duration::ZERO, ..usual }), "memory");
 }
 
 proptest! {

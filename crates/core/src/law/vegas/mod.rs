@@ -29,8 +29,8 @@ parameters! {
     pub struct VegasParams {
         /// α: with fewer segments in the queue the window grows.
         pub alpha: f64 = 1.0, in 0.0..;
-        /// β: with more segments in the queue the window falls.
-        pub beta: f64 = 3.0;
+        /// β, at least α: with more segments in the queue the window falls.
+        pub beta: f64 = 3.0, in 0.0..;
         /// γ: with more segments in the queue slow start ends.
         pub gamma: f64 = 1.0, in above(0.0);
         /// The share of the window that is left after a loss.

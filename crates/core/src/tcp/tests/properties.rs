@@ -9,7 +9,7 @@ use super::network::Network;
 use crate::element::Element;
 use crate::law::aimd::AimdParams;
 use crate::law::binomial::BinomialParams;
-use crate::law::clamp::ReceiverParams;
+use crate::law::clamp::ClampParams;
 use crate::law::cubic::CubicParams;
 use crate::law::gamma::{Boost, Cut, GammaParams};
 use crate::law::linux;
@@ -18,7 +18,7 @@ use crate::rng::{Stream, Streams};
 use crate::role;
 use crate::role::SenderParams;
 use crate::stats::Span;
-use crate::tcp::{DelayedAck, Receiver, ReceiverConfig, Recovery, RttEstimator, Sender, SenderConfig, Validation};
+use crate::tcp::{Receiver, ReceiverConfig, Recovery, RttEstimator, Sender, SenderConfig, Validation};
 use crate::units::{Bytes, Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -78,12 +78,13 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
 fn receivers(sack: bool) -> impl Strategy<Value = ReceiverConfig> {
     let law = prop_oneof![
         Just(role::ReceiverParams::Plain),
-        Just(role::ReceiverParams::Clamp(ReceiverParams::new(500.0, 1000.0)))
+        Just(role::ReceiverParams::Clamp(ClampParams::new(Bytes::new(500))))
     ];
     (law, any::<bool>(), any::<bool>(), 500u64..50_000).prop_map(move |(law, delayed, dsack, buffer)| ReceiverConfig {
         dsack,
         law,
-        delayed_ack: delayed.then(DelayedAck::default),
+        mss: 1000,
+        ack_every: if delayed { 2 } else { 1 },
         buffer: Bytes::new(buffer),
         sack,
         ..ReceiverConfig::default()
@@ -290,7 +291,7 @@ fn every_parameter_of_a_sender_matters() {
 fn the_remaining_parameters_of_a_sender_matter() {
     // The strict rule for duplicates: only where windows change. SACK: only where the receiver sends it.
     let clamp = ReceiverConfig {
-        law: role::ReceiverParams::Clamp(ReceiverParams::new(500.0, 1460.0)),
+        law: role::ReceiverParams::Clamp(ClampParams::new(Bytes::new(500))),
         ..ReceiverConfig::default()
     };
     let base = SenderConfig::default();
@@ -337,19 +338,24 @@ fn the_remaining_parameters_of_a_sender_matter() {
 #[test]
 fn every_parameter_of_a_receiver_matters() {
     let base = ReceiverConfig::default();
-    let clamp = |params| ReceiverConfig { law: role::ReceiverParams::Clamp(params), ..base.clone() };
-    let delayed = DelayedAck::default();
+    let clamp = |tau, mss| ReceiverConfig {
+        law: role::ReceiverParams::Clamp(ClampParams::new(Bytes::new(tau))),
+        mss,
+        ..base.clone()
+    };
+    let delayed = ReceiverConfig { ack_every: 2, ..base.clone() };
     let variants = [
         ("buffer", ReceiverConfig { buffer: Bytes::new(8000), ..base.clone() }),
         ("ack_size", ReceiverConfig { ack_size: 60, ..base.clone() }),
-        ("delayed_ack", ReceiverConfig { delayed_ack: Some(DelayedAck::default()), ..base.clone() }),
-        ("timeout", ReceiverConfig { delayed_ack: Some(DelayedAck { timeout: MS * 5, ..delayed }), ..base.clone() }),
-        ("every", ReceiverConfig { delayed_ack: Some(DelayedAck { every: 3, ..delayed }), ..base.clone() }),
-        ("quick", ReceiverConfig { delayed_ack: Some(DelayedAck { quick: 16, ..delayed }), ..base.clone() }),
+        ("delayed", delayed.clone()),
+        ("ack_timeout", ReceiverConfig { ack_timeout: MS * 5, ..delayed.clone() }),
+        ("ack_every", ReceiverConfig { ack_every: 3, ..base.clone() }),
+        ("quick_acks", ReceiverConfig { quick_acks: 16, ..delayed }),
         ("sack", ReceiverConfig { sack: true, ..base.clone() }),
         ("sample_interval", ReceiverConfig { sample_interval: Some(MS * 100), ..base.clone() }),
-        ("law", clamp(ReceiverParams::new(500.0, 1460.0))),
-        ("tau", clamp(ReceiverParams::new(100.0, 1460.0))),
+        ("law", clamp(500, 1460)),
+        ("tau", clamp(100, 1460)),
+        ("mss", clamp(500, 500)),
     ];
     let mut outcomes = vec![("as it is", outcome(SenderConfig::default(), base.clone()))];
     for (name, config) in variants {
@@ -378,7 +384,7 @@ fn parameters_outside_their_domain_are_refused_by_name() {
         ("rate_reduction", SenderConfig { rate_reduction: true, ..base.clone() }),
         ("tail_loss_probe", SenderConfig { tail_loss_probe: true, ..base.clone() }),
         (
-            "law.beta",
+            "beta",
             SenderConfig { law: SenderParams::Aimd(AimdParams { beta: 1.0, ..AimdParams::default() }), ..base.clone() },
         ),
     ];
@@ -388,22 +394,10 @@ fn parameters_outside_their_domain_are_refused_by_name() {
     let base = ReceiverConfig::default();
     let wrong = [
         ("buffer", ReceiverConfig { buffer: Bytes::ZERO, ..base.clone() }),
-        (
-            "delayed_ack",
-            ReceiverConfig {
-                delayed_ack: Some(DelayedAck { timeout: MS * 501, ..DelayedAck::default() }),
-                ..base.clone()
-            },
-        ),
+        ("ack_timeout", ReceiverConfig { ack_timeout: MS * 501, ..base.clone() }),
+        ("ack_every", ReceiverConfig { ack_every: 0, ..base.clone() }),
         ("sample_interval", ReceiverConfig { sample_interval: Some(none), ..base.clone() }),
-        (
-            "delayed_ack.every",
-            ReceiverConfig { delayed_ack: Some(DelayedAck { every: 1, ..DelayedAck::default() }), ..base.clone() },
-        ),
-        (
-            "law.tau",
-            ReceiverConfig { law: role::ReceiverParams::Clamp(ReceiverParams::new(0.0, 1460.0)), ..base.clone() },
-        ),
+        ("tau", ReceiverConfig { law: role::ReceiverParams::Clamp(ClampParams::new(Bytes::ZERO)), ..base.clone() }),
     ];
     for (key, config) in wrong {
         assert_eq!(Receiver::new(0, config, Span::ALWAYS).unwrap_err().key, key);

@@ -3,11 +3,11 @@
 
 use super::script::receiver;
 use crate::element::Element;
-use crate::law::clamp::ReceiverParams;
+use crate::law::clamp::ClampParams;
 use crate::packet::Packet;
 use crate::role::{self, AnyReceiver};
 use crate::stats::Span;
-use crate::tcp::{DelayedAck, Receiver, ReceiverConfig};
+use crate::tcp::{Receiver, ReceiverConfig};
 use crate::units::{Bytes, Duration, Instant};
 
 fn plain() -> ReceiverConfig {
@@ -15,7 +15,7 @@ fn plain() -> ReceiverConfig {
 }
 
 fn delayed() -> ReceiverConfig {
-    ReceiverConfig { delayed_ack: Some(DelayedAck::default()), ..plain() }
+    ReceiverConfig { ack_every: 2, ..plain() }
 }
 
 #[test]
@@ -58,9 +58,8 @@ fn delayed_acknowledgements() {
 #[test]
 fn the_first_acknowledgements_may_be_quick() {
     // Linux's quickack: two at once, then every third segment or 40 ms; a repeated segment makes them quick again.
-    let rule = DelayedAck { every: 3, quick: 2, timeout: Duration::from_millis(40) };
     receiver(
-        ReceiverConfig { delayed_ack: Some(rule), ..plain() },
+        ReceiverConfig { ack_every: 3, quick_acks: 2, ack_timeout: Duration::from_millis(40), ..plain() },
         "0   data 0 -> ack 1
          1   data 1 -> ack 2
          2   data 2 ->
@@ -115,8 +114,9 @@ fn what_lies_beyond_the_window_is_refused() {
 #[test]
 fn clamp_advertises_its_window() {
     // Slow start (clamp §4.3): a segment more with each packet, from one. The buffer bounds it.
-    let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
-    let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), buffer: Bytes::new(3500), ..plain() };
+    let params = ClampParams { hold: 0.0, ..ClampParams::new(Bytes::new(500)) };
+    let config =
+        ReceiverConfig { law: role::ReceiverParams::Clamp(params), mss: 1000, buffer: Bytes::new(3500), ..plain() };
     receiver(
         config,
         "0   syn    -> syn-ack
@@ -134,8 +134,8 @@ fn clamp_advertises_its_window() {
 fn clamp_never_takes_back_what_it_offered() {
     // A high price with the third packet ends slow start: w falls from 3 to 1.5 segments, but the right edge was at 5
     // and stays there until the data has caught up: windows 2, 1.5, 1.5.
-    let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
-    let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), ..plain() };
+    let params = ClampParams { hold: 0.0, ..ClampParams::new(Bytes::new(500)) };
+    let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), mss: 1000, ..plain() };
     receiver(
         config,
         "0   syn              -> syn-ack
@@ -150,8 +150,8 @@ fn clamp_never_takes_back_what_it_offered() {
 #[test]
 fn clamp_is_told_of_three_duplicates() {
     // clamp §4.3: slow start ends, w is halved.
-    let params = ReceiverParams { hold: None, ..ReceiverParams::new(500.0, 1000.0) };
-    let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), ..plain() };
+    let params = ClampParams { hold: 0.0, ..ClampParams::new(Bytes::new(500)) };
+    let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), mss: 1000, ..plain() };
     let in_slow_start = |script: &str| match receiver(config.clone(), script).law() {
         AnyReceiver::Clamp(clamp) => clamp.in_slow_start(),
         AnyReceiver::Plain(_) | AnyReceiver::Share(_) => unreachable!(),

@@ -10,9 +10,9 @@ use crate::role::AqmParams;
 fn kinds() -> Vec<WlanConfig> {
     let mut noisy = config(3);
     for station in &mut noisy.stations {
-        station.loss = LossConfig::Bernoulli { p: 0.1 };
-        station.frame_errors = LossConfig::Bernoulli { p: 0.3 };
-        station.queue.limit = Limit::Packets(4);
+        station.loss = bernoulli(0.1);
+        station.frame_errors = bernoulli(0.3);
+        station.queue.buffer.limit = Some(Amount::Packets(4));
     }
     noisy.mac.short_attempts = 2;
     // Collisions all the time, and slots that arrivals hit.
@@ -20,18 +20,18 @@ fn kinds() -> Vec<WlanConfig> {
     crowded.mac.cw_min = 1;
     crowded.mac.cw_max = 3;
     crowded.mac.slot = Duration::from_micros(50);
-    crowded.queue.limit = Limit::Bytes(Bytes::new(6000));
+    crowded.queue.buffer.limit = Some(Amount::Bytes(Bytes::new(6000)));
     let mut stepped = with_rts(3);
     let rates = [11 * MBIT, MBIT, 5_500_000, 2 * MBIT];
-    let steps = (0..40).map(|i| (us(3000 * i), Rate::from_bps(rates[i as usize % 4]))).collect();
-    stepped.stations[1].rate = RateSteps::new(steps).unwrap();
+    let steps: Vec<_> = (1..40).map(|i| step(3000 * i, rates[i as usize % 4])).collect();
+    stepped.stations[1].rate = RateSteps::new(Rate::from_bps(rates[0]), &steps).unwrap();
     stepped.mac.rts_threshold = Some(Bytes::new(500));
     let mut managed = config(3);
     let codel =
         CodelParams { target: Duration::from_millis(2), interval: Duration::from_millis(10), mtu: Bytes::new(100) };
-    managed.queue.aqm = AqmParams::Codel(codel);
-    managed.stations[0].queue.aqm = AqmParams::FqCodel(With { common: codel, ..With::default() });
-    managed.stations[0].queue.limit = Limit::Packets(3);
+    managed.queue.buffer.aqm = AqmParams::Codel(codel);
+    managed.stations[0].queue.buffer.aqm = AqmParams::FqCodel(With { common: codel, ..With::default() });
+    managed.stations[0].queue.buffer.limit = Some(Amount::Packets(3));
     vec![config(3), with_rts(3), noisy, crowded, stepped, managed]
 }
 
@@ -138,7 +138,7 @@ fn nothing_happens_while_nothing_waits() {
 #[test]
 fn loss_above_the_mac_takes_the_medium_and_no_retry() {
     let mut lossy = config(1);
-    lossy.stations[0].loss = LossConfig::Bernoulli { p: 0.5 };
+    lossy.stations[0].loss = bernoulli(0.5);
     let mut wlan = wlan_of(&lossy, 1);
     let mut log = Log::new();
     (0..1000).for_each(|n| wlan.receive(us(0), packet((n % 2) as usize, n, 1500)));
@@ -173,24 +173,27 @@ fn what_cannot_be_is_refused() {
     assert!(with(|mac| mac.difs = Duration::from_micros(9)).starts_with("difs = "));
     assert!(with(|mac| mac.control_rate = Rate::from_bps(0)).starts_with("control_rate = "));
     let mut lossy = config(2);
-    lossy.stations[1].loss = LossConfig::Bernoulli { p: 2.0 };
+    lossy.stations[1].loss = bernoulli(2.0);
     assert!(refuse(&lossy).starts_with("m2.loss.p = 2"));
     let rates = |steps: &[(u64, u64)]| {
-        let steps = steps.iter().map(|&(at, rate)| (us(at), Rate::from_bps(rate))).collect();
-        RateSteps::new(steps).map_err(|error| error.wanted)
+        let steps: Vec<_> = steps.iter().map(|&(at, rate)| step(at, rate)).collect();
+        RateSteps::new(Rate::from_bps(1), &steps).map_err(|error| error.to_string())
     };
-    assert_eq!(rates(&[]).unwrap_err(), "at least one");
-    assert_eq!(rates(&[(1, 1)]).unwrap_err(), "the first rate from 0 s on");
-    assert_eq!(rates(&[(0, 1), (5, 1), (5, 2)]).unwrap_err(), "steps in order, after 0 s");
-    assert_eq!(rates(&[(0, 1), (5, 0)]).unwrap_err(), "more than 0 bit/s");
-    let steps = rates(&[(0, 1), (5, 2), (9, 3)]).unwrap();
+    assert!(rates(&[(0, 1)]).unwrap_err().starts_with("rate_steps[0].at = 0"));
+    assert_eq!(
+        rates(&[(5, 1), (5, 2)]).unwrap_err(),
+        "rate_steps[1].at = 5 \u{3bc}s: wanted more than that of the step before"
+    );
+    assert!(rates(&[(5, 0)]).unwrap_err().starts_with("rate_steps[0].rate = 0 bit/s"));
+    let steps = rates(&[(5, 2), (9, 3)]).unwrap();
     assert_eq!([0, 4, 5, 8, 9, 99].map(|at| steps.at(us(at)).as_bps()), [1, 1, 2, 2, 3, 3]);
 }
 
 /// What the routers on a WLAN stamp into the packets that arrive, and when these leave.
 fn stamped(marker: MarkerParams, asked: Signal, arrivals: &[Arrival], is_late: bool) -> Vec<(Instant, Signal)> {
     let mut config = config(3);
-    config.queue = QueueConfig { limit: Limit::Packets(20), marker, ..QueueConfig::default() };
+    config.queue.buffer.limit = Some(Amount::Packets(20));
+    config.queue.marker = marker;
     config.stations.iter_mut().for_each(|station| station.queue.marker = marker);
     let (mut wlan, mut now, mut stamps) = (wlan_of(&config, 1), Instant::ZERO, vec![]);
     for (number, &(gap, port, size, wake)) in arrivals.iter().enumerate() {

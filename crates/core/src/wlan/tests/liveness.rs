@@ -20,7 +20,7 @@ fn usual() -> WlanConfig {
     let mut config = config(2);
     config.mac.rts_threshold = Some(Bytes::new(1000));
     for station in &mut config.stations {
-        station.frame_errors = LossConfig::Bernoulli { p: 0.3 };
+        station.frame_errors = bernoulli(0.3);
     }
     config
 }
@@ -49,10 +49,10 @@ fn each_parameter_of_the_medium_access() {
 #[test]
 fn each_parameter_of_a_station() {
     differs("rate", |c| c.stations[1].rate = RateSteps::constant(Rate::from_bps(2 * MBIT)));
-    differs("loss", |c| c.stations[1].loss = LossConfig::Bernoulli { p: 0.1 });
-    differs("frame_errors", |c| c.stations[1].frame_errors = LossConfig::None);
-    differs("queue of the base station", |c| c.queue.limit = Limit::Packets(2));
-    differs("queue of a station", |c| c.stations[1].queue.limit = Limit::Packets(2));
+    differs("loss", |c| c.stations[1].loss = bernoulli(0.1));
+    differs("frame_errors", |c| c.stations[1].frame_errors = LossConfig::default());
+    differs("queue of the base station", |c| c.queue.buffer.limit = Some(Amount::Packets(2)));
+    differs("queue of a station", |c| c.stations[1].queue.buffer.limit = Some(Amount::Packets(2)));
     differs("name of a station", |c| c.stations[1].name = "other".to_owned());
 }
 

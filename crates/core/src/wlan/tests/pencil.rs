@@ -147,7 +147,7 @@ fn a_frame_in_error_is_sent_again_and_at_last_given_up() {
     let windows = [63, 127, 255, 511, 1023, 1023];
     for (config, attempts, lead) in [(config(1), 7, 0), (with_rts(1), 4, 676)] {
         let mut config = config;
-        config.stations[0].frame_errors = LossConfig::Bernoulli { p: 1.0 - 1e-12 };
+        config.stations[0].frame_errors = bernoulli(1.0 - 1e-12);
         let mut wlan = wlan_of(&config, 1);
         wlan.receive(us(0), packet(1, 0, SIZE));
         let mut log = Log::new();
@@ -171,8 +171,7 @@ fn a_frame_in_error_is_sent_again_and_at_last_given_up() {
 #[test]
 fn a_rate_holds_from_its_instant_for_frames_that_start_then() {
     let mut config = config(1);
-    let steps = vec![(us(0), Rate::from_bps(11 * MBIT)), (us(500), Rate::from_bps(MBIT))];
-    config.stations[0].rate = RateSteps::new(steps).unwrap();
+    config.stations[0].rate = RateSteps::new(Rate::from_bps(11 * MBIT), &[step(500, MBIT)]).unwrap();
     let mut wlan = wlan_of(&config, 1);
     (0..2).for_each(|n| wlan.receive(us(0), packet(0, n, SIZE)));
     let mut log = Log::new();

@@ -117,7 +117,7 @@ fn access_is_fair_in_packets_whatever_the_rates() {
 fn frame_errors_cost_attempts_and_not_packets() {
     // At 10 % of errors seven attempts in a row fail with 10^−7.
     let mut noisy = config(1);
-    noisy.stations[0].frame_errors = LossConfig::Bernoulli { p: 0.1 };
+    noisy.stations[0].frame_errors = bernoulli(0.1);
     let mut wlan = wlan_of(&noisy, 1);
     let log = saturate(&mut wlan, &[1], SIZE, us(20_000_000));
     let access = wlan.interfaces()[1].access();

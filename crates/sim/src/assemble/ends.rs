@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a scenario's senders to those of the core.
+//! From a scenario's ends of TCP to those of the core.
 
-use lasthop_core::tcp::SenderConfig;
+use lasthop_core::tcp::{ReceiverConfig, Recovery, SenderConfig};
 use lasthop_core::units::Bytes;
 
 use super::HEADER;
-use crate::scenario::{self, ScenarioError, Sender};
+use crate::scenario::{self, Receiver, ScenarioError, Sender};
 
 /// Payload of a flow's full segments.
 pub(super) fn payload(flow: &scenario::Flow) -> Result<Bytes, ScenarioError> {
@@ -34,6 +34,19 @@ pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> SenderCo
         queues: queues.min(usize::from(u8::MAX)) as u8,
         initial_ssthresh: keys.and_then(|keys| keys.initial_ssthresh).map(|amount| amount.in_bytes(payload)),
         window_limit: keys.and_then(|keys| keys.window_limit).map(|amount| amount.in_bytes(payload)),
+        ..defaults
+    })
+}
+
+/// The receiver of a connection with segments of `payload` bytes; it sends SACK blocks if the sender reads them.
+pub(super) fn receiver(receiver: &Receiver, sender: &Sender, payload: Bytes) -> ReceiverConfig {
+    let defaults = ReceiverConfig::default();
+    let rules = sender.over(SenderConfig::default());
+    receiver.over(ReceiverConfig {
+        mss: payload.get() as u32,
+        ack_size: defaults.ack_size + sender.options_within(),
+        sack: rules.recovery == Recovery::Sack,
+        dsack: rules.dsack,
         ..defaults
     })
 }
