@@ -189,7 +189,7 @@ def _references(node: Any) -> Iterator[str]:
 
 
 def _title(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Params")).capitalize()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize()
 
 
 def _link(name: str) -> str:

@@ -16,7 +16,7 @@ use crate::{kinds, parameters};
 kinds! {
     /// What is lost whatever the queue.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum LossModel {
+    pub enum LossParams {
         /// Each packet with the same probability.
         Bernoulli(Bernoulli) = "bernoulli",
         /// In bursts, by a chain of two states that moves with each packet.
@@ -39,7 +39,7 @@ parameters! {
 #[derive(Clone, Debug, Default)]
 pub struct LossConfig {
     /// How it loses.
-    pub model: Option<LossModel>,
+    pub model: Option<LossParams>,
     /// Whose handoffs it meets: those that name the same chain meet the same ones, as the two directions of a link do.
     pub chain: String,
 }
@@ -71,13 +71,13 @@ impl Loss {
         let Some(model) = &config.model else { return Ok(Self::None) };
         model.validate()?;
         match model {
-            LossModel::Bernoulli(bernoulli) => {
+            LossParams::Bernoulli(bernoulli) => {
                 Ok(Self::Bernoulli { p: bernoulli.p, stream: streams.stream(name, "loss") })
             }
-            LossModel::GilbertElliott(params) => {
+            LossParams::GilbertElliott(params) => {
                 Ok(Self::GilbertElliott(Box::new(Bursts::new(params.chain()?, streams.stream(name, "loss")))))
             }
-            LossModel::Handoff(times) => {
+            LossParams::Handoff(times) => {
                 Ok(Self::Handoff(Box::new(Handoff::new(times, streams.stream(&config.chain, "handoff"))?)))
             }
         }
@@ -110,7 +110,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn bernoulli(p: f64) -> LossConfig {
-        LossConfig { model: Some(LossModel::Bernoulli(Bernoulli { p })), ..LossConfig::default() }
+        LossConfig { model: Some(LossParams::Bernoulli(Bernoulli { p })), ..LossConfig::default() }
     }
 
     fn share(p: f64) -> f64 {

@@ -3,7 +3,7 @@
 
 use lasthop_core::app::AppParams;
 use lasthop_core::error::{ParameterError, ensure};
-use lasthop_core::loss::LossModel;
+use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{above, given};
 use lasthop_core::parameters;
 use lasthop_core::units::{Bytes, Duration, LONGEST, Rate};
@@ -87,7 +87,7 @@ parameters! {
         /// Its propagation delay, one way.
         pub delay: Duration = Duration::ZERO;
         /// Data packets lost on it; a handoff takes acknowledgements too.
-        pub loss: Option<LossModel> = None;
+        pub loss: Option<LossParams> = None;
     }
 }
 

@@ -27,7 +27,7 @@ pub use sender::{Kernel, Sender, SenderKeys};
 pub use wlan::{Wlan, WlanStation};
 
 use lasthop_core::error::{ParameterError, ensure};
-use lasthop_core::loss::LossModel;
+use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{Parameter, above};
 use lasthop_core::parameters;
 use lasthop_core::queue::Buffer;
@@ -105,7 +105,7 @@ parameters! {
         pub feedback: Option<Feedback> = None;
         /// What is lost behind the transmitter. Each direction has losses of its own, but handoffs are the same for both, and
         /// hold for acknowledgements without a link too.
-        pub loss: Option<LossModel> = None;
+        pub loss: Option<LossParams> = None;
         /// Whether acknowledgements come back over a link of the same rate, delay and buffer; otherwise they come back over
         /// the delay alone.
         pub duplex: bool = true;
@@ -136,7 +136,7 @@ parameters! {
         pub feedback: Option<Feedback> = None;
         /// Packets lost on the radio whatever its state; each station has losses and handoffs of its own, and handoffs take its
         /// acknowledgements too.
-        pub loss: Option<LossModel> = None;
+        pub loss: Option<LossParams> = None;
         /// The way from the stations to the access point; without it they are heard after the delay alone.
         pub uplink: Option<Uplink> = None;
         /// Stations that differ from the rest. Any other station exists as soon as a flow names it.

@@ -98,7 +98,7 @@ fn the_defaults_of_the_schema_are_those_of_the_simulator() {
         ("link[0].", "/$defs/Link/properties"),
         ("ap[0].", "/$defs/AccessPoint/properties"),
         ("ap[0].radio.", "/$defs/Radio/oneOf/0/properties"),
-        ("ap[0].scheduler.", "/$defs/SchedulerParams/oneOf/2/properties"),
+        ("ap[0].scheduler.", "/$defs/Scheduler/oneOf/2/properties"),
         ("ap[0].price.", "/$defs/Price/oneOf/0/properties"),
         ("wlan[0].", "/$defs/Wlan/properties"),
         ("flow[0].", "/$defs/Flow/properties"),

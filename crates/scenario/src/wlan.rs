@@ -6,7 +6,7 @@ use lasthop_core::parameters;
 use super::feedback::{Feedback, Price};
 use super::{StationQueue, one_router};
 use lasthop_core::error::ParameterError;
-use lasthop_core::loss::LossModel;
+use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{With, above};
 use lasthop_core::queue::Buffer;
 use lasthop_core::units::Rate;
@@ -33,9 +33,9 @@ parameters! {
         pub feedback: Option<Feedback> = None;
         /// Packets lost above the MAC, to and from every station that says nothing else: acknowledged by the MAC, and not
         /// sent again.
-        pub loss: Option<LossModel> = None;
+        pub loss: Option<LossParams> = None;
         /// Data frames received in error, to and from every station that says nothing else: the MAC sends them again.
-        pub frame_errors: Option<LossModel> = None;
+        pub frame_errors: Option<LossParams> = None;
         /// The stations; by default those that flows name. Where any is listed, flows may name no other.
         pub station: Vec<With<WlanStation, StationQueue>> = vec![];
     }
@@ -54,9 +54,9 @@ parameters! {
         /// Changes of its own rate, in order of time.
         pub rate_steps: Vec<RateStep> = vec![];
         /// What is lost above the MAC to and from it, in place of the WLAN's.
-        pub loss: Option<LossModel> = None;
+        pub loss: Option<LossParams> = None;
         /// Its frame errors, in place of the WLAN's.
-        pub frame_errors: Option<LossModel> = None;
+        pub frame_errors: Option<LossParams> = None;
     }    check(p) {
         p.rates()?;
     }

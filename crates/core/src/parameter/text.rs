@@ -146,6 +146,12 @@ impl<T: JsonSchema, C: JsonSchema> JsonSchema for With<T, C> {
     }
 }
 
+/// A type's name in the schema: what its key is about.
+#[doc(hidden)]
+pub fn name(of_type: &'static str) -> &'static str {
+    of_type.strip_suffix("Params").unwrap_or(of_type)
+}
+
 /// A comment's text, without the space that stands behind its slashes.
 fn text_of(comment: &str) -> String {
     comment.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n")
@@ -353,7 +359,7 @@ macro_rules! text_parameters {
 
             impl JsonSchema for $name {
                 fn schema_name() -> ::std::borrow::Cow<'static, str> {
-                    stringify!($name).into()
+                    $crate::parameter::text::name(stringify!($name)).into()
                 }
 
                 fn json_schema(generator: &mut SchemaGenerator) -> Schema {
@@ -423,7 +429,7 @@ macro_rules! text_kinds {
 
             impl JsonSchema for $name {
                 fn schema_name() -> ::std::borrow::Cow<'static, str> {
-                    stringify!($name).into()
+                    $crate::parameter::text::name(stringify!($name)).into()
                 }
 
                 fn json_schema(generator: &mut SchemaGenerator) -> Schema {

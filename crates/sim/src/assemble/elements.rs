@@ -8,7 +8,7 @@ use lasthop_core::ap::{ApConfig, StationConfig};
 use lasthop_core::capacity::Trace;
 use lasthop_core::error::ParameterError;
 use lasthop_core::link::LinkConfig;
-use lasthop_core::loss::{LossConfig, LossModel};
+use lasthop_core::loss::{LossConfig, LossParams};
 use lasthop_core::queue::{Buffer, QueueConfig};
 use lasthop_core::radio::RadioConfig;
 use lasthop_core::units::Rate;
@@ -42,13 +42,13 @@ fn station_queue(
 }
 
 /// The error model of the element `name`, whose directions share their handoffs.
-pub(super) fn loss(model: Option<&LossModel>, name: &str) -> LossConfig {
+pub(super) fn loss(model: Option<&LossParams>, name: &str) -> LossConfig {
     LossConfig { model: model.cloned(), chain: name.to_owned() }
 }
 
 /// The part of an error model that acknowledgements meet where they cross no link of their own: handoffs alone.
-pub(super) fn loss_of_acks(model: Option<&LossModel>, name: &str) -> LossConfig {
-    loss(model.filter(|model| matches!(model, LossModel::Handoff(_))), name)
+pub(super) fn loss_of_acks(model: Option<&LossParams>, name: &str) -> LossConfig {
+    loss(model.filter(|model| matches!(model, LossParams::Handoff(_))), name)
 }
 
 /// An access point with a queue for each of `stations`; traces are looked for in `directory`.
@@ -124,7 +124,7 @@ pub(super) fn wlan(
         let (own, common) = (table.map(|table| &table.own), table.map(|table| &table.common));
         let own_rate = own.map_or(Ok(None), scenario::WlanStation::rates).map_err(parameter)?;
         let rate = own_rate.unwrap_or_else(|| shared_rate.clone());
-        let model = |own: Option<&LossModel>, shared: &Option<LossModel>| {
+        let model = |own: Option<&LossParams>, shared: &Option<LossParams>| {
             loss(own.or(shared.as_ref()), &station_name(&wlan.name, name))
         };
         Ok(wlan::StationConfig {

@@ -4,7 +4,7 @@
 use std::mem::take;
 
 use lasthop_core::line::{Jitter, Line, Path, Wire};
-use lasthop_core::loss::{Loss, LossModel};
+use lasthop_core::loss::{Loss, LossParams};
 use lasthop_core::units::Duration;
 use lasthop_core::wlan::Direction;
 
@@ -101,7 +101,7 @@ impl<P: Traveller> Builder<'_, P> {
     }
 
     /// What takes acknowledgements of a flow where they cross no node.
-    pub(super) fn loss_of_acks(&self, loss: Option<&LossModel>, name: &str) -> Result<Loss, ScenarioError> {
+    pub(super) fn loss_of_acks(&self, loss: Option<&LossParams>, name: &str) -> Result<Loss, ScenarioError> {
         let config = elements::loss_of_acks(loss, name);
         Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("loss", e))
     }
