@@ -108,10 +108,10 @@ def check(claim: Claim, values: Sequence[float], scale: str) -> Checked:
 
 
 def _judge(claim: Claim, estimate: Estimate | None, seeds: int, scale: str) -> tuple[Verdict, str]:
-    if estimate is None or math.isnan(estimate.value):
-        return "open", "not measured"
     if scale not in claim.scales:
         return "open", f"needs --scale {' or '.join(claim.scales)}"
+    if estimate is None or math.isnan(estimate.value):
+        return "open", "not measured"
     if seeds < 2:
         return "open", ONE_SEED
     low, high = claim.band

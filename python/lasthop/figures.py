@@ -77,7 +77,8 @@ def make(
         sections = []
         for paper, figures, claims in chosen:
             lab = paper.lab(scale, numbers, runner)
-            pictures = [_draw(paper, figure, lab, folder) for figure in figures]
+            drawn = [figure for figure in figures if scale in paper.scales(figure)]
+            pictures = [_draw(paper, figure, lab, folder) for figure in drawn]
             limit = least if paper.real_time and most_seeds is None else most
             checked = [_decide(paper, claim, lab, limit) for claim in claims]
             sections.append(Section(paper, pictures, checked))
@@ -108,7 +109,8 @@ def _decide(paper: Paper, claim: Claim, lab: Lab, most: int) -> Checked:
     Twice, not one more: each look at the interval is a chance to be misled by it.
     """
     while True:
-        checked = check(claim, paper.measure(claim, lab), lab.scale)
+        values = paper.measure(claim, lab) if lab.scale in claim.scales else []
+        checked = check(claim, values, lab.scale)
         count = len(lab.seeds)
         if not checked.undecided or count >= most:
             return checked

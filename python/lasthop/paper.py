@@ -54,6 +54,11 @@ class Paper:
         """The figures by their number, in the paper's order."""
         return {figure["id"]: figure for figure in self.document["figure"]}
 
+    def scales(self, figure: str) -> Sequence[str]:
+        """The lengths of runs at which a figure is drawn."""
+        found: Sequence[str] = self.figures[figure].get("scales", ("quick", "full"))
+        return found
+
     @cached_property
     def claims(self) -> list[Claim]:
         """What is claimed."""

@@ -2,6 +2,7 @@
 """Emulations inside emulations, the small verbs, and the way out."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -114,9 +115,16 @@ ip link add out type veth peer name in netns $far
 ip addr add 203.0.113.1/24 dev out
 ip link set out up
 nsenter --net=/proc/$far/ns/net sh -c 'ip addr add 203.0.113.2/24 dev in; ip link set in up'
+forwards() {{ echo "forwards: $(cat /proc/sys/net/ipv4/ip_forward)"; }}
+echo 0 > /proc/sys/net/ipv4/ip_forward
 {" ".join(LASTHOP)} delay --allow-lag "10 ms" -- ping -q -c 2 -W 1 203.0.113.2
+{" ".join(LASTHOP)} delay --allow-lag --internet "10 ms" -- sh -c 'touch in; sleep 4' & longer=$!
+while ! [ -e in ]; do sleep 0.05; done
 {" ".join(LASTHOP)} delay --allow-lag --internet "10 ms" -- ping -q -c 3 -W 2 203.0.113.2
 status=$?
+forwards
+wait $longer
+forwards
 kill $far
 exit $status
 """
@@ -129,4 +137,6 @@ exit $status
     closed, _, opened = done.stdout.partition("PING")[2].partition("PING")
     assert " 100% packet loss" in closed
     assert done.returncode == 0, done.stderr
+    # Until the last of those goes that made the machine forward.
+    assert re.findall("forwards: (.)", done.stdout) == ["1", "0"]
     assert 20 <= fastest_ms(opened) <= 20 + LATE_MS

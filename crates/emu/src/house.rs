@@ -130,12 +130,54 @@ impl House {
 struct Way {
     name: String,
     _masquerades: Vec<Masquerade>,
+    forwarding: Option<Forwarding>,
 }
 
 impl Drop for Way {
     fn drop(&mut self) {
         let _ = Routing::new().and_then(|routing| routing.remove(&self.name));
+        drop(self.forwarding.take());
     }
+}
+
+/// The number, of a setting that the kernel keeps for such use, which says of a device that the machine did not forward before its
+/// emulation, or before one that ran beside it.
+const DID_NOT_FORWARD: &str = "1";
+
+/// The machine forwards for as long as any of the emulations runs that want it to. Who made it do so, or came while such a one
+/// ran, marks its device; the last of them puts things back. One that is killed cannot.
+#[derive(Debug)]
+struct Forwarding;
+
+impl Forwarding {
+    /// Lets the machine forward, for the emulation with this device; none where it did already.
+    fn start(device: &str, settings: &Settings) -> Result<Option<Self>, Error> {
+        let was_off = sysctl::get("ipv4/ip_forward").as_deref() == Some("0") || others_wait();
+        settings.set("ipv4/ip_forward", "1")?;
+        if was_off {
+            sysctl::set(&tag(device), DID_NOT_FORWARD)?;
+        }
+        Ok(was_off.then_some(Self))
+    }
+}
+
+impl Drop for Forwarding {
+    fn drop(&mut self) {
+        if !others_wait() {
+            // What cannot be put back stays as it is.
+            let _ = sysctl::set("ipv4/ip_forward", "0");
+        }
+    }
+}
+
+/// Whether an emulation is there with such a mark.
+fn others_wait() -> bool {
+    (0..MOST_EMULATIONS)
+        .any(|number| sysctl::get(&tag(&format!("{DEVICE}{number}"))).as_deref() == Some(DID_NOT_FORWARD))
+}
+
+fn tag(device: &str) -> String {
+    format!("ipv4/conf/{device}/tag")
 }
 
 /// The first number that an emulation in this namespace may have: behind that of the one whose host this is, as behind that
@@ -180,7 +222,7 @@ fn connect_machine(
         }
         return Ok(None);
     };
-    let mut way = Way { name, _masquerades: vec![] };
+    let mut way = Way { name, _masquerades: vec![], forwarding: None };
     let name = &way.name;
     let index = device_index(name).attempt(&format!("find the device {name}"))?;
     for ip in versions() {
@@ -200,7 +242,11 @@ fn connect_machine(
         (false, false) => vec![],
     };
     for ip in forwards {
-        settings.set(if ip == Ip::V4 { "ipv4/ip_forward" } else { "ipv6/conf/all/forwarding" }, "1")?;
+        match ip {
+            Ip::V4 if !is_nested() => way.forwarding = Forwarding::start(name, settings)?,
+            Ip::V4 => settings.set("ipv4/ip_forward", "1")?,
+            Ip::V6 => settings.set("ipv6/conf/all/forwarding", "1")?,
+        }
         let masquerade = Masquerade::new(name, plan.machine(ip)).attempt("masquerade what comes from inside")?;
         way._masquerades.push(masquerade);
     }

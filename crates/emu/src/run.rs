@@ -111,152 +111,241 @@ pub fn run(
     interrupted: &dyn Fn() -> Option<i32>,
 ) -> Result<Report, Error> {
     let commands = Commands::of(options)?;
-    if options.ipv6 && !has_v6() {
-        return Err(ScenarioError::at("--ipv6", "this kernel has no IPv6: wanted to do without").into());
-    }
-    let (mut settings, is_endless) = (vec![], options.command.is_some());
-    if is_endless && !options.flows {
-        // A command has no warm-up, unless it is told to have one.
-        settings.push(("warmup".to_owned(), "0 s".to_owned()));
-    }
-    settings.extend_from_slice(overrides);
-    let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
-    let runs_flows = options.command.is_none() || options.flows;
-    let controls = controls_of(&stage.flows, options, runs_flows)?;
-    let not_met = if runs_flows { vec![] } else { not_met(&stage.flows) };
-    let (names, host_of) = hosts(&mut stage.flows, options.host.as_ref())?;
-    let command_host = command_host(&names, options.host.as_ref())?;
-    let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
-    let mut plan = Plan::new(0, host_of.clone());
-    // The flows set theirs by themselves.
-    let must_be_default = options.command.is_some() && !options.flows;
-    let congestion_control = options.congestion_control.clone();
-    let internet = options.internet;
-    let fittings = Fittings { mtu, joins: options.offload, congestion_control, must_be_default, internet };
+    let cast = Cast::of(text, directory, overrides, options)?;
+    let mut plan = Plan::new(0, cast.host_of.clone());
     let _buffers = LargeBuffers::raise(DATAGRAMS);
-    let mut house = House::build(&mut plan, names.len(), &fittings)?;
-    let logged = match &options.log {
-        Some(prefix) => Some((prefix, logged(&stage)?)),
-        None => None,
-    };
-
-    let bears = longest_stall(&Scenario::from_toml(text, &settings)?);
+    let house = House::build(&mut plan, cast.names.len(), &cast.fittings(options))?;
     let signals = Signals::block()?;
     let throttled_before = throttled_s();
     let memory = LockedMemory::lock();
-    let clock = Clock::starting_in(LEAD + LEAD_EACH * (stage.flows.len() + names.len()) as u64);
-    let span = stage.span;
-    let ip = if options.ipv6 { Ip::V6 } else { Ip::V4 };
-    let uploads = stage.flows.iter().map(|flow| flow.is_upload).collect();
-    let mut edge = Edge::new(clock, std::mem::take(&mut house.devices), Splitter::new(mtu), plan.clone(), uploads);
-    let (network, flows) = stage.take_network();
-    edge.recorder = stage.recorder.take();
-    if let Some((prefix, (down, up))) = logged {
-        let traces = [Some(down), up].map(|ap| network.trace(ap?).cloned());
-        let log = Log::start(prefix, (down, up), traces);
-        edge.log = Some(log.attempt(&format!("write {}", prefix.display()))?);
-    }
-    let flow_names = flows.len();
-    let mut driver = Driver::new(network, edge).attempt("set up a timer and an event list")?;
-    let flows = runs_flows
-        .then(|| {
-            let ends = (host_of, controls.clone());
-            Flows::new(flows, ends, (plan.clone(), ip, &house), (span, stage.probe, stage.sample), clock)
-        })
-        .transpose()?;
+    let mut play = Play::new(cast, house, plan, options)?;
+    let run = play.run(&commands, options, (&signals, interrupted))?;
+    let throttled_s = throttled_s().unwrap_or(0.0) - throttled_before.unwrap_or(0.0);
+    play.report(run, options, (throttled_s, memory.is_locked()))
+}
 
-    let stop = AtomicBool::new(false);
-    let ((until, realtime, cpu_s), counts, ended) = thread::scope(|scope| {
-        // Whichever ends first ends the others, however it ends.
-        let relay = scope.spawn(|| {
-            let _stop = StopAtEnd(&stop);
-            let realtime = become_realtime(Rank::First);
-            clock.wait_for_start();
-            (driver.run(span.until, realtime, &stop), realtime, thread_cpu_s())
+/// What is emulated, and what of it the kernel's own flows take part in.
+struct Cast {
+    stage: Stage<Frame>,
+    runs_flows: bool,
+    /// The congestion control of each flow.
+    controls: Vec<String>,
+    /// What the scenario asks of flows that the kernel does not do.
+    not_met: Vec<String>,
+    /// The hosts, the one of each flow, and that of the command.
+    names: Vec<String>,
+    host_of: Vec<usize>,
+    command_host: usize,
+    mtu: u16,
+    /// The access points whose packets are logged.
+    logged: Option<(u32, Option<u32>)>,
+    /// The longest stall that the scenario bears.
+    bears: Duration,
+}
+
+impl Cast {
+    fn of(text: &str, directory: &Path, overrides: &[(String, String)], options: &Options) -> Result<Self, Error> {
+        if options.ipv6 && !has_v6() {
+            return Err(ScenarioError::at("--ipv6", "this kernel has no IPv6: wanted to do without").into());
+        }
+        let (mut settings, is_endless) = (vec![], options.command.is_some());
+        if is_endless && !options.flows {
+            // A command has no warm-up, unless it is told to have one.
+            settings.push(("warmup".to_owned(), "0 s".to_owned()));
+        }
+        settings.extend_from_slice(overrides);
+        let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
+        let runs_flows = options.command.is_none() || options.flows;
+        let controls = controls_of(&stage.flows, options, runs_flows)?;
+        let not_met = if runs_flows { vec![] } else { not_met(&stage.flows) };
+        let (names, host_of) = hosts(&mut stage.flows, options.host.as_ref())?;
+        let command_host = command_host(&names, options.host.as_ref())?;
+        let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
+        let logged = options.log.as_ref().map(|_| logged(&stage)).transpose()?;
+        let bears = longest_stall(&Scenario::from_toml(text, &settings)?);
+        Ok(Self { stage, runs_flows, controls, not_met, names, host_of, command_host, mtu, logged, bears })
+    }
+
+    fn fittings(&self, options: &Options) -> Fittings {
+        Fittings {
+            mtu: self.mtu,
+            joins: options.offload,
+            congestion_control: options.congestion_control.clone(),
+            // The flows set theirs by themselves.
+            must_be_default: options.command.is_some() && !options.flows,
+            internet: options.internet,
+        }
+    }
+}
+
+/// All that takes part in the run.
+struct Play {
+    cast: Cast,
+    house: House,
+    plan: Plan,
+    clock: Clock,
+    driver: Driver,
+    flows: Option<Flows>,
+    flow_count: usize,
+}
+
+/// What the threads of a run leave.
+struct Run {
+    until: Instant,
+    /// Whether the relay was a real-time thread, and the processor time that it took.
+    realtime: bool,
+    cpu_s: f64,
+    counts: Vec<StageCount>,
+    stalls_of_flows: Stalls,
+    ended: Ended,
+    complaints: Vec<String>,
+}
+
+impl Play {
+    fn new(mut cast: Cast, mut house: House, plan: Plan, options: &Options) -> Result<Self, Error> {
+        let stage = &mut cast.stage;
+        let clock = Clock::starting_in(LEAD + LEAD_EACH * (stage.flows.len() + cast.names.len()) as u64);
+        let uploads = stage.flows.iter().map(|flow| flow.is_upload).collect();
+        let devices = std::mem::take(&mut house.devices);
+        let mut edge = Edge::new(clock, devices, Splitter::new(cast.mtu), plan.clone(), uploads);
+        let (network, flows) = stage.take_network();
+        edge.recorder = stage.recorder.take();
+        if let (Some(prefix), Some((down, up))) = (&options.log, cast.logged) {
+            let traces = [Some(down), up].map(|ap| network.trace(ap?).cloned());
+            let log = Log::start(prefix, (down, up), traces);
+            edge.log = Some(log.attempt(&format!("write {}", prefix.display()))?);
+        }
+        let flow_count = flows.len();
+        let driver = Driver::new(network, edge).attempt("set up a timer and an event list")?;
+        let ip = if options.ipv6 { Ip::V6 } else { Ip::V4 };
+        let flows = cast.runs_flows.then(|| {
+            let ends = (std::mem::take(&mut cast.host_of), cast.controls.clone());
+            let Stage { span, probe, sample, .. } = cast.stage;
+            Flows::new(flows, ends, (plan.clone(), ip, &house), (span, probe, sample), clock)
         });
-        let running = flows.map(|flows| {
-            scope.spawn(|| {
-                let stop_at_end = StopAtEnd(&stop);
-                become_realtime(Rank::Second);
+        let flows = flows.transpose()?;
+        Ok(Self { cast, house, plan, clock, driver, flows, flow_count })
+    }
+
+    /// Runs relay, flows and commands, each in a thread of its own. Whichever ends first ends the others, however it ends.
+    fn run(
+        &mut self,
+        commands: &Commands,
+        options: &Options,
+        (signals, interrupted): (&Signals, &dyn Fn() -> Option<i32>),
+    ) -> Result<Run, Error> {
+        let Self { cast, house, plan, clock, driver, flows, flow_count } = self;
+        let (clock, end, stop) = (*clock, cast.stage.span.until, AtomicBool::new(false));
+        let ((until, realtime, cpu_s), counts, ended) = thread::scope(|scope| {
+            let relay = scope.spawn(|| {
+                let _stop = StopAtEnd(&stop);
+                let realtime = become_realtime(Rank::First);
                 clock.wait_for_start();
-                let counts = flows.run(&house, span.until, &stop);
-                if counts.is_ok() {
-                    // The relay ends at the same instant, by itself.
-                    std::mem::forget(stop_at_end);
-                }
-                counts
-            })
+                (driver.run(end, realtime, &stop), realtime, thread_cpu_s())
+            });
+            let running = flows.take().map(|flows| {
+                let (house, stop) = (&*house, &stop);
+                scope.spawn(move || {
+                    let stop_at_end = StopAtEnd(stop);
+                    become_realtime(Rank::Second);
+                    clock.wait_for_start();
+                    let counts = flows.run(house, end, stop);
+                    if counts.is_ok() {
+                        // The relay ends at the same instant, by itself.
+                        std::mem::forget(stop_at_end);
+                    }
+                    counts
+                })
+            });
+            clock.wait_for_start();
+            let ended = {
+                let _stop = StopAtEnd(&stop);
+                let watch = Watch { signals, stop: &stop, interrupted };
+                let serves = cast.runs_flows || !options.serve.is_empty();
+                let variables = variables(house, plan, &cast.names[cast.command_host], (cast.command_host, serves));
+                commands.run(house, &variables, (options, cast.command_host), &watch)
+            };
+            let relayed = join(relay);
+            let none = || Ok((vec![StageCount::default(); *flow_count], Stalls::default()));
+            let counts = running.map_or_else(none, join);
+            (relayed, counts, ended)
         });
-        clock.wait_for_start();
-        let ended = {
-            let _stop = StopAtEnd(&stop);
-            let watch = Watch { signals: &signals, stop: &stop, interrupted };
-            let serves = runs_flows || !options.serve.is_empty();
-            let variables = variables(&house, &plan, &names[command_host], (command_host, serves));
-            commands.run(&house, &variables, (options, command_host), &watch)
+        if let Some(failure) = driver.edge.failure.take() {
+            return Err(SystemError::of("exchange packets with the kernel", failure).into());
+        }
+        let ((mut counts, stalls_of_flows), (ended, complaints)) = (counts?, ended?);
+        for (count, control) in counts.iter_mut().zip(&cast.controls) {
+            count.congestion_control.clone_from(control);
+        }
+        Ok(Run { until, realtime, cpu_s, counts, stalls_of_flows, ended, complaints })
+    }
+
+    /// What the run has shown, and how well real time was kept.
+    fn report(
+        mut self,
+        mut run: Run,
+        options: &Options,
+        (throttled_s, is_locked): (f64, bool),
+    ) -> Result<Report, Error> {
+        if let (Some(log), Some(prefix)) = (self.driver.edge.log.take(), &options.log) {
+            let written = log.finish(run.until).attempt(&format!("write {}", prefix.display()));
+            run.complaints.extend(written.err().map(|error| error.to_string()));
+        }
+        let emulation = self.judged(&run, (throttled_s, is_locked));
+        let Self { cast, driver: Driver { network, edge, .. }, .. } = self;
+        let Run { until, counts, ended, complaints, .. } = run;
+        let span = cast.stage.span;
+        let mut outcome = cast.stage.finish(network, until, edge.recorder, &counts);
+        if !cast.runs_flows {
+            // Nobody has opened them.
+            outcome.summary.flows.clear();
+            outcome.summary.system = System { overhead: None, cov: None, success: None, ..outcome.summary.system };
+            outcome.summary.fairness = Fairness { jain: None, short_term: None };
+        }
+        outcome.summary.notes.extend(cast.not_met);
+        if until < span.from {
+            let warmup = (span.from - Instant::ZERO).as_secs_f64();
+            let note = format!("it ended before its warm-up of {warmup} s was over: nothing was measured");
+            outcome.summary.notes.push(note);
+        }
+        Ok(Report { outcome, emulation, ended, complaints })
+    }
+
+    fn judged(&self, run: &Run, (throttled_s, is_locked): (f64, bool)) -> Emulation {
+        let Self { cast, house, driver: Driver { edge, stalls, .. }, .. } = self;
+        let drops = house.endpoint_drops();
+        let evidence = Evidence {
+            length: run.until - Instant::ZERO,
+            packets: edge.lag.count(),
+            lag_p99: edge.lag.quantile_s(0.99).map(Duration::from_secs_f64),
+            relay: *stalls,
+            flows: run.stalls_of_flows,
+            longest_stall: cast.bears,
+            overruns: edge.refused + house.overruns(),
+            throttled_s,
+            drops: &drops,
         };
-        let relayed = join(relay);
-        let counts = running.map_or_else(|| Ok((vec![StageCount::default(); flow_names], Stalls::default())), join);
-        (relayed, counts, ended)
-    });
-    let Driver { network, edge, stalls, .. } = driver;
-    let logged = match (edge.log, &options.log) {
-        (Some(log), Some(prefix)) => log.finish(until).attempt(&format!("write {}", prefix.display())),
-        _ => Ok(()),
-    };
-    if let Some(failure) = edge.failure {
-        return Err(SystemError::of("exchange packets with the kernel", failure).into());
+        Emulation {
+            faults: faults(&evidence),
+            stalls: stalls.count,
+            stall_max_s: stalls.longest.as_secs_f64(),
+            stall_limit_s: cast.bears.as_secs_f64(),
+            stalled_fraction: stalls.total.as_secs_f64() / evidence.length.as_secs_f64().max(f64::MIN_POSITIVE),
+            throttled_s,
+            overruns: evidence.overruns,
+            wait_p99_s: edge.waits.quantile_s(0.99).unwrap_or(0.0),
+            packets: edge.lag.count(),
+            cpu_s: run.cpu_s,
+            lag_p50_s: edge.lag.quantile_s(0.5).unwrap_or(0.0),
+            lag_p99_s: edge.lag.quantile_s(0.99).unwrap_or(0.0),
+            lag_max_s: edge.longest_lag.as_secs_f64(),
+            strays: edge.strays,
+            realtime: run.realtime && is_locked,
+            endpoint_drops: drops,
+            congestion_control: if cast.runs_flows { cast.controls.clone() } else { vec![] },
+            sysctls: house.settings(),
+        }
     }
-    let ((mut counts, stalls_of_flows), (ended, mut complaints)) = (counts?, ended?);
-    complaints.extend(logged.err().map(|error| error.to_string()));
-    for (count, control) in counts.iter_mut().zip(&controls) {
-        count.congestion_control.clone_from(control);
-    }
-    let drops = house.endpoint_drops();
-    let evidence = Evidence {
-        length: until - Instant::ZERO,
-        packets: edge.lag.count(),
-        lag_p99: edge.lag.quantile_s(0.99).map(Duration::from_secs_f64),
-        relay: stalls,
-        flows: stalls_of_flows,
-        longest_stall: bears,
-        overruns: edge.refused + house.overruns(),
-        throttled_s: throttled_s().unwrap_or(0.0) - throttled_before.unwrap_or(0.0),
-        drops: &drops,
-    };
-    let emulation = Emulation {
-        faults: faults(&evidence),
-        stalls: stalls.count,
-        stall_max_s: stalls.longest.as_secs_f64(),
-        stall_limit_s: bears.as_secs_f64(),
-        stalled_fraction: stalls.total.as_secs_f64() / evidence.length.as_secs_f64().max(f64::MIN_POSITIVE),
-        throttled_s: evidence.throttled_s,
-        overruns: evidence.overruns,
-        wait_p99_s: edge.waits.quantile_s(0.99).unwrap_or(0.0),
-        packets: edge.lag.count(),
-        cpu_s,
-        lag_p50_s: edge.lag.quantile_s(0.5).unwrap_or(0.0),
-        lag_p99_s: edge.lag.quantile_s(0.99).unwrap_or(0.0),
-        lag_max_s: edge.longest_lag.as_secs_f64(),
-        strays: edge.strays,
-        realtime: realtime && memory.is_locked(),
-        endpoint_drops: drops,
-        congestion_control: if runs_flows { controls } else { vec![] },
-        sysctls: house.settings(),
-    };
-    let mut outcome = stage.finish(network, until, edge.recorder, &counts);
-    if !runs_flows {
-        // Nobody has opened them.
-        outcome.summary.flows.clear();
-        outcome.summary.system = System { overhead: None, cov: None, success: None, ..outcome.summary.system };
-        outcome.summary.fairness = Fairness { jain: None, short_term: None };
-    }
-    outcome.summary.notes.extend(not_met);
-    if until < span.from {
-        let warmup = (span.from - Instant::ZERO).as_secs_f64();
-        outcome.summary.notes.push(format!("it ended before its warm-up of {warmup} s was over: nothing was measured"));
-    }
-    Ok(Report { outcome, emulation, ended, complaints })
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {

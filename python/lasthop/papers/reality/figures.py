@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...lab import Drawing, Lab, PlusMinus
 from ...plot import COLOURS
-from .runs import PLACES, SIMULATED
+from .runs import SIMULATED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,10 +22,10 @@ WORLDS = {"simulated": "simulated", "kernel": "Linux kernel"}
 PAINT = dict(zip(WORLDS, COLOURS, strict=False))
 
 
-def place(lab: Lab, name: str) -> Drawing:
+def place(lab: Lab, name: str, matrix: str = "matrix") -> Drawing:
     """Goodput, queueing delay and shares at one place, simulated and by the kernel."""
-    data = lab.frame("matrix", place=name).dropna(axis="columns", how="all")
-    shares = [f"share_{i + 1}" for i in range(PLACES[name])]
+    data = lab.frame(matrix, place=name).dropna(axis="columns", how="all")
+    shares = [column for column in data.columns if column.startswith("share_")]
 
     def draw(figure: Figure) -> None:
         grid = figure.subplots(1, 4 if len(shares) > 1 else 3, squeeze=False)[0]

@@ -24,9 +24,6 @@ from ...runs import cores
 SIMULATED = ("reno", "cubic")
 """What of the kernel's congestion controls the simulator has."""
 
-PLACES = {"constant": 1, "rtts": 2, "slow": 4, "fast": 4, "lte": 1}
-"""The sweeps, and how many flows each has."""
-
 AT_ONCE = 4
 """Emulations that a core carries: each takes a few per cent of it."""
 
@@ -42,27 +39,27 @@ class Real(NamedTuple):
     seed: int
 
 
-def available(lab: Lab) -> list[str]:
-    """The congestion controls among ours that the kernel has."""
+def available(lab: Lab, place: str) -> list[str]:
+    """The congestion controls of a sweep that the kernel has."""
     path = "/proc/sys/net/ipv4/tcp_available_congestion_control"
     try:
         with open(path, encoding="ascii") as file:
             names = file.read().split()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}: real time takes a Linux kernel") from error
-    return [control for control in lab.sweep("constant").values("control") if control in names]
+    return [control for control in lab.sweep(place).values("control") if control in names]
 
 
-def matrix(lab: Lab) -> pd.DataFrame:
-    """All runs: a row a place, control, seed and world, which is ``simulated`` or ``kernel``."""
+def matrix(lab: Lab, places: Sequence[str]) -> pd.DataFrame:
+    """The runs of sweeps: a row a place, control, seed and world, ``simulated`` or ``kernel``."""
     rows = [
         _row(Real(place, run.point["control"], run.seed), "simulated", run.summary)
-        for place in PLACES
+        for place in places
         for run in lab.runs(place, control=SIMULATED)
     ]
-    rows += _emulated(lab)
+    rows += _emulated(lab, places)
     there = {(row["place"], row["control"]) for row in rows if row["world"] == "kernel"}
-    for place in PLACES:
+    for place in places:
         for control in SIMULATED:
             if (place, control) not in there:
                 lack = "this kernel does not have it, or real time was not kept"
@@ -70,9 +67,9 @@ def matrix(lab: Lab) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _emulated(lab: Lab) -> list[dict[str, Any]]:
-    controls = available(lab)
-    runs = [Real(place, c, seed) for seed in lab.seeds for place in PLACES for c in controls]
+def _emulated(lab: Lab, places: Sequence[str]) -> list[dict[str, Any]]:
+    controls = {place: available(lab, place) for place in places}
+    runs = [Real(place, c, seed) for seed in lab.seeds for place in places for c in controls[place]]
     width = AT_ONCE * cores()
     if sys.stderr.isatty():
         print(f"reality: {len(runs)} runs in real time, {width} at once", file=sys.stderr)
