@@ -226,7 +226,7 @@ def labs() -> dict[str, tuple[Paper, Lab]]:
 
 @pytest.mark.parametrize(
     ("stem", "figure"),
-    [(s, f) for s in ("clamp", "gamma", "qfcp") for f in load_paper(s).figures],
+    [(s, f) for s in ("analysis", "clamp", "gamma", "qfcp") for f in load_paper(s).figures],
 )
 def test_every_figure_is_drawn_with_named_axes(
     stem: str, figure: str, labs: dict[str, tuple[Paper, Lab]]
