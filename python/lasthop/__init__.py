@@ -8,7 +8,8 @@
     >>> result.table("queues")
 
 The verbs are those of the command line: :func:`run`, :func:`emulate`, :func:`sweep`,
-:func:`check`, :func:`read`, :func:`rerun`. Everything heavy is imported when it is first used.
+:func:`tune`, :func:`check`, :func:`read`, :func:`rerun`. Everything heavy is imported
+when it is first used.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .result import Result, emulate, run
     from .scenario import check, schema
     from .sweeps import Sweep, sweep
+    from .tuning import Tuned, tune
 
     __version__: str
 
@@ -32,6 +34,7 @@ __all__ = [
     "ScenarioError",
     "Sweep",
     "TraceError",
+    "Tuned",
     "UserError",
     "__version__",
     "check",
@@ -41,6 +44,7 @@ __all__ = [
     "run",
     "schema",
     "sweep",
+    "tune",
 ]
 
 _HOMES = {
@@ -49,6 +53,7 @@ _HOMES = {
     "ScenarioError": "_lasthop",
     "Sweep": "sweeps",
     "TraceError": "_lasthop",
+    "Tuned": "tuning",
     "UserError": "errors",
     "check": "scenario",
     "emulate": "result",
@@ -57,6 +62,7 @@ _HOMES = {
     "run": "result",
     "schema": "scenario",
     "sweep": "sweeps",
+    "tune": "tuning",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 import os
 import signal
 import sys
@@ -218,6 +219,27 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     sweep.add_argument("--json", action="store_true", help="print all results as JSON")
 
+    tune = command(
+        "tune", "tune", "Find the value of a key that gives a wanted delay, or the knee."
+    )
+    tune.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
+    aim = tune.add_mutually_exclusive_group(required=True)
+    aim.add_argument("--delay", type=_seconds, metavar="TIME",
+                     help="the mean queueing delay that is wanted, e.g. 50 ms")  # fmt: skip
+    aim.add_argument("--knee", type=_share, nargs="?", const=0.9, metavar="SHARE",
+                     help="the least delay with this share of the most goodput (0.9)")  # fmt: skip
+    tune.add_argument("--by", metavar="PATH",
+                      help="the key (the price's a or target, or the buffer)")  # fmt: skip
+    tune.add_argument("--from", dest="low", metavar="VALUE",
+                      help="where the search begins (a 32nd of the value in the file)")  # fmt: skip
+    tune.add_argument("--to", dest="high", metavar="VALUE",
+                      help="where it ends (32 times the value in the file)")  # fmt: skip
+    _set_and_seed(tune)
+    tune.add_argument("--seeds", type=_positive, default=1, metavar="K", help="seeds per point")
+    _workers(tune)
+    tune.add_argument("--plot", type=_file, metavar="FILE.png", help="draw the curve")
+    tune.add_argument("--json", action="store_true", help="print what was found as JSON")
+
     fig = command("fig", "fig", "Redraw figures of the papers and check their claims.")
     fig.add_argument("ids", nargs="+", metavar="ID|PAPER|all", help="clamp:4c, clamp or all")
     fig.add_argument("--seed", type=_seed, default=1, metavar="N", help="first seed (1)")
@@ -326,6 +348,16 @@ def _shard(text: str) -> tuple[int, int]:
 
 def _seconds(text: str) -> float:
     return _quantity(text, "s", "a time with its unit, e.g. 10 min")
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: wanted a share between 0 and 1, e.g. 0.9")
+    return value
 
 
 def _rate(text: str) -> float:
