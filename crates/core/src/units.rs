@@ -2,7 +2,8 @@
 //! Time, bytes and rates as integer types.
 //!
 //! Only operators that mean something exist: `Bytes / Rate` is a [`Duration`] (rounded up, so a link never
-//! sends faster than its rate) and `Rate * Duration` is [`Bytes`] (rounded down). Time that runs backwards panics.
+//! sends faster than its rate) and `Rate * Duration` is [`Bytes`] (rounded down). Time that runs backwards panics;
+//! what comes later than 2⁶⁴ ns, and so after any run, comes at [`Instant::MAX`].
 //!
 //! [`Duration`] is ours and not `core::time::Duration`: eight bytes in place of sixteen, one addition in place of
 //! a carry, and a packet holds several of them.
@@ -250,16 +251,17 @@ impl PerSecond {
 
 impl Add<Duration> for Instant {
     type Output = Instant;
+    /// What lies beyond [`Instant::MAX`] is that: never.
     #[inline]
     fn add(self, d: Duration) -> Instant {
-        Instant(self.0 + d.0)
+        Instant(self.0.saturating_add(d.0))
     }
 }
 
 impl AddAssign<Duration> for Instant {
     #[inline]
     fn add_assign(&mut self, d: Duration) {
-        self.0 += d.0;
+        *self = *self + d;
     }
 }
 
@@ -345,7 +347,7 @@ impl Div<Rate> for Bytes {
     fn div(self, rate: Rate) -> Duration {
         match self.0.checked_mul(8 * NS_PER_S) {
             Some(scaled) => Duration(scaled.div_ceil(rate.0)),
-            None => Duration((u128::from(self.0) * u128::from(8 * NS_PER_S)).div_ceil(u128::from(rate.0)) as u64),
+            None => self.over_long(rate),
         }
     }
 }
@@ -355,8 +357,21 @@ impl Mul<Duration> for Rate {
     /// The whole bytes that fit into `d` at this rate.
     #[inline]
     fn mul(self, d: Duration) -> Bytes {
-        Bytes((u128::from(self.0) * u128::from(d.0) / u128::from(8 * NS_PER_S)) as u64)
+        Bytes(narrow(u128::from(self.0) * u128::from(d.0) / u128::from(8 * NS_PER_S)))
     }
+}
+
+impl Bytes {
+    /// The same where 64 bits do not do.
+    #[cold]
+    fn over_long(self, rate: Rate) -> Duration {
+        Duration(narrow((u128::from(self.0) * u128::from(8 * NS_PER_S)).div_ceil(u128::from(rate.0))))
+    }
+}
+
+/// The number, or the greatest that fits.
+fn narrow(n: u128) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 impl fmt::Debug for Instant {
@@ -425,6 +440,19 @@ mod tests {
         let shown = [0, 3_000_000_000, 250_000_000, 1_000_000_001].map(|ns| format!("{:?}", Duration::from_nanos(ns)));
         assert_eq!(shown, ["0 s", "3 s", "0.25 s", "1.000000001 s"]);
         assert_eq!(format!("{:?}", Instant::from_nanos(1)), "0.000000001 s");
+    }
+
+    #[test]
+    fn what_is_too_long_for_time_lasts_for_ever() {
+        // A byte at 10⁻⁹ bit/s takes 8·10⁹ s, 2⁶⁴ ns are 1.8·10¹⁰ s.
+        let long = Duration::from_secs_f64(8e9);
+        assert_eq!(Instant::ZERO + long + long + long, Instant::MAX);
+        let mut at = Instant::MAX;
+        at += Duration::from_nanos(1);
+        assert_eq!(at, Instant::MAX);
+        assert_eq!(Duration::from_secs_f64(1e300), Duration::MAX);
+        assert_eq!(Bytes::MAX / Rate::from_bps(1), Duration::MAX);
+        assert_eq!(Rate::from_bps(u64::MAX) * Duration::MAX, Bytes::MAX);
     }
 
     #[test]

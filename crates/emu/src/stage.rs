@@ -202,5 +202,7 @@ fn make_endless(scenario: &mut Scenario) {
         }
     }
     scenario.duration = ENDLESS;
-    scenario.sample = scenario.sample.max(Duration::from_secs(1));
+    // In a hundred days there is room for so many samples.
+    let flows = scenario.flow.iter().map(|flow| u64::from(flow.count)).sum();
+    scenario.sample = scenario.sample.max(Duration::from_secs(flows));
 }

@@ -63,6 +63,7 @@ parameters! {
         not_too_long("spread", (p.start, p.spread, 1), "flow starts after")?;
         not_too_long("stagger", (p.start + p.spread, p.stagger, p.count - 1), "flow starts after")?;
         not_too_long("rtt_step", (p.rtt, p.rtt_step, p.count - 1), "round trip takes")?;
+        p.check_ends()?;
         p.read_at()?;
     }
 }
@@ -107,6 +108,24 @@ impl Flow {
         let reader = self.reader.unwrap_or_default();
         let rate = given(reader.rate.or(written), "reader.rate", "a rate with its unit, e.g. \"1 Mbit/s\"")?;
         Ok(Some((rate, reader)))
+    }
+}
+
+impl Flow {
+    /// Refuses an end that comes before the latest start, whatever the seed, and transfers of which none can arrive.
+    fn check_ends(&self) -> Result<(), ParameterError> {
+        let ends_later = |key: &str, end: Option<Duration>, start: Duration, wanted: &str| match end {
+            Some(end) => ensure(end > start, key, format!("{end:?}"), wanted),
+            None => Ok(()),
+        };
+        ends_later("stop", self.stop, self.start, "later than `start`")?;
+        match &self.app {
+            AppParams::Poisson(poisson) => ends_later("app.until", poisson.until, self.start, "later than `start`"),
+            _ => {
+                let latest = self.start + self.spread + self.stagger * u64::from(self.count - 1);
+                ends_later("stop", self.stop, latest, &format!("later than {latest:?}, when the last flow may start"))
+            }
+        }
     }
 }
 

@@ -37,8 +37,8 @@ use lasthop_core::units::{Duration, Rate};
 use lasthop_core::wlan::MacConfig;
 use serde::de::DeserializeOwned;
 
-/// Most samples that each flow or queue may have in one run.
-const MOST_SAMPLES: u64 = 10_000_000;
+/// Most samples of all flows, or of all flows and queues by a probe, in one run: some 2 GB.
+pub const MOST_SAMPLES: u64 = 10_000_000;
 
 parameters! {
     /// A scenario.

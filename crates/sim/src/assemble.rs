@@ -17,7 +17,7 @@ mod rate;
 mod routers;
 mod wireless;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 
 use lasthop_core::ap::AccessPoint;
@@ -38,10 +38,10 @@ use crate::hosts::{self, Hosts};
 use crate::network::{Network, Parts, Place, Traveller};
 use crate::node::Node;
 use crate::probe::Recorder;
-use crate::scenario::{self, Scenario, ScenarioError};
+use crate::scenario::{self, MOST_SAMPLES, Scenario, ScenarioError};
 use crate::summary::{FlowLabel, Labels};
 use crate::world::World;
-use names::Stations;
+use names::{FlowNames, Stations};
 use wireless::Wireless;
 
 /// Bytes of IP and TCP headers in front of a packet's payload.
@@ -128,9 +128,21 @@ fn capture(labels: &[FlowLabel], flows: &[Flow]) -> Capture {
     }))
 }
 
-fn recorder(scenario: &Scenario) -> Option<Recorder> {
-    let probe = scenario.probe.as_ref()?;
-    Some(Recorder::new(probe.every?, Instant::ZERO + probe.from))
+/// Refuses so short an interval that the samples of `sampled` flows and queues would fill the memory.
+fn at_most_samples(key: &str, of: Duration, interval: Duration, sampled: u64) -> Result<(), ScenarioError> {
+    if (of.as_nanos() / interval.as_nanos()).saturating_mul(sampled) > MOST_SAMPLES {
+        let wanted = format!("at most {MOST_SAMPLES} samples of {sampled} flows and queues in {of:?}");
+        return Err(ScenarioError::refused(key, format!("{interval:?}"), wanted));
+    }
+    Ok(())
+}
+
+/// What samples `sampled` flows and queues, if the scenario wants it.
+fn recorder(scenario: &Scenario, sampled: u64) -> Result<Option<Recorder>, ScenarioError> {
+    let Some(probe) = &scenario.probe else { return Ok(None) };
+    let Some(every) = probe.every else { return Ok(None) };
+    at_most_samples("probe.every", scenario.duration.saturating_sub(probe.from), every, sampled)?;
+    Ok(Some(Recorder::new(every, Instant::ZERO + probe.from)))
 }
 
 struct Builder<'s, P> {
@@ -160,7 +172,7 @@ struct Builder<'s, P> {
     /// The lanes between nodes made so far.
     between: BTreeMap<(Place, Duration, Place), u32>,
     /// The names of the flows so far.
-    names: BTreeSet<String>,
+    names: FlowNames,
 }
 
 impl<'s, P: Traveller> Builder<'s, P> {
@@ -183,7 +195,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             ap_stations: vec![],
             wlan_stations: vec![],
             between: BTreeMap::new(),
-            names: BTreeSet::new(),
+            names: FlowNames::default(),
         }
     }
 
@@ -191,23 +203,27 @@ impl<'s, P: Traveller> Builder<'s, P> {
     fn build(mut self, ahead: bool) -> Result<Assembly<P>, ScenarioError> {
         self.ahead = ahead;
         let (scenario, until) = (self.scenario, self.span.until);
+        if scenario.flow.is_empty() {
+            return Err(ScenarioError::at("flow", "wanted at least one"));
+        }
+        let flows = connection::most_flows(&scenario.flow, until)?;
+        at_most_samples("sample", self.span.length(), scenario.sample, flows)?;
         names::check_elements(scenario)?;
         let ends = self.name_stations()?;
         self.links()?;
         self.access_points()?;
         self.wlans()?;
         names::check_queues(&self.parts.nodes, &self.keys)?;
+        let queues: usize = self.parts.nodes.iter().map(Node::queues).sum();
+        let recorder = recorder(scenario, flows + queues as u64)?;
         for (i, (flow, ends)) in scenario.flow.iter().zip(ends).enumerate() {
             self.flow(i, flow, ends).map_err(|e| e.within(&format!("flow[{i}]")))?;
         }
-        if self.labels.iter().all(|flow| flow.start >= until)
-            && let Some(first) = self.labels.first()
+        if let Some(first) = scenario.flow.first()
+            && scenario.flow.iter().all(|flow| Instant::ZERO + flow.start >= until)
         {
             let wanted = format!("a start before the end of the run, {until:?}");
             return Err(ScenarioError::refused("flow[0].start", format!("{:?}", first.start), wanted));
-        }
-        if self.flows.is_empty() {
-            return Err(ScenarioError::at("flow", "wanted at least one"));
         }
         if self.parts.lanes.len() + 2 * self.flows.len() + self.parts.nodes.len() >= MOST_ELEMENTS {
             return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
@@ -220,7 +236,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             flows: self.labels,
         };
         let (parts, flows, access_points) = (self.parts, self.flows, self.aps);
-        Ok(Assembly { parts, flows, access_points, labels, recorder: recorder(scenario) })
+        Ok(Assembly { parts, flows, access_points, labels, recorder })
     }
 
     /// Takes in a node, which the table at `key` of the scenario describes.

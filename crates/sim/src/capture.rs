@@ -132,6 +132,11 @@ impl Capture {
         sent.map_or(0, |sent| sent.partition_point(|at| *at <= feedback.echo).saturating_sub(1)) as u64
     }
 
+    /// Packets recorded so far, at either end.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
     /// Receivers are asked ahead of time: puts the records in order of time.
     pub(crate) fn sort(&mut self) {
         self.records.sort_by_key(|record| (record.at, record.flow, record.point));

@@ -218,6 +218,12 @@ impl<P: Traveller> Network<P> {
         self.served
     }
 
+    /// Packets on the lanes and in the nodes.
+    pub fn under_way(&self) -> usize {
+        let on_lanes: usize = self.parts.lanes.iter().map(|lane| lane.line.len()).sum();
+        on_lanes + self.parts.nodes.iter().map(Node::waiting).sum::<usize>()
+    }
+
     /// When something next happens by itself, unless something comes in.
     pub fn next_wake(&self) -> Option<Instant> {
         self.events.earliest()

@@ -136,6 +136,16 @@ impl<P: Parcel> Node<P> {
         each!(self, element => element.weigh(flow, weight));
     }
 
+    /// Packets in its queues.
+    pub(crate) fn waiting(&self) -> usize {
+        match self {
+            // What a link foresees waits on a lane.
+            Self::Link(link) => link.queue().map_or(0, |queue| queue.len()),
+            Self::AccessPoint(ap) => ap.stations().iter().map(|station| station.queue().len()).sum(),
+            Self::Wlan(wlan) => wlan.interfaces().iter().map(|interface| interface.queue().len()).sum(),
+        }
+    }
+
     /// Brings all meters up to `now`.
     pub(crate) fn finish(&mut self, now: Instant) {
         each!(self, element => element.finish(now));

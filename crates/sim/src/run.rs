@@ -54,8 +54,13 @@ impl Run {
     }
 
     /// Goes on for at most `events` events; false when the run is over.
-    pub fn advance(&mut self, events: u64) -> bool {
-        self.world.advance(events)
+    ///
+    /// # Errors
+    /// If so many packets are under way, or have been recorded, that more would fill the memory.
+    pub fn advance(&mut self, events: u64) -> Result<bool, ScenarioError> {
+        let goes_on = self.world.advance(events);
+        self.world.check_memory()?;
+        Ok(goes_on)
     }
 
     /// How far the run has come, from 0 to 1.
@@ -63,9 +68,9 @@ impl Run {
         self.world.progress()
     }
 
-    /// Goes on to the end.
+    /// Goes on to the end, whatever memory it takes.
     pub fn finish(mut self) -> Outcome {
-        self.world.run();
+        while self.world.advance(u64::MAX) {}
         let World { network, mut hosts } = self.world;
         let (recorder, mut capture) = (hosts.recorder.take(), hosts.capture.take());
         if let Some(capture) = &mut capture {

@@ -129,6 +129,8 @@ pub struct Sender {
     /// `max` when the last recovery began or the timer last went off (RFC 6582's recover + 1).
     recover: Option<u64>,
     partial_acks: u32,
+    /// When recovery last cut the window.
+    cut_at: Instant,
     /// `max` at the first duplicate acknowledgement: what is above was sent by limited transmit.
     limited_from: u64,
     /// `una` when the timer last went off.
@@ -190,6 +192,7 @@ impl Sender {
             duplicate_acks: 0,
             recover: None,
             partial_acks: 0,
+            cut_at: Instant::ZERO,
             limited_from: 0,
             timed_out_at: None,
             board: Scoreboard::new(mss),

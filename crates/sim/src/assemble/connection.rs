@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use lasthop_core::app::{App, AppParams, Transfer, poisson_arrivals};
+use lasthop_core::app::{App, AppParams, Poisson, Transfer, poisson_arrivals};
 use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
 use lasthop_core::tcp;
-use lasthop_core::units::{Amount, Bytes, Duration, Instant};
+use lasthop_core::units::{Amount, Bytes, Duration, Instant, LONGEST};
 
 use super::legs::Leg;
 use super::wireless::{Outermost, Wireless};
@@ -16,6 +16,10 @@ use crate::host::{Receiver, Sender};
 use crate::network::{Hop, Place, Route, Traveller};
 use crate::scenario::{self, MOST_FLOWS, ScenarioError};
 use crate::summary::{FlowLabel, Reader};
+
+/// Most links, access points and WLANs that a packet and its acknowledgement cross: hops are counted in a byte, and two are at
+/// the ends.
+const MOST_CROSSED: usize = u8::MAX as usize - 2;
 
 /// What the connections of one table of the scenario have in common.
 struct Common<'s> {
@@ -42,6 +46,7 @@ impl<P: Traveller> Builder<'_, P> {
     pub(super) fn flow(&mut self, table: usize, flow: &scenario::Flow, ends: Outermost) -> Result<(), ScenarioError> {
         let payload = ends::payload(flow)?;
         let (there, back) = self.legs(flow, ends)?;
+        check_way(flow, there.iter().chain(&back))?;
         let station = self.place_of(ends.last, flow.station.as_ref());
         let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
         let tcp = self.tcp_configs(flow, payload, there.len());
@@ -53,16 +58,16 @@ impl<P: Traveller> Builder<'_, P> {
             match &flow.app {
                 AppParams::Poisson(poisson) => {
                     poisson.size.check(payload).map_err(|e| ScenarioError::parameter("app.size", e))?;
-                    let rate = poisson.rate.get();
-                    if rate * self.span.until.as_secs_f64() > f64::from(MOST_FLOWS) {
-                        let wanted = format!("at most {MOST_FLOWS} arrivals in all");
-                        return Err(ScenarioError::refused("app.rate", format!("{rate} /s"), wanted));
+                    if !self.names.add_family(&name) {
+                        return Err(taken(flow, &name));
                     }
-                    let until = poisson.until.map_or(self.span.until, |until| Instant::ZERO + until);
+                    // Whether transfers arrive hangs on the seed, whether they could be made must not.
+                    self.make(&common, &name)?;
+                    let end = last_arrival(flow, poisson, self.span.until);
                     let mut times = self.streams.stream(&name, "arrivals");
                     let mut sizes = self.streams.stream(&name, "sizes");
                     for (n, arrival) in
-                        poisson_arrivals(rate, at, until.min(self.span.until), &mut times).into_iter().enumerate()
+                        poisson_arrivals(poisson.rate.get(), at, end, &mut times).into_iter().enumerate()
                     {
                         let size = Amount::Bytes(poisson.size.draw(payload, &mut sizes));
                         self.connection(
@@ -73,7 +78,12 @@ impl<P: Traveller> Builder<'_, P> {
                         )?;
                     }
                 }
-                app => self.connection(&common, name, (at, rtt), app)?,
+                app => {
+                    if !self.names.add(&name) {
+                        return Err(taken(flow, &name));
+                    }
+                    self.connection(&common, name, (at, rtt), app)?;
+                }
             }
             start += flow.stagger;
             rtt += flow.rtt_step;
@@ -90,33 +100,14 @@ impl<P: Traveller> Builder<'_, P> {
         app: &AppParams,
     ) -> Result<(), ScenarioError> {
         let &Common { spec, payload, .. } = common;
-        if !self.names.insert(name.clone()) {
-            let wanted = if name == spec.name {
-                "a name that no other flow has".to_owned()
-            } else {
-                format!("another name: it makes a second flow {name:?}")
-            };
-            return Err(ScenarioError::refused("name", format!("{:?}", spec.name), wanted));
-        }
-        if self.flows.len() >= MOST_FLOWS as usize {
-            return Err(ScenarioError::at("count", format!("wanted at most {MOST_FLOWS} flows in all")));
-        }
-        let parameter = ScenarioError::parameter;
         let id = self.flows.len() as u32;
-        let TwoEnds { sender, receiver, sender_kind, receiver_kind, header_bytes, sack, ahead } = match &spec.sender {
-            scenario::Sender::Tfrc(options) => {
-                rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample))?
-            }
-            _ => self.tcp_ends(id, spec, &common.tcp)?,
-        };
+        let Made { ends, reader, sink, sink_back } = self.make(common, &name)?;
+        let TwoEnds { sender, receiver, sender_kind, receiver_kind, header_bytes, sack, ahead } = ends;
         let stop = spec.stop.map(|stop| Instant::ZERO + stop);
         let is_transfer = matches!(app, AppParams::Fixed(_));
-        let reader = spec.read_at().map_err(|e| parameter("", e))?;
-        let reader = reader.map(|(rate, reader)| Reader { rate_bps: rate.as_bps() as f64, share: reader.share });
         let app = App::new(app, payload, (start, stop), self.streams.stream(&name, "app"))
-            .map_err(|e| if e.key == "stop" { parameter("", e) } else { parameter("app", e) })?;
-        let access = spec.access;
-        let jitter = spec.jitter;
+            .map_err(|e| ScenarioError::parameter(if e.key == "stop" { "" } else { "app" }, e))?;
+        let (access, jitter) = (spec.access, spec.jitter);
         let mut jitter = (!jitter.is_zero()).then(|| Jitter::new(jitter, self.streams.stream(&name, "jitter")));
         let half = rtt / 2;
         // The private delays, there and back: at the sender, or behind the WLAN if the sender is one of its stations.
@@ -127,7 +118,6 @@ impl<P: Traveller> Builder<'_, P> {
         let mut hops = vec![];
 
         // There: jitter and access link, the nodes, the sink.
-        let sink = self.sink(spec, &name)?;
         let front = vec![Wire::new(access, near[0], Loss::None)];
         let mut wires = self.hops(&mut hops, (&mut jitter, front, Duration::ZERO), &common.there);
         wires.push(Wire::delay(far[0]));
@@ -141,8 +131,7 @@ impl<P: Traveller> Builder<'_, P> {
 
         // Back: the sink's link, the nodes, the access link.
         let back = hops.len() as u8;
-        let sink = self.sink_back(spec, &name)?.into_iter().collect();
-        let mut wires = self.hops(&mut hops, (&mut None, sink, far[1]), &common.back);
+        let mut wires = self.hops(&mut hops, (&mut None, sink_back.into_iter().collect(), far[1]), &common.back);
         wires.push(Wire::new(access, near[1], Loss::None));
         hops.push(self.lane(Path::new(None, wires), Place::Host));
 
@@ -169,6 +158,21 @@ impl<P: Traveller> Builder<'_, P> {
             reader,
         });
         Ok(())
+    }
+
+    /// What a connection called `name` is made of, wherever it begins.
+    fn make(&self, common: &Common<'_>, name: &str) -> Result<Made, ScenarioError> {
+        let &Common { spec, payload, .. } = common;
+        let id = self.flows.len() as u32;
+        let ends = match &spec.sender {
+            scenario::Sender::Tfrc(options) => {
+                rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample))?
+            }
+            _ => self.tcp_ends(id, spec, &common.tcp)?,
+        };
+        let reader = spec.read_at().map_err(|e| ScenarioError::parameter("", e))?;
+        let reader = reader.map(|(rate, reader)| Reader { rate_bps: rate.as_bps() as f64, share: reader.share });
+        Ok(Made { ends, reader, sink: self.sink(spec, name)?, sink_back: self.sink_back(spec, name)? })
     }
 
     /// How much later than it might a flow starts.
@@ -216,6 +220,14 @@ impl<P: Traveller> Builder<'_, P> {
     }
 }
 
+/// What a connection is made of.
+struct Made {
+    ends: TwoEnds,
+    reader: Option<Reader>,
+    sink: Option<Wire>,
+    sink_back: Option<Wire>,
+}
+
 /// Both ends of a flow.
 pub(super) struct TwoEnds {
     pub(super) sender: Sender,
@@ -228,4 +240,63 @@ pub(super) struct TwoEnds {
     pub(super) sack: bool,
     /// Whether the receiver keeps no timer, and may be asked ahead of time.
     pub(super) ahead: bool,
+}
+
+/// As many flows as there will be at most, whatever the seed. Refuses more than there may be.
+pub(super) fn most_flows(flows: &[scenario::Flow], end: Instant) -> Result<u64, ScenarioError> {
+    // So many standard deviations above the mean is nobody.
+    let most = |sure: f64, expected: f64| sure + expected + 10.0 * expected.sqrt();
+    let (mut sure, mut expected) = (0.0, 0.0);
+    for (i, flow) in flows.iter().enumerate() {
+        let count = f64::from(flow.count);
+        let (key, value, what) = match &flow.app {
+            AppParams::Poisson(poisson) => {
+                let from = Instant::ZERO + flow.start;
+                let span = last_arrival(flow, poisson, end).saturating_since(from);
+                expected += count * poisson.rate.get() * span.as_secs_f64();
+                ("app.rate", format!("{} /s", poisson.rate.get()), "arrivals")
+            }
+            _ => {
+                sure += count;
+                ("count", flow.count.to_string(), "flows")
+            }
+        };
+        if most(sure, expected) > f64::from(MOST_FLOWS) {
+            let error = ScenarioError::refused(key, value, format!("at most {MOST_FLOWS} {what} in all"));
+            return Err(error.within(&format!("flow[{i}]")));
+        }
+    }
+    Ok(most(sure, expected) as u64)
+}
+
+/// Until when transfers arrive.
+fn last_arrival(flow: &scenario::Flow, poisson: &Poisson, end: Instant) -> Instant {
+    let ends = [poisson.until, flow.stop].into_iter().flatten();
+    ends.map(|until| Instant::ZERO + until).fold(end, Instant::min)
+}
+
+fn taken(flow: &scenario::Flow, name: &str) -> ScenarioError {
+    let wanted = if name == flow.name {
+        "a name that no other flow has".to_owned()
+    } else {
+        format!("another name: it makes a second flow {name:?}")
+    };
+    ScenarioError::refused("name", format!("{:?}", flow.name), wanted)
+}
+
+/// Refuses a way that is too long, in hops or in time.
+fn check_way<'l>(flow: &scenario::Flow, legs: impl Iterator<Item = &'l Leg>) -> Result<(), ScenarioError> {
+    let (mut crossed, mut delay) = (0, u128::from(flow.rtt.as_nanos()));
+    for leg in legs {
+        crossed += usize::from(leg.crosses());
+        delay += u128::from(leg.delay().as_nanos());
+    }
+    if crossed > MOST_CROSSED {
+        let message = "links, access points and WLANs, there and back: wanted at most";
+        return Err(ScenarioError::at("path", format!("crosses {crossed} {message} {MOST_CROSSED}")));
+    }
+    if delay > u128::from(LONGEST.as_nanos()) {
+        return Err(ScenarioError::at("path", format!("wanted delays that add up to at most {LONGEST:?}")));
+    }
+    Ok(())
 }

@@ -33,6 +33,16 @@ impl Leg {
             Place::Host | Place::Receiver | Place::Fed(_) => None,
         }
     }
+
+    /// Whether it is a node, and not a delay alone.
+    pub(super) fn crosses(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// The delay behind it.
+    pub(super) fn delay(&self) -> Duration {
+        self.delay
+    }
 }
 
 impl<P: Traveller> Builder<'_, P> {

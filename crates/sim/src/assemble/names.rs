@@ -54,6 +54,36 @@ pub(super) fn check_queues<P: Parcel>(nodes: &[Node<P>], keys: &[String]) -> Res
     Ok(())
 }
 
+/// The names of the flows so far. Those of transfers that come and go, "web#1" and so on, are a family: how many there are hangs
+/// on the seed, so none of them is free.
+#[derive(Debug, Default)]
+pub(super) struct FlowNames {
+    names: BTreeSet<String>,
+    families: BTreeSet<String>,
+}
+
+impl FlowNames {
+    /// Takes in the name of a flow; false if it is taken.
+    pub(super) fn add(&mut self, name: &str) -> bool {
+        let is_of_family = member(name).is_some_and(|family| self.families.contains(family));
+        !is_of_family && self.names.insert(name.to_owned())
+    }
+
+    /// Takes in a family; false if one of it may be taken.
+    pub(super) fn add_family(&mut self, name: &str) -> bool {
+        let first = format!("{name}#");
+        let mut similar = self.names.range(first.clone()..).take_while(|other| other.starts_with(&first));
+        !similar.any(|other| member(other) == Some(name)) && self.families.insert(name.to_owned())
+    }
+}
+
+/// The family that a name would be of.
+fn member(name: &str) -> Option<&str> {
+    let (family, number) = name.rsplit_once('#')?;
+    let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    is_number.then_some(family)
+}
+
 /// The stations of an access point or WLAN: those with a table of their own, then the others that flows name.
 #[derive(Debug, Default)]
 pub(super) struct Stations<'s> {

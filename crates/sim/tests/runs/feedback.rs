@@ -25,6 +25,24 @@ fn mbps(flow: &FlowSummary) -> f64 {
     flow.goodput_bps / 1e6
 }
 
+/// A flow over nothing but links of its own, where no router can speak.
+const ALONE: &str = r#"
+    duration = "3 s"
+    [[flow]]
+    name = "f"
+    rtt = "20 ms"
+    sink = { rate = "10 Mbit/s", delay = "1 ms" }
+"#;
+
+#[test]
+fn without_a_router_on_the_path_both_are_tcp() {
+    // As a TCP that never loses anything: in three seconds slow start reaches no gigabytes.
+    let window = |sender: &str| crate::run(ALONE, &[("flow[0].sender", sender)]).flows[0].mean_cwnd_bytes;
+    let newreno = window("newreno");
+    assert!(newreno.unwrap() < 1e7);
+    assert_eq!((window("qfcp"), window("xcp")), (newreno, newreno));
+}
+
 #[test]
 fn xcp_rests_where_its_law_says() {
     // Told C on a wire of y: α(C − y)d = βq with d = d₀ + q/y: q = (.4/.226)(C − y)d₀/(1 − (.4/.226)(C − y)/y). At 11 for

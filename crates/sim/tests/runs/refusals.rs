@@ -41,6 +41,18 @@ fn an_error_names_the_key_that_was_written() {
         (LINK, "duration", "0 s", "duration = 0 s: wanted more than 0 s"),
         (LINK, "warmup", "5 s", "warmup = 5 s: wanted less than the duration, 3 s"),
         (LINK, "sample", "1 ns", "sample = 0.000000001 s: wanted at most 10000000 samples in 3 s"),
+        (
+            LINK,
+            "probe",
+            "{ every = \"400 ns\" }",
+            "probe.every = 0.0000004 s: wanted at most 10000000 samples of 3 flows and queues in 3 s",
+        ),
+        (
+            LINK,
+            "flow[0].app",
+            "{ kind = \"poisson\", rate = \"1e6 /s\", size = { kind = \"constant\", value = \"1 kB\" } }",
+            "flow[0].app.rate = 1000000 /s: wanted more than 0 /s, and at most 1000000 arrivals in all",
+        ),
         (LINK, "link[0].to", "a", "link[0].to = \"a\": wanted another node than `from`"),
         (LINK, "link[0].feedback", "{ kind = \"xcp\", alpha = -1 }", "link[0].feedback.alpha = -1: wanted more than 0"),
         (
@@ -110,6 +122,7 @@ fn an_error_names_the_key_that_was_written() {
     ] {
         assert_eq!(refuse(text, &[(key, value)]), message);
     }
+    assert_eq!(refuse(AP, &[("flow", "[]")]), "flow: wanted at least one");
     let lonely = AP.replace("station = \"m\"", "access = \"1 Mbit/s\"");
     assert_eq!(refuse(&lonely, &[]), "ap[0].station = []: wanted at least one, or a flow to one");
 }
@@ -133,6 +146,84 @@ fn no_sum_of_times_is_too_large() {
     // The longest times that there are, and a run that they leave alone.
     let set = [("flow[0].count", "2"), ("flow[0].stagger", MOST), ("flow[0].rtt", MOST)];
     assert!(crate::outcome(LINK, &set).unwrap().summary.events > 0);
+}
+
+/// A chain of links from n0 on, and a flow over all of them.
+fn chain(links: usize, more: &str) -> String {
+    let link =
+        |i| format!("[[link]]\nname = \"l{i}\"\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"1 Gbit/s\"\n{more}\n", i + 1);
+    let path: Vec<_> = (0..=links).map(|i| format!("\"n{i}\"")).collect();
+    let links: String = (0..links).map(link).collect();
+    format!("duration = \"3 s\"\n{links}[[flow]]\nname = \"f\"\nrtt = \"10 ms\"\npath = [{}]\n", path.join(", "))
+}
+
+#[test]
+fn a_path_has_as_many_hops_as_a_byte_counts() {
+    // Each link is crossed there and back, and a hop is at either end: 2·126 + 2 = 254.
+    assert!(crate::run(&chain(126, ""), &[]).flows[0].delivered_bytes > 0);
+    for links in [127, 128, 300] {
+        let crossed = 2 * links;
+        let wanted = "links, access points and WLANs, there and back: wanted at most 253";
+        assert_eq!(refuse(&chain(links, ""), &[]), format!("flow[0].path: crosses {crossed} {wanted}"));
+    }
+    let one_way = "duplex = false";
+    assert!(crate::run(&chain(200, one_way), &[]).flows[0].delivered_bytes > 0);
+}
+
+#[test]
+fn what_takes_longer_than_time_lasts_never_comes() {
+    let wanted = "flow[0].path: wanted delays that add up to at most 1000000000 s";
+    assert_eq!(refuse(&chain(20, "delay = \"1e9 s\""), &[]), wanted);
+    // A packet at 10⁻⁹ Hz takes 10¹³ s, more than a clock of 64 bits counts: none ever arrives.
+    let slow = AP.replace("4.3 MHz", "1e-9 Hz").replace("attempts = 15", "attempts = 15, frames = \"whole\"");
+    assert_eq!(crate::run(&slow, &[("duration", "100 s")]).flows[0].delivered_bytes, 0);
+    // A line of 1 bit/s, offered 10⁵ packets of 65 kB: the last of them would be out after 5·10¹⁹ ns.
+    let offered = r#"{ kind = "cbr", rate = "18 Gbit/s" }"#;
+    let set = [("link[0].rate", "1 bit/s"), ("flow[0].app", offered), ("flow[0].packet", "65 kB")];
+    let set = [&set[..], &[("flow[0].sender", "{ initial_window = 100000 }"), ("duration", "1 s")]].concat();
+    assert_eq!(crate::run(LINK, &set).flows[0].delivered_bytes, 0);
+}
+
+#[test]
+fn the_seed_does_not_decide_what_is_valid() {
+    let poisson = |more: &str| {
+        let size = r#"size = { kind = "constant", value = "3 kB" }"#;
+        format!("{{ kind = \"poisson\", rate = \"0.3 /s\", {size}{more} }}")
+    };
+    let of_seeds = |set: &[(&str, &str)]| -> Vec<Result<usize, String>> {
+        let of_seed = |seed: u64| {
+            let seed = seed.to_string();
+            crate::outcome(LINK, &[set, &[("seed", &seed)]].concat()).map(|outcome| outcome.summary.flows.len())
+        };
+        (1..=20).map(of_seed).collect()
+    };
+    // In 3 s nobody comes with a probability of e⁻·⁹, two in five.
+    let arrivals = of_seeds(&[("flow[0].app", &poisson(""))]);
+    assert!(arrivals.contains(&Ok(0)) && arrivals.contains(&Ok(1)));
+    // What comes after the stop does not come.
+    let stopped = of_seeds(&[("flow[0].app", &poisson("")), ("flow[0].stop", "100 ms")]);
+    assert!(stopped.iter().all(Result::is_ok) && stopped.contains(&Ok(0)));
+    for (set, message) in [
+        (
+            vec![("flow[0].spread", "2 s"), ("flow[0].stop", "1 s")],
+            "flow[0].stop = 1 s: wanted later than 2 s, when the last flow may start",
+        ),
+        (vec![("flow[0].app", &*poisson(", until = \"0 s\""))], "flow[0].app.until = 0 s: wanted later than `start`"),
+        // Where no transfer arrives, what they would be made of is checked all the same.
+        (
+            vec![("flow[0].app", &*poisson("")), ("flow[0].access", "0 bit/s")],
+            "flow[0].access = 0 bit/s: wanted more than 0 bit/s",
+        ),
+    ] {
+        assert_eq!(of_seeds(&set), vec![Err(message.to_owned()); 20]);
+    }
+    // Nor which names are free: "f#9" may or may not be there.
+    let taken = format!("{LINK}[[flow]]\nname = \"f#9\"\npath = [\"a\", \"b\"]\n");
+    let message = "flow[1].name = \"f#9\": wanted a name that no other flow has";
+    assert_eq!(refuse(&taken, &[("flow[0].app", &poisson(""))]), message);
+    let first = LINK.replace("\"f\"", "\"f#9\"") + "[[flow]]\nname = \"f\"\npath = [\"a\", \"b\"]\n";
+    let message = "flow[1].name = \"f\": wanted a name that no other flow has";
+    assert_eq!(refuse(&first, &[("flow[1].app", &poisson(""))]), message);
 }
 
 #[test]

@@ -175,3 +175,19 @@ fn rules_are_their_switches() {
     assert_ne!(figures("linux-reno"), figures("{ kind = \"newreno\", rules = \"linux\" }"), "laws differ");
     assert_eq!(figures("newreno"), figures("{ kind = \"reno\", recovery = \"newreno\" }"));
 }
+
+#[test]
+fn a_window_far_above_the_buffer_falls_until_retransmissions_arrive() {
+    // Each lost retransmission is one more sign of congestion (RFC 5681 §4.3): from 1000 segments seven halvings lead to what the
+    // line and its 13 packets hold. Without them each round trip sends half a window into a full buffer for ever.
+    let goodput = |sender: &str| {
+        let text = DUMBBELL.replace("SENDER", sender);
+        let set = [("link[0].loss.p", "0"), ("link[0].queue.limit", "13 packets"), ("flow[0].count", "1")];
+        crate::run(&text, &set).flows[0].goodput_bps
+    };
+    for more in ["", ", rate_reduction = true"] {
+        let far = goodput(&format!("{{ kind = \"newreno\", sack = true, rack = true, initial_window = 1000{more} }}"));
+        let near = goodput(&format!("{{ kind = \"newreno\", sack = true, rack = true, initial_window = 10{more} }}"));
+        assert!(far > 0.95 * near && far < 5e6, "{more}: {far}, {near}");
+    }
+}

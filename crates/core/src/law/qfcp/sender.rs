@@ -73,13 +73,14 @@ impl SenderLaw for Qfcp {
     fn on_feedback(&mut self, window: &mut Window, told: &Feedback) {
         let Signal::Rate(RateFeedback { rate, silent }) = told.signal else { return };
         let rate = f64::from(rate) / told.wire_bytes;
-        let is_complete = silent == 0;
+        // On a path without queues nobody is silent, and nobody speaks.
+        let is_complete = silent == 0 && rate.is_finite();
         self.rtt_s.push(told.rtt_s);
         if !is_complete && self.beside.cwnd.is_infinite() {
             self.beside = *window;
         }
         self.rate = rate;
-        self.is_complete = is_complete && rate.is_finite();
+        self.is_complete = is_complete;
         if self.heed_loss && (told.is_duplicate || told.in_recovery) {
             return;
         }
@@ -206,10 +207,13 @@ mod tests {
 
     #[test]
     fn without_any_router_it_is_tcp() {
-        let (mut law, mut window) = (law(false), start());
-        law.on_feedback(&mut window, &after(0.1, f32::INFINITY, false));
-        law.on_ack(&mut window, &ack());
-        assert_eq!(window.cwnd, 4.0);
-        assert_eq!(law.on_timeout(&window, 4.0), 2.0);
+        // Be there a queue that is silent, or none at all.
+        for no_queues in [false, true] {
+            let (mut law, mut window) = (law(false), start());
+            law.on_feedback(&mut window, &after(0.1, f32::INFINITY, no_queues));
+            law.on_ack(&mut window, &ack());
+            assert_eq!(window.cwnd, 4.0);
+            assert_eq!(law.on_timeout(&window, 4.0), 2.0);
+        }
     }
 }

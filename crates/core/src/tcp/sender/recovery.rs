@@ -6,7 +6,7 @@ use super::{Sender, State, Urgent};
 use crate::packet::Ack;
 use crate::tcp::Segment;
 use crate::tcp::config::Recovery;
-use crate::units::Duration;
+use crate::units::{Duration, Instant};
 
 /// Duplicate acknowledgements that make a loss (RFC 5681 §3.2).
 const DUP_THRESH: u32 = 3;
@@ -98,6 +98,7 @@ impl Sender {
             self.set_cwnd(self.window.ssthresh);
         }
         self.state = State::Recovery;
+        self.cut_at = self.now;
         self.partial_acks = 0;
         if self.config.recovery != Recovery::Reno || self.config.one_fast_retransmit {
             self.recover = Some(self.max);
@@ -195,10 +196,8 @@ impl Sender {
     /// All is acknowledged that was outstanding at the start of recovery, but what was sent since has holes that are
     /// lost: a new recovery, which does not repeat what the last has sent again.
     fn prolong_recovery(&mut self) {
-        let flight = self.lost_window((self.nxt - self.una) as f64 / self.mss as f64);
         self.remember_window();
-        self.window.ssthresh = self.law.on_loss(&self.window, flight.min(self.window.cwnd)).max(LEAST_SSTHRESH);
-        self.set_cwnd(self.window.ssthresh);
+        self.cut_again();
         self.recover = Some(self.max);
         self.board.rescued = false;
         self.stats.fast_retransmits += u64::from(self.counts());
@@ -215,12 +214,32 @@ impl Sender {
                 Duration::from_nanos((self.rto.srtt_s() * 1e9 * REORDERING_SHARE) as u64)
             };
             let Self { repairs, board, una, .. } = self;
-            is_worse |= repairs.arrived(echo, reordering, |start, end| board.is_missing(*una, start, end));
+            let lost = repairs.arrived(echo, reordering, |start, end| board.is_missing(*una, start, end));
+            is_worse |= lost.is_some();
+            if let Some(sent) = lost
+                && self.lost_after_cut(sent)
+            {
+                self.cut_again();
+            }
         }
         self.measure_pipe();
         if self.config.rate_reduction && self.state == State::Recovery {
             self.reduce(is_worse);
         }
+    }
+
+    /// Whether a retransmission that left at `sent` and is lost tells of more than the last cut of the window. With the rate
+    /// reduction nothing more is cut: what is sent is what arrives.
+    fn lost_after_cut(&self, sent: Instant) -> bool {
+        self.config.rack && !self.config.rate_reduction && self.state == State::Recovery && sent >= self.cut_at
+    }
+
+    /// The loss of a retransmission is one more sign of congestion (RFC 5681 §4.3).
+    fn cut_again(&mut self) {
+        let flight = self.lost_window((self.nxt - self.una) as f64 / self.mss as f64);
+        self.window.ssthresh = self.law.on_loss(&self.window, flight.min(self.window.cwnd)).max(LEAST_SSTHRESH);
+        self.set_cwnd(self.window.ssthresh);
+        self.cut_at = self.now;
     }
 
     /// What is in the network, of what recovery knows.

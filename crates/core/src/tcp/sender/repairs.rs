@@ -22,14 +22,14 @@ impl Repairs {
     }
 
     /// Something that was sent at `sent` has arrived: what was sent more than `reordering` before it, and has not, is
-    /// lost. `is_missing` says so of `start..end`. True if that makes any lost.
+    /// lost. `is_missing` says so of `start..end`. When the last of them was sent that are found lost now; none: none are.
     pub(super) fn arrived(
         &mut self,
         sent: Instant,
         reordering: Duration,
         is_missing: impl Fn(u64, u64) -> bool,
-    ) -> bool {
-        let mut any = false;
+    ) -> Option<Instant> {
+        let mut latest = None;
         while let Some(&(start, end, when)) = self.under_way.front() {
             if when + reordering >= sent {
                 break;
@@ -37,11 +37,11 @@ impl Repairs {
             self.under_way.pop_front();
             if is_missing(start, end) {
                 self.lost.push_back((start, end));
-                any = true;
+                latest = Some(when);
             }
         }
         self.lost.retain(|&(start, end)| is_missing(start, end));
-        any
+        latest
     }
 
     /// When the last of those was sent that are acknowledged up to `una`, of those sent by `latest`; none: none was.
@@ -83,9 +83,9 @@ mod tests {
         repairs.sent(20, 30, at(2));
         repairs.sent(40, 50, at(3));
         // That of 1 ms may have been what arrived; only what came before it is lost.
-        repairs.arrived(at(1), NONE, |_, _| true);
+        assert_eq!(repairs.arrived(at(1), NONE, |_, _| true), None);
         assert_eq!(repairs.lost_bytes(), 0);
-        repairs.arrived(at(3), NONE, |start, _| start != 20);
+        assert_eq!(repairs.arrived(at(3), NONE, |start, _| start != 20), Some(at(1)));
         assert_eq!((repairs.lost_bytes(), repairs.take_lost(), repairs.take_lost()), (10, Some((0, 10)), None));
     }
 

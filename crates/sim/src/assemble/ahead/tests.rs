@@ -107,7 +107,7 @@ fn text(links: &[Vec<&str>], radio: &str, flows: &[Spec]) -> String {
 fn summary(text: &str, seed: u64, ahead: bool) -> Result<Summary, String> {
     let scenario = parse(text).map_err(|e| e.to_string())?;
     let (mut world, labels) = simulation(&scenario, seed, Path::new("."), ahead).map_err(|e| e.to_string())?;
-    world.run();
+    while world.advance(u64::MAX) {}
     let nodes = world.network.nodes();
     let counted =
         Counted { nodes, events: world.network.served(), packets: world.hosts.packets, flows: world.hosts.counted() };
