@@ -2,15 +2,20 @@
 """Traces: read, described, converted, made up."""
 
 import json
+import os
+import random
+import tracemalloc
 from pathlib import Path
 
+import lasthop
 import numpy as np
 import pytest
 from conftest import Command, assert_one_line
+from lasthop.mmlog import Log, p95_signal_delay
 from lasthop.mmlog import read as read_log
-from lasthop.mmlog import signal_delays
 from lasthop.scenario import shipped_folder
-from lasthop.trace import describe, from_csv, lte_like, read, to_csv
+from lasthop.trace import describe, lte_like, read, to_csv
+from lasthop.tracing import rates_in_bins
 
 
 def test_a_steady_trace(tmp_path: Path) -> None:
@@ -30,17 +35,33 @@ def test_there_and_back_again(tmp_path: Path) -> None:
     to_csv(trace, tmp_path / "a.csv", 100)
     lines = (tmp_path / "a.csv").read_text().splitlines()
     assert lines[0] == "time_s,rate_bps"
-    from_csv(tmp_path / "a.csv", tmp_path / "b.down")
-    back = read(tmp_path / "b.down")
+    back = read(tmp_path / "a.csv")
     assert len(back) == pytest.approx(1000, abs=1)
     assert back[-1] == pytest.approx(2000, abs=100)
 
 
 def test_a_csv_becomes_the_opportunities_of_its_rate(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time_s,rate_bps\n0,12000\n1,0\n2,24000\n3,0\n")
-    assert from_csv(tmp_path / "a.csv", tmp_path / "a.down") == (3, 0.0)
     # One packet is full at 1 s, nothing comes until 2 s, then one each half second.
-    assert list(read(tmp_path / "a.down")) == [1000, 2500, 3000]
+    assert list(read(tmp_path / "a.csv")) == [1000, 2500, 3000]
+
+
+SIX_SECONDS = {"duration": "6 s", "warmup": "0 s"}
+
+
+def test_a_radio_reads_all_that_the_commands_do(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time_s,rate_bps\n0,12000000\n1,6000000\n2,0\n")
+    (tmp_path / "a.down").write_text("".join(f"{ms}\n" for ms in read(tmp_path / "a.csv")))
+    runs = [
+        lasthop.run("lte-clamp", set={"ap[0].radio.file": str(tmp_path / name), **SIX_SECONDS})
+        for name in ("a.csv", "a.down")
+    ]
+    # 1500 packets in 2 s, of 1504 bytes each.
+    assert runs[0].summary["queues"][0]["capacity_bps"] == pytest.approx(1500 * 1504 * 8 / 2)
+    assert runs[0].summary["flows"] == runs[1].summary["flows"]
+    # As part of a result it is one still.
+    runs[0].to_parquet(tmp_path / "a.parquet")
+    assert lasthop.rerun(tmp_path / "a.parquet") == []
 
 
 @pytest.mark.parametrize(
@@ -62,11 +83,11 @@ def test_broken_traces_are_refused(
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
-        ("a,b\n1,2\n", ["t.csv:1", "time_s,rate_bps"]),
-        ("time_s,rate_bps\n1,2\nx,3\n", ["t.csv:3", "two numbers"]),
-        ("time_s,rate_bps\n1,2\n1,3\n", ["t.csv:3", "later"]),
-        ("time_s,rate_bps\n1,2\n2,-3\n", ["t.csv:3", "rate"]),
-        ("time_s,rate_bps\n1,2\n", ["t.csv", "at least two"]),
+        ("a,b\n1,2\n", ["t.csv: line 1", "time_s,rate_bps"]),
+        ("time_s,rate_bps\n1,2\nx,3\n", ["t.csv: line 3", "two numbers"]),
+        ("time_s,rate_bps\n1,2\n1,3\n", ["t.csv: line 3", "later"]),
+        ("time_s,rate_bps\n1,2\n2,-3\n", ["t.csv: line 3", "rate"]),
+        ("time_s,rate_bps\n1,2\n", ["t.csv", "at least 2"]),
         ("time_s,rate_bps\n1,2\n2,2\n", ["t.csv", "not one packet"]),
     ],
 )
@@ -80,11 +101,11 @@ def test_broken_csv_is_refused(
 
 def test_huge_csv_is_refused_at_once(command: Command, tmp_path: Path) -> None:
     for rows, parts in (
-        ("0,1e12\n1,1e12\n", ["1.67e+08 packets", "2 s", "at most 10000000"]),
-        ("0,1\n1e9,1\n", ["2e+09 s", "at most 1e+06 s"]),
-        ("0,1e300\n1e300,1e300\n", ["inf packets"]),
-        ("0,1\ninf,1\n", ["t.csv:3: inf", "wanted a time"]),
-        ("nan,1\n1,1\n", ["t.csv:2: nan", "wanted a time"]),
+        ("0,1e12\n1,1e12\n", ["166666667 packets", "at most 10000000"]),
+        ("0,1\n1e9,1\n", ["2000000000 s", "at most 1000000 s"]),
+        ("0,1e305\n1e5,1e305\n", ["inf packets"]),
+        ("0,1\ninf,1\n", ["line 3: `inf,1`", "wanted a time"]),
+        ("nan,1\n1,1\n", ["line 2: `nan,1`", "wanted a time"]),
     ):
         (tmp_path / "t.csv").write_text(f"time_s,rate_bps\n{rows}")
         assert_one_line(command("trace", "convert", "t.csv", "--out", "t.down"), "t.csv", *parts)
@@ -168,12 +189,45 @@ def test_a_log_is_described_as_mm_throughput_graph_does(command: Command, tmp_pa
     assert found["utilisation"] == pytest.approx(3000 / 4512)
     assert (found["arrivals"], found["departures"], found["drops"]) == (2, 2, 1)
     # Sent at 1, 2, 3 ms: 3, 7 + 1, 7 ms. The place is 0.95 n, rounded down.
-    assert signal_delays(read_log(tmp_path / "x.down")) == [7, 8, 3]
+    assert p95_signal_delay(read_log(tmp_path / "x.down")) == 8
     assert (found["p95_delay_s"], found["p95_signal_delay_s"]) == (0.007, 0.008)
     assert "capacity used" in command("trace", "stat", "x.down").stdout
     assert ": valid: a log of 19" in command("trace", "check", "x.down").stdout
     assert command("trace", "convert", "x.down", "--out", "y.down").returncode == 0
     assert list(read(tmp_path / "y.down")) == [4, 10, 20]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_signal_delays_are_ramps_between_packets(seed: int) -> None:
+    """As mm-throughput-graph has it: a list of all ms from the last packet's to the first's."""
+    draw = random.Random(seed)
+    packets = [(draw.randrange(60), draw.randrange(40)) for _ in range(draw.randrange(1, 30))]
+    least: dict[int, int] = {}
+    for sent, delay in packets:
+        least[sent] = min(delay, least.get(sent, delay))
+    delays: list[int] = []
+    for ms in range(max(least), min(least) - 1, -1):
+        delays.append(least[ms] if ms in least else delays[-1] + 1)
+    log = Log(departures=[(sent + delay, 1500, delay) for sent, delay in packets])
+    assert p95_signal_delay(log) == sorted(delays)[int(0.95 * len(delays))]
+
+
+def test_a_sparse_log_takes_no_memory() -> None:
+    # Two packets in eleven days: of 10⁹ ms all but one wait for the second.
+    log = Log(departures=[(1, 1500, 1), (10**9, 1500, 0)])
+    tracemalloc.start()
+    assert p95_signal_delay(log) == pytest.approx(0.95e9, abs=2)
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()
+
+
+def test_the_last_bin_of_a_picture_is_as_long_as_what_is_left() -> None:
+    # A packet of 1250 bytes, 10,000 bits, each ms: 10 Mbit/s wherever the trace ends.
+    for length in (400, 500, 1000, 1100, 1400):
+        edges, rates = rates_in_bins([(ms, 1250.0) for ms in range(1, length + 1)], 0.5)
+        assert list(rates) == pytest.approx([10.0] * len(edges))
+        assert (edges[0], edges[-1]) == (0, length / 1e3)
+    assert list(rates_in_bins([(1, 1250.0)], 0.5, 2.0)[1]) == [0.02, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -217,10 +271,10 @@ def test_the_picture_of_a_log(command: Command, tmp_path: Path) -> None:
     (tmp_path / "x.down").write_text(LOG)
     figure = draw_traces([tmp_path / "x.down"], 0.01)
     rates, delays = figure.axes
-    # Bins of 10 ms: opportunities at 4, 10, 20 ms; packets left at 4 and 10 ms.
+    # Bins of 10 ms: opportunities at 4 and 10 ms, and at 20 ms; packets left at 4 and 10 ms.
     shaded = rates.collections[0].get_paths()[0].vertices[:, 1].max()
-    assert shaded == pytest.approx(1504 * 8 / 0.01 / 1e6)
-    assert list(rates.lines[0].get_ydata())[:2] == pytest.approx([1.2, 1.2])
+    assert shaded == pytest.approx(2 * 1504 * 8 / 0.01 / 1e6)
+    assert list(rates.lines[0].get_ydata())[:2] == pytest.approx([2.4, 0])
     assert list(delays.lines[0].get_ydata()) == [3, 7]
     assert "[ms]" in delays.get_ylabel() and "[Mbit/s]" in rates.get_ylabel()
     done = command("trace", "plot", "x.down", "--out", "x.png", "--bin", "10 ms")
@@ -231,6 +285,16 @@ def test_the_picture_of_a_log(command: Command, tmp_path: Path) -> None:
 
 def test_what_never_ends_is_not_read(command: Command, tmp_path: Path) -> None:
     assert_one_line(command("trace", "stat", "/dev/zero"), "/dev/zero", "regular file")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "no.text").write_bytes(b"\x7fELF\xff\x00")
+    for name, says in (
+        ("/dev/zero", "wanted a regular file"),
+        ("fifo", "wanted a regular file"),
+        ("no.text", "not a text file: wanted a trace"),
+    ):
+        assert_one_line(command("trace", "stat", name), name, says)
+        done = command("run", "lte-clamp", "--set", f"ap[0].radio.file={name}")
+        assert_one_line(done, "ap[0].radio.file", name, says)
     (tmp_path / "far.down").write_text("# base timestamp: 0\n1 + 1500\n900000000000 - 1500 1\n")
     assert_one_line(command("trace", "stat", "far.down"), "far.down", "wanted at most")
     make = ("trace", "make", "--out", "m.down", "--rate", "1 bit/s", "--duration", "1e7 s")

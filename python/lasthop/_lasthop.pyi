@@ -60,8 +60,11 @@ def quantity(text: str) -> tuple[float, str] | None:
 def version() -> str:
     """The version of the simulator."""
 
-def mahimahi(path: str) -> tuple[str, bytes]:
-    """Reads a mahimahi trace: delivery opportunities in ms, as (NumPy type, bytes)."""
+def trace(path: str) -> tuple[str, bytes, float | None]:
+    """Reads a trace: its opportunities in ms, as (NumPy type, bytes).
+
+    Of rows ``time_s,rate_bps`` also the time in s that became 0.
+    """
 
 def throughput(
     loss: float,

@@ -10,18 +10,20 @@ Times are whole milliseconds, counted from the line ``# base timestamp:``::
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import UserError
+from .trace import regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BASE = "# base timestamp: "
 OPPORTUNITY, ARRIVAL, DEPARTURE, DROP = "#", "+", "-", "d"
-LONGEST_MS = 30_000_000
-"""Over eight hours; each ms has its signal delay."""
+LONGEST_MS = 1_000_000_000
+"""What the simulator reads of a trace: eleven days."""
 
 NUMBERS = {OPPORTUNITY: 1, ARRIVAL: 1, DEPARTURE: 2, DROP: 2}
 """How many numbers follow each kind of event."""
@@ -48,6 +50,8 @@ class Log:
 def is_log(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as a log does; a trace never does."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
         with open(path, "rb") as file:
             return file.read(1) == b"#"
     except OSError:
@@ -57,6 +61,7 @@ def is_log(path: str | os.PathLike[str]) -> bool:
 def read(path: str | os.PathLike[str]) -> Log:
     """Reads a log. Raises :class:`lasthop.UserError`."""
     name = os.fspath(path)
+    regular(name)
     log = Log()
     base: int | None = None
     is_first = True
@@ -140,21 +145,36 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         "departures": len(log.departures),
         "drops": sum(packets for _, packets, _ in log.drops),
         "p95_delay_s": _in_s(_p95([delay for *_, delay in log.departures])),
-        "p95_signal_delay_s": _in_s(_p95(signal_delays(log))),
+        "p95_signal_delay_s": _in_s(p95_signal_delay(log)),
     }
 
 
-def signal_delays(log: Log) -> list[int]:
-    """How soon what is sent in a ms can be there, from the last packet's ms to the first's."""
-    least: dict[int, int] = {}
-    for at, _, delay in log.departures:
-        sent = at - delay
-        least[sent] = min(delay, least.get(sent, delay))
-    delays: list[int] = []
-    for ms in range(max(least), min(least) - 1, -1) if least else ():
-        # What is sent at an instant without a packet waits for the next that has one.
-        delays.append(least[ms] if ms in least else delays[-1] + 1)
-    return delays
+def p95_signal_delay(log: Log) -> int | None:
+    """How soon what is sent in a ms can be there, for 95 % of the ms of the log; None without any.
+
+    What is sent in a ms without a packet waits for the next that has one: between two packets the
+    delays are a ramp, and none of them is written down.
+    """
+    import numpy as np
+
+    if not log.departures:
+        return None
+    at, _, delay = np.array(log.departures, dtype=np.int64).T
+    sent = at - delay
+    # Of each ms the least delay.
+    order = np.lexsort((delay, sent))
+    instants, first = np.unique(sent[order], return_index=True)
+    least = delay[order][first]
+    lengths = np.diff(instants, prepend=instants[0] - 1)
+    place = int(0.95 * int(lengths.sum()))
+    low, high = int(least.min()), int((least + lengths).max())
+    while low < high:
+        middle = (low + high) // 2
+        if np.clip(middle - least + 1, 0, lengths).sum() > place:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def _p95(values: list[int]) -> int | None:

@@ -6,7 +6,6 @@ Reading and checking is done in Rust, by the code that simulates from a trace.
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import stat
@@ -39,16 +38,23 @@ LONGEST_S = 1e6
 
 
 def read(path: str | os.PathLike[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The instants of a mahimahi trace in ms. Raises :class:`lasthop.UserError`."""
+    """The instants in ms of a mahimahi trace or of rows ``time_s,rate_bps``.
+
+    Raises :class:`lasthop.UserError`.
+    """
+    return _read(path)[0]
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], float | None]:
+    """The instants, and of rows ``time_s,rate_bps`` also the time that became 0 s."""
     import numpy as np
 
     name = os.fspath(path)
-    regular(name)
     try:
-        kind, raw = _lasthop.mahimahi(name)
+        kind, raw, start_s = _lasthop.trace(name)
     except _lasthop.TraceError as error:
         raise UserError(f"{name}: {error}") from error
-    return np.frombuffer(raw, dtype=kind).astype(np.int64)
+    return np.frombuffer(raw, dtype=kind).astype(np.int64), start_s
 
 
 def regular(name: str) -> None:
@@ -63,20 +69,14 @@ def regular(name: str) -> None:
         raise UserError(f"{name}: {about.st_size} B: wanted at most {LARGEST}")
 
 
-def is_csv(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is by its name one of ``time_s,rate_bps`` rows."""
-    return os.fspath(path).lower().endswith(".csv")
-
-
-def stamps_of(path: str | os.PathLike[str]) -> tuple[Sequence[int], float]:
-    """The opportunities in ms of a mahimahi trace, a CSV or a log, and the time that became 0 s."""
+def stamps_of(path: str | os.PathLike[str]) -> tuple[Sequence[int], float | None]:
+    """The opportunities in ms of a trace or a log, and of a CSV the time that became 0 s."""
     from . import mmlog
 
-    if is_csv(path):
-        return _from_rates(path)
     if mmlog.is_log(path):
-        return mmlog.opportunities(path), 0.0
-    return [int(stamp) for stamp in read(path)], 0.0
+        return mmlog.opportunities(path), None
+    stamps, start_s = _read(path)
+    return stamps.tolist(), start_s
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -129,80 +129,6 @@ def to_csv(path: str | os.PathLike[str], out: str | os.PathLike[str], bin_ms: in
     ]
     write_text(out, "\n".join(lines) + "\n")
     return bins
-
-
-def from_csv(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> tuple[int, float]:
-    """Writes a mahimahi trace from ``time_s,rate_bps`` rows.
-
-    A rate holds until the next row; the last one as long as the one before it. Opportunities
-    come where the rate's integral passes a whole packet, so none is gained or lost. The trace
-    starts with the first row; returns its number of lines and the time of that row.
-    """
-    stamps, start_s = _from_rates(path)
-    write_text(out, "".join(f"{stamp}\n" for stamp in stamps))
-    return len(stamps), start_s
-
-
-def _from_rates(path: str | os.PathLike[str]) -> tuple[list[int], float]:
-    times, rates = _read_csv(path)
-    if len(times) < 2:
-        raise UserError(f"{os.fspath(path)}: {len(times)} rows: wanted at least two")
-    ends = [*times[1:], 2 * times[-1] - times[-2]]
-    spans = zip(times, ends, rates, strict=True)
-    packets = sum(rate * (end - start) for start, end, rate in spans) / MTU_BITS
-    if packets > MOST_LINES:
-        raise UserError(
-            f"{os.fspath(path)}: {packets:.3g} packets of 1500 B in {ends[-1] - times[0]:.3g} s: "
-            f"wanted at most {MOST_LINES}"
-        )
-    if not ends[-1] - times[0] <= LONGEST_S:
-        raise UserError(
-            f"{os.fspath(path)}: {ends[-1] - times[0]:.3g} s: wanted at most {LONGEST_S:.3g} s"
-        )
-    stamps: list[int] = []
-    bits = 0.0
-    for start, end, rate in zip(times, ends, rates, strict=True):
-        after = bits + rate * (end - start)
-        while (len(stamps) + 1) * MTU_BITS <= after:
-            due = start + ((len(stamps) + 1) * MTU_BITS - bits) / rate
-            stamps.append(max(1, round((due - times[0]) * 1e3)))
-        bits = after
-    if not stamps:
-        raise UserError(f"{os.fspath(path)}: not one packet in all: wanted higher rates")
-    return stamps, times[0]
-
-
-def _read_csv(path: str | os.PathLike[str]) -> tuple[list[float], list[float]]:
-    name = os.fspath(path)
-    regular(name)
-    times: list[float] = []
-    rates: list[float] = []
-    try:
-        with open(name, encoding="utf-8", newline="") as file:
-            rows = csv.reader(file)
-            header = next(rows, [])
-            if [cell.strip() for cell in header] != ["time_s", "rate_bps"]:
-                raise UserError(f"{name}:1: {','.join(header)}: wanted the heading time_s,rate_bps")
-            for row in rows:
-                try:
-                    time_s, rate_bps = map(float, row)
-                except ValueError as error:
-                    raise UserError(
-                        f"{name}:{rows.line_num}: {','.join(row)}: wanted two numbers"
-                    ) from error
-                if not math.isfinite(time_s):
-                    raise UserError(f"{name}:{rows.line_num}: {time_s}: wanted a time in s")
-                if times and time_s <= times[-1]:
-                    raise UserError(f"{name}:{rows.line_num}: {time_s}: wanted a later time")
-                if not 0 <= rate_bps < float("inf"):
-                    raise UserError(f"{name}:{rows.line_num}: {rate_bps}: wanted a rate from 0")
-                times.append(time_s)
-                rates.append(rate_bps)
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name}: not a text file: wanted time_s,rate_bps rows") from error
-    except OSError as error:
-        raise UserError(f"{name}: cannot read: {error.strerror}") from error
-    return times, rates
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,9 @@ def draw_traces(paths: Sequence[str | os.PathLike[str]], bin_s: float) -> Figure
 
 def _draw_log(axes: Sequence[Axes], log: mmlog.Log, bin_s: float, name: str, colour: str) -> None:
     if log.opportunities:
-        _draw_capacity(axes[0], log.opportunities, bin_s, name, colour)
-    times, rates = _rates([(at, size) for at, size, _ in log.departures], bin_s)
+        _draw_capacity(axes[0], log.opportunities, bin_s, name, colour, log.last_ms / 1e3)
+    left = [(at, size) for at, size, _ in log.departures]
+    times, rates = rates_in_bins(left, bin_s, max(log.last_ms, 1) / 1e3)
     axes[0].plot(times, rates, color=colour, lw=1.4, label=f"{name}: throughput")
     sent = [at / 1e3 for at, *_ in log.departures]
     delays = [delay for *_, delay in log.departures]
@@ -65,22 +66,31 @@ def _draw_log(axes: Sequence[Axes], log: mmlog.Log, bin_s: float, name: str, col
 
 
 def _draw_capacity(axis: Axes, events: Sequence[tuple[Any, float]], bin_s: float, name: str,
-                   colour: str) -> None:  # fmt: skip
-    times, rates = _rates(events, bin_s)
+                   colour: str, end_s: float | None = None) -> None:  # fmt: skip
+    times, rates = rates_in_bins(events, bin_s, end_s)
     axis.fill_between(times, rates, color=colour, alpha=0.25, lw=0, step="post",
                       label=f"{name}: capacity")  # fmt: skip
 
 
-def _rates(events: Sequence[tuple[Any, float]], bin_s: float) -> tuple[Any, Any]:
-    """The beginnings of bins in s, and the rates in them in Mbit/s, from ms and bytes."""
+def rates_in_bins(
+    events: Sequence[tuple[Any, float]], bin_s: float, end_s: float | None = None
+) -> tuple[Any, Any]:
+    """The edges of bins in s, and the rates from each in Mbit/s, from ms and bytes.
+
+    What comes at the very end of a bin is of it. The last bin ends where the trace does, at
+    ``end_s`` or with the last event: it is of half a bin to one and a half.
+    """
     import numpy as np
 
     if not events:
         return [], []
     times = np.array([at for at, _ in events], dtype=float) / 1e3
-    count = int(times.max() // bin_s) + 1
-    if count > MOST_LINES or times.max() > LONGEST_S:
+    end_s = max(float(times.max()), 1e-3) if end_s is None else end_s
+    count = max(round(end_s / bin_s), 1)
+    if count > MOST_LINES or end_s > LONGEST_S:
         raise UserError(f"--bin {duration(bin_s)}: {count} bins: wanted at most {MOST_LINES}")
+    edges = np.append(np.arange(count) * bin_s, end_s)
     sizes = np.array([size for _, size in events], dtype=float)
-    sums = np.bincount((times // bin_s).astype(int), weights=sizes, minlength=count)
-    return np.arange(count + 1) * bin_s, np.append(sums, sums[-1:]) * 8 / bin_s / 1e6
+    bins = np.clip(np.searchsorted(edges, times) - 1, 0, count - 1)
+    rates = np.bincount(bins, weights=sizes, minlength=count) * 8 / np.diff(edges) / 1e6
+    return edges, np.append(rates, rates[-1:])

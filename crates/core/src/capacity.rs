@@ -2,7 +2,10 @@
 //! Recorded capacity: mahimahi's packet-delivery traces.
 //!
 //! A trace lists instants in whole milliseconds, one a line, none before the last. Each is an opportunity to deliver
-//! 1504 bytes. At its end the trace starts over, so its last instant is also its period.
+//! 1504 bytes. At its end the trace starts over, so its last instant is also its period. What is recorded as rates over time,
+//! in rows `time_s,rate_bps`, becomes the opportunities of packets of 1500 bytes.
+
+mod rates;
 
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -13,8 +16,14 @@ const NS_PER_MS: u64 = 1_000_000;
 const MOST_MS: u64 = 1_000_000_000;
 
 /// What is wrong with a trace.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TraceError {
+    /// A first line that begins neither kind of trace.
+    #[error("line 1: `{text}`: wanted a whole number of milliseconds, or the heading time_s,rate_bps")]
+    Beginning {
+        /// The line.
+        text: String,
+    },
     /// A line that is not a number.
     #[error("line {line}: `{text}`: wanted a whole number of milliseconds")]
     Unreadable {
@@ -41,42 +50,73 @@ pub enum TraceError {
         /// The line's instant \[ms\].
         ms: u64,
     },
+    /// A row that is no time with its rate.
+    #[error("line {line}: `{text}`: wanted {wanted}")]
+    Row {
+        /// Counted from 1.
+        line: usize,
+        /// The line.
+        text: String,
+        /// What is wanted.
+        wanted: &'static str,
+    },
+    /// So few rows that the last has no length.
+    #[error("{rows} row{} of rates: wanted at least 2", if *rows == 1 { "" } else { "s" })]
+    Rows {
+        /// How many there are.
+        rows: usize,
+    },
+    /// Rates over too long a time.
+    #[error("{seconds:.0} s: wanted at most {} s", MOST_MS / 1000)]
+    TooLong {
+        /// From the first row to the end \[s\].
+        seconds: f64,
+    },
+    /// Rates that carry too much.
+    #[error("{packets:.0} packets of 1500 B: wanted at most 10000000")]
+    TooMany {
+        /// How many there would be.
+        packets: f64,
+    },
+    /// Rates that carry nothing.
+    #[error("not one packet of 1500 B in all: wanted higher rates")]
+    NotOnePacket,
     /// A trace whose last instant is 0 ms, or that has none.
     #[error("the trace lasts no time: wanted a last line of more than 0 ms")]
     Empty,
 }
 
 /// A trace of delivery opportunities, repeated for ever.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     opportunities_ms: Vec<u64>,
     period_ms: u64,
+    start_s: Option<f64>,
 }
 
 impl Trace {
     /// What one opportunity delivers: mahimahi counts 1504 bytes, a packet of 1500 and the four of its tunnel.
     pub const OPPORTUNITY: Bytes = Bytes::new(1504);
 
-    /// Reads a trace.
+    /// Reads a trace: lines of instants, or behind their heading rows of times and rates.
     ///
     /// # Errors
-    /// If a line is no number or goes back in time, or the trace lasts no time.
+    /// If a line is no number or goes back in time, or the trace lasts no time or too long.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let mut opportunities_ms: Vec<u64> = Vec::new();
-        for (index, text) in text.lines().enumerate() {
-            let line = index + 1;
-            let unreadable = |_| TraceError::Unreadable { line, text: text.to_owned() };
-            let ms: u64 = text.trim_end().parse().map_err(unreadable)?;
-            if let Some(&before) = opportunities_ms.last().filter(|&&before| before > ms) {
-                return Err(TraceError::Backwards { line, ms, before });
-            }
-            if ms > MOST_MS {
-                return Err(TraceError::TooLate { line, ms });
-            }
-            opportunities_ms.push(ms);
-        }
+        let is_rates = text.lines().next().is_some_and(rates::is_heading);
+        let (opportunities_ms, start_s) = if is_rates {
+            let (opportunities_ms, start_s) = rates::opportunities(text)?;
+            (opportunities_ms, Some(start_s))
+        } else {
+            (instants(text)?, None)
+        };
         let period_ms = opportunities_ms.last().copied().filter(|&ms| ms > 0).ok_or(TraceError::Empty)?;
-        Ok(Self { opportunities_ms, period_ms })
+        Ok(Self { opportunities_ms, period_ms, start_s })
+    }
+
+    /// Of a trace of rates, the time of the first row \[s\], which became 0 ms.
+    pub fn start_s(&self) -> Option<f64> {
+        self.start_s
     }
 
     /// When the opportunities of one period come \[ms\].
@@ -142,6 +182,32 @@ impl Trace {
         let index = self.opportunities_ms.partition_point(|&ms| ms <= now_ms - base_ms);
         Opportunity { base_ms, index }
     }
+}
+
+/// The instants of a trace \[ms\], a line each.
+fn instants(text: &str) -> Result<Vec<u64>, TraceError> {
+    let mut instants_ms: Vec<u64> = Vec::new();
+    for (index, text) in text.lines().enumerate() {
+        let line = index + 1;
+        let unreadable = |_| match line {
+            1 => TraceError::Beginning { text: shown(text) },
+            _ => TraceError::Unreadable { line, text: shown(text) },
+        };
+        let ms: u64 = text.trim_end().parse().map_err(unreadable)?;
+        if let Some(&before) = instants_ms.last().filter(|&&before| before > ms) {
+            return Err(TraceError::Backwards { line, ms, before });
+        }
+        if ms > MOST_MS {
+            return Err(TraceError::TooLate { line, ms });
+        }
+        instants_ms.push(ms);
+    }
+    Ok(instants_ms)
+}
+
+/// So much of a line as a message shows.
+fn shown(line: &str) -> String {
+    line.chars().take(60).collect()
 }
 
 /// A place in a repeated trace.

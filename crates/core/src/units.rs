@@ -345,10 +345,7 @@ impl Div<Rate> for Bytes {
     /// If the rate is zero.
     #[inline]
     fn div(self, rate: Rate) -> Duration {
-        match self.0.checked_mul(8 * NS_PER_S) {
-            Some(scaled) => Duration(scaled.div_ceil(rate.0)),
-            None => self.over_long(rate),
-        }
+        self.time_at(rate)
     }
 }
 
@@ -362,9 +359,17 @@ impl Mul<Duration> for Rate {
 }
 
 impl Bytes {
+    #[inline]
+    fn time_at(self, rate: Rate) -> Duration {
+        match self.0.checked_mul(8 * NS_PER_S) {
+            Some(scaled) => Duration(scaled.div_ceil(rate.0)),
+            None => self.long_time_at(rate),
+        }
+    }
+
     /// The same where 64 bits do not do.
     #[cold]
-    fn over_long(self, rate: Rate) -> Duration {
+    fn long_time_at(self, rate: Rate) -> Duration {
         Duration(narrow((u128::from(self.0) * u128::from(8 * NS_PER_S)).div_ceil(u128::from(rate.0))))
     }
 }

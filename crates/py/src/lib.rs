@@ -4,26 +4,28 @@
 mod emulate;
 mod fluid;
 mod model;
+mod patience;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use lasthop_core::capacity;
 use lasthop_emu::{Emulation, Figures};
 use lasthop_scenario::{Scenario, effective};
 use lasthop_sim::table::Column;
-use lasthop_sim::{Outcome, Point, Run};
+use lasthop_sim::{Outcome, Point, Run, read_trace};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+
+use crate::patience::patiently;
 
 create_exception!(_lasthop, ScenarioError, PyValueError, "A scenario that cannot be run: key, value, what is wanted.");
 create_exception!(_lasthop, TraceError, PyValueError, "A trace file that cannot be read: line, value, what is wanted.");
 
-/// Events between two looks at Ctrl-C: about a twentieth of a second.
-const SLICE: u64 = 1 << 19;
+/// Events between two looks at the memory and at whether anybody waits.
+const SLICE: u64 = 1 << 17;
 
 type Overrides = Vec<(String, String)>;
 
@@ -105,21 +107,30 @@ fn run(
     seed: Option<u64>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<RunResult> {
-    let mut run = py.detach(|| Run::new(text, &directory, &overrides, seed)).map_err(refuse)?;
-    while py.detach(|| run.advance(SLICE)) {
-        py.check_signals()?;
-        if let Some(on_progress) = &on_progress {
-            on_progress.call1(py, (run.progress(),))?;
+    let text = text.to_owned();
+    let outcome = patiently(py, on_progress.as_ref(), move |watch| -> Result<_, lasthop_scenario::ScenarioError> {
+        let mut run = Run::new(&text, &directory, &overrides, seed)?;
+        while run.advance(SLICE)? {
+            if watch.is_off() {
+                return Ok(None);
+            }
+            watch.tell(run.progress());
         }
-    }
-    Ok(RunResult { outcome: py.detach(|| run.finish()), emulation: None })
+        Ok(Some(run.finish()))
+    })?;
+    let outcome = outcome.map_err(refuse)?.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
+    Ok(RunResult { outcome, emulation: None })
 }
 
 /// Checks a scenario without running it; gives its full text, overrides put in.
 #[pyfunction]
-fn check(text: &str, directory: PathBuf, overrides: Overrides) -> PyResult<String> {
-    lasthop_emu::check(text, &directory, &overrides).map_err(refuse)?;
-    effective(text, &overrides).map_err(refuse)
+fn check(py: Python<'_>, text: &str, directory: PathBuf, overrides: Overrides) -> PyResult<String> {
+    let text = text.to_owned();
+    let checked = patiently(py, None, move |_| {
+        lasthop_emu::check(&text, &directory, &overrides)?;
+        effective(&text, &overrides)
+    })?;
+    checked.map_err(refuse)
 }
 
 /// The title and the seed of a scenario.
@@ -153,17 +164,12 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The time stamps of a mahimahi trace in ms, as (dtype, bytes).
+/// The opportunities of a trace in ms, as (dtype, bytes); of rows `time_s,rate_bps` also the time that became 0 s.
 #[pyfunction]
-fn mahimahi<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(&'static str, Bound<'py, PyBytes>)> {
-    let text = read(&path)?;
-    let trace = capacity::Trace::parse(&text).map_err(|e| TraceError::new_err(e.to_string()))?;
+fn trace(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, Bound<'_, PyBytes>, Option<f64>)> {
+    let trace = py.detach(|| read_trace(&path)).map_err(TraceError::new_err)?;
     let bytes: Vec<u8> = trace.opportunities_ms().iter().flat_map(|&ms| (ms as i64).to_le_bytes()).collect();
-    Ok(("<i8", PyBytes::new(py, &bytes)))
-}
-
-fn read(path: &Path) -> PyResult<String> {
-    std::fs::read_to_string(path).map_err(|e| PyOSError::new_err(format!("{}: {e}", path.display())))
+    Ok(("<i8", PyBytes::new(py, &bytes), trace.start_s()))
 }
 
 fn refuse(error: lasthop_scenario::ScenarioError) -> PyErr {
@@ -182,7 +188,7 @@ fn _lasthop(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(summary_schema, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
-    module.add_function(wrap_pyfunction!(mahimahi, module)?)?;
+    module.add_function(wrap_pyfunction!(trace, module)?)?;
     emulate::add(module)?;
     fluid::add(module)?;
     model::add(module)

@@ -25,6 +25,7 @@
 //! | `world` | the loop in virtual time |
 //! | `run` | from a scenario's text to its result |
 //! | `summary`, [`metrics`] | the figures of a run |
+//! | `trace` | files of recorded capacity |
 //! | `probe`, `capture`, [`table`] | samples over time, packets, columns |
 //!
 //! ```
@@ -62,6 +63,7 @@ mod probe;
 mod run;
 mod summary;
 pub mod table;
+mod trace;
 mod world;
 
 pub use capture::Point;
@@ -72,3 +74,4 @@ pub use summary::{
     Counted, CountedFlow, Fairness, FlowLabel, FlowSummary, Labels, QueueSummary, Summary, System,
     schema as summary_schema,
 };
+pub use trace::read_trace;

@@ -11,7 +11,7 @@ from .. import mmlog
 from ..atomic import check_apart, check_writable, write_text
 from ..errors import UserError
 from ..text import align, duration, percent, rate
-from ..trace import describe, is_csv, lte_like, regular, stamps_of, to_csv
+from ..trace import describe, lte_like, stamps_of, to_csv
 
 STAT = (
     ("packets let through", "opportunities", str),
@@ -100,10 +100,9 @@ def _convert(options: Namespace) -> int:
         count = to_csv(options.file, options.out, _milliseconds(options.bin))
         print(f"{options.out}: {count} rows of {duration(options.bin)} (CSV)")
         return 0
-    if not (is_csv(options.file) or mmlog.is_log(options.file)):
-        regular(options.file)
-        raise UserError(f"--out {options.out}: wanted a name that ends in .csv")
     stamps, start_s = stamps_of(options.file)
+    if start_s is None and not mmlog.is_log(options.file):
+        raise UserError(f"--out {options.out}: wanted a name that ends in .csv")
     write_text(options.out, "".join(f"{stamp}\n" for stamp in stamps))
     moved = f"; its start at {start_s:g} s became 0 s" if start_s else ""
     print(f"{options.out}: {len(stamps)} opportunities (mahimahi){moved}")

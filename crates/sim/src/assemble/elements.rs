@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lasthop_core::ap::{ApConfig, StationConfig};
-use lasthop_core::capacity::Trace;
 use lasthop_core::error::ParameterError;
 use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::{LossConfig, LossParams};
@@ -16,6 +15,7 @@ use lasthop_core::wlan::{self, MacConfig, WlanConfig};
 
 use super::routers::{Router, queue};
 use crate::scenario::{self, ScenarioError, StationQueue, With};
+use crate::trace::read_trace;
 
 pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
     Ok(LinkConfig {
@@ -147,16 +147,9 @@ fn radio(radio: &scenario::Radio, directory: &Path) -> Result<RadioConfig, Scena
         scenario::Radio::Trace(trace) => {
             let path = directory.join(&trace.file);
             let unreadable = |what: String| ScenarioError::at("file", format!("{}: {what}", path.display()));
-            let text = std::fs::read_to_string(&path).map_err(|e| unreadable(reason(&e)))?;
-            RadioConfig::Trace(Arc::new(Trace::parse(&text).map_err(|e| unreadable(e.to_string()))?))
+            RadioConfig::Trace(Arc::new(read_trace(&path).map_err(unreadable)?))
         }
     })
-}
-
-/// What the system says of a file, without its number.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 /// An error of one of several `stations`, by its name, with the key that the scenario has for it: those that it does not list
