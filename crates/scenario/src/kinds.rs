@@ -26,7 +26,8 @@ parameters! {
     /// A radio that follows a recording.
     #[derive(Clone, Debug)]
     pub struct TraceFile {
-        /// A mahimahi trace: one time stamp in ms a line; looked for beside the scenario.
+        /// A mahimahi trace: one time stamp in ms a line; or rows `time_s,rate_bps` behind that heading. It is looked for beside
+        /// the scenario.
         pub file: String, in above(String::new());
     }
 }
