@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import lasthop
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from conftest import SHORT
@@ -54,6 +55,31 @@ def assert_refused(path: Path, capsys: pytest.CaptureFixture[str], *parts: str) 
 
 def test_an_untouched_file_is_repeated(written: Path) -> None:
     assert main(["rerun", str(written)]) == 0
+
+
+def test_a_row_that_says_something_else_is_told(
+    written: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pq.read_table(written)
+    for column in ("goodput_bps", "mean_bytes"):
+        place = table.column_names.index(column)
+        kept = table.schema.field(place)
+        more = table.set_column(place, kept, pc.multiply(table[column], 2.0))
+        pq.write_table(more, written)
+        assert main(["rerun", str(written)]) == 1
+        told = capsys.readouterr().out
+        assert "differs" in told and column in told
+
+
+@pytest.mark.parametrize("key", ["label", "grid", "seed", "seeds", "set", "command", "host"])
+def test_what_is_missing_in_a_sweep_is_missed_when_it_is_read(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "s.parquet"
+    scenario = tmp_path / "short.toml"
+    scenario.write_text(SHORT)
+    lasthop.sweep(scenario, seeds=2, out=path)
+    altered(path, lambda document: document.pop(key))
+    with pytest.raises(lasthop.UserError, match="damaged: wanted a result of lasthop"):
+        lasthop.read(path)
 
 
 def test_bytes_that_were_hit_are_no_traceback(

@@ -56,7 +56,10 @@ class _Parser(argparse.ArgumentParser):
             for chosen in (found.command, getattr(found, "action", None)):
                 if chosen is not None:
                     parser = parser.commands().get(chosen, parser)
-            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+            wanted = ""
+            if found.command in emulation.VERBS and not unknown[0].startswith("-"):
+                wanted = ": wanted -- before the command that is to run"
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}{wanted}")
         return found
 
     def commands(self) -> dict[str, Any]:
@@ -193,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         ("--plot", "FILE.png", "draw rates and queues against time"),
     ):
         run.add_argument(option, type=_file, metavar=name, help=text)
-    run.add_argument("--pcap-end", choices=("sender", "receiver"), default="sender",
+    run.add_argument("--pcap-end", choices=("sender", "receiver"),
                      help="the end of the flows at which packets are seen (sender)")  # fmt: skip
 
     _set_and_seed(emulation.add_parsers(command))

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .tables import honest
+
 if TYPE_CHECKING:
     from . import _lasthop
 
@@ -29,7 +31,7 @@ def record_of(result: _lasthop.RunResult, *, tables: bool = True) -> Record:
     flows, queues = result.names
     return Record(
         result.scenario,
-        json.loads(result.summary_json),
+        honest(json.loads(result.summary_json)),
         result.tables if tables else {},
         {"flows": list(flows), "queues": list(queues)},
     )

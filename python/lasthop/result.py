@@ -253,6 +253,7 @@ class Result:
         from .archive import repeat
         from .atomic import replacing
         from .errors import UserError
+        from .tables import honest
 
         if end not in ("sender", "receiver"):
             raise UserError(f"{end}: wanted sender or receiver")
@@ -260,7 +261,7 @@ class Result:
             raise UserError(f"{self.label}: an emulation keeps no packets: wanted a simulation")
         if self._native is None or "packets" not in self.raw_tables:
             self._native = repeat(self, (("probe.packets", "true"),))
-            again = json.loads(self._native.summary_json)
+            again = honest(json.loads(self._native.summary_json))
             if again["flows"] != self._record.summary["flows"]:
                 raise UserError(f"{self.label}: another build gives other packets: wanted that of "
                                 f"lasthop {self._record.summary['version']}")  # fmt: skip

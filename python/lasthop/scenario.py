@@ -83,10 +83,10 @@ def load(path: str | os.PathLike[str]) -> Scenario:
 
 
 def _hint(stem: str) -> str:
-    from difflib import get_close_matches
+    from .text import nearest
 
-    near = get_close_matches(stem, shipped(), n=1)
-    return f"; did you mean the shipped {near[0]}?" if near else ""
+    near = nearest(stem, shipped())
+    return f"; did you mean the shipped {near}?" if near else ""
 
 
 def of(source: Source | Scenario) -> Scenario:

@@ -361,7 +361,10 @@ def _totals(summary: Mapping[str, Any]) -> dict[str, Any]:
 def read_sweep(table: pa.Table, document: dict[str, Any]) -> Sweep:
     """A sweep from the long table of its file."""
     parts = parted(table, document["columns"])
-    return Sweep(parts, {key: value for key, value in document.items() if key != "columns"})
+    found = Sweep(parts, {key: value for key, value in document.items() if key != "columns"})
+    # What is missing in a damaged file is missed here, and not when it is looked at.
+    repr(found), found.attrs, [found.arrow[name] for name in TABLES]
+    return found
 
 
 def rerun_sweep(old: Sweep) -> list[str]:

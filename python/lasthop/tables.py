@@ -106,6 +106,11 @@ def fairness(summary: Mapping[str, Any]) -> dict[str, float | None]:
     return found if len(summary["flows"]) > 1 else dict.fromkeys(found)
 
 
+def honest(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary whose figures are null where they say nothing."""
+    return {**summary, "flows": figures(summary, "flows"), "fairness": fairness(summary)}
+
+
 def table_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[pa.Field]) -> pa.Table:
     """Rows as a table of these columns; what a row does not have is null."""
     import pyarrow as pa

@@ -69,10 +69,17 @@ def plain(text: str) -> str:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """``: did you mean X?`` where a known name is near; else nothing."""
+    near = nearest(name, known)
+    return f": did you mean {near}?" if near else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is near to one, in whatever case it is written; else None."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), n=1)
-    return f": did you mean {near[0]}?" if near else ""
+    folded = {other.casefold(): other for other in known if other != name}
+    near = get_close_matches(name.casefold(), folded, n=1)
+    return folded[near[0]] if near else None
 
 
 def with_suggestion(message: str) -> str:
@@ -83,11 +90,12 @@ def with_suggestion(message: str) -> str:
     import re
 
     found, separator, wanted = message.rpartition("wanted ")
-    for mark in ('"', "`"):
-        given = re.findall(f"{mark}([^{mark}]+){mark}", found)
-        known = re.findall(f"{mark}([^{mark}]+){mark}", wanted)
-        if separator and given and len(known) > 1:
-            return message + suggestion(given[-1], known).replace(": did", "; did", 1)
+    if not separator:
+        return message
+    for given, name in ((r'= "([^"]+)": $', r'"([^"]+)"'), (r"`([^`]+)`, $", r"`([^`]+)`")):
+        written, known = re.search(given, found), re.findall(name, wanted)
+        if written and known:
+            return message + suggestion(written[1], known).replace(": did", "; did", 1)
     return message
 
 

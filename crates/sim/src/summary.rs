@@ -83,7 +83,7 @@ pub struct FlowSummary {
     pub finish_s: Option<f64>,
     /// Mean congestion window \[B\].
     pub mean_cwnd_bytes: Option<f64>,
-    /// Mean advertised window \[B\].
+    /// Mean advertised window \[B\]; none where nobody bounds it.
     pub mean_awnd_bytes: Option<f64>,
     /// Share of time in which the advertised window was the smaller.
     pub awnd_limited_fraction: Option<f64>,
@@ -123,7 +123,7 @@ pub struct QueueSummary {
 /// How evenly the flows fared.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Fairness {
-    /// Jain's index of the goodputs.
+    /// Jain's index of the goodputs; none of a flow alone.
     pub jain: Option<f64>,
     /// Mean of Jain's index over the samples, each over the flows that are there.
     pub short_term: Option<f64>,

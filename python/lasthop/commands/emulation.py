@@ -55,13 +55,15 @@ def add_parsers(command: Callable[[str, str, str], ArgumentParser]) -> ArgumentP
 
     delay = command("delay", "shells", "Run a command behind a delay, as mm-delay does.")
     delay.usage = "lasthop delay [options] TIME -- COMMAND …"
-    delay.add_argument("time", metavar="TIME", help='one way, such as "20 ms"')
+    delay.add_argument("time", metavar="TIME", type=_time, help='one way, such as "20 ms"')
     link = command("link", "shells", "Run a command behind a link, as mm-link does.")
     link.usage = "lasthop link [options] UP DOWN -- COMMAND …"
     for way in ("up", "down"):
         text = f'the way {way}: a mahimahi trace, or a rate such as "10 Mbit/s"'
         link.add_argument(way, metavar=way.upper(), help=text)
-    link.add_argument("--queue", metavar="SIZE", help='buffer of each way, such as "100 kB"')
+    link.add_argument(
+        "--queue", metavar="SIZE", type=_size, help='buffer of each way, such as "100 kB"'
+    )
     loss = command("loss", "shells", "Run a command behind random losses, as mm-loss does.")
     loss.usage = "lasthop loss [options] up|down SHARE -- COMMAND …"
     loss.add_argument("way", metavar="up|down", choices=("up", "down"), help="which way")
@@ -98,6 +100,24 @@ def _common(parser: ArgumentParser) -> None:
 def _file(text: str) -> str:
     if not text:
         raise ArgumentTypeError('"": wanted a name')
+    return text
+
+
+def _time(text: str) -> str:
+    return _with_unit(text, ("s",), 'a time with its unit, such as "20 ms"')
+
+
+def _size(text: str) -> str:
+    return _with_unit(text, ("bytes", "packets"), 'a size with its unit, such as "100 kB"')
+
+
+def _with_unit(text: str, endings: tuple[str, ...], wanted: str) -> str:
+    """A value with a unit, as it was written."""
+    from .._lasthop import quantity
+
+    found = quantity(text)
+    if found is None or found[1] not in endings:
+        raise ArgumentTypeError(f"{text}: wanted {wanted}")
     return text
 
 

@@ -10,6 +10,7 @@ import time
 from .. import _lasthop
 from ..errors import UserError
 from ..scenario import from_here, load, overrides_of
+from ..tables import honest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def main(options: Namespace) -> int:
     for option, path in (("--out", options.out), ("--pcap", options.pcap)):
         if path and len(options.files) > 1:
             raise UserError(f"{option} {path}: wanted one scenario, not {len(options.files)}")
+    if options.pcap_end and not options.pcap:
+        raise UserError(f"--pcap-end {options.pcap_end}: wanted --pcap FILE.pcapng too")
     overrides = overrides_of(options.set)
     scenarios = [load(file) for file in options.files]
     if options.out or options.pcap or options.plot:
@@ -54,7 +57,7 @@ def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict
         begun = time.perf_counter()
         result = _lasthop.run(scenario.text, scenario.directory, overrides, seed, tell)
         wall_s = time.perf_counter() - begun
-    return {**json.loads(result.summary_json), "wall_s": wall_s}
+    return {**honest(json.loads(result.summary_json)), "wall_s": wall_s}
 
 
 def _with_files(
@@ -86,7 +89,7 @@ def _with_files(
     if options.out:
         results[0].to_parquet(options.out)
     if options.pcap:
-        results[0].to_pcapng(options.pcap, options.pcap_end)
+        results[0].to_pcapng(options.pcap, options.pcap_end or "sender")
     if options.plot:
         save(draw_results(results), options.plot)
     return [result.summary for result in results]

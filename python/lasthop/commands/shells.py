@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from .. import _lasthop
 from ..errors import UserError
 from ..scenario import of
 from .emu import emulate
@@ -63,6 +64,7 @@ def _link(options: Namespace) -> dict[str, Any]:
 def _radio(way: str) -> dict[str, str]:
     if os.path.exists(way):
         return {"kind": "trace", "file": os.path.abspath(way)}
-    if not way[:1].isdigit():
+    found = _lasthop.quantity(way)
+    if found is None or found[1] != "bps":
         raise UserError(f'{way}: wanted a mahimahi trace, or a rate such as "10 Mbit/s"')
     return {"kind": "constant", "rate": way}

@@ -25,7 +25,7 @@ pub struct QuantityError {
 type Unit = (&'static str, f64);
 
 const TIMES: &[Unit] =
-    &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
+    &[("ns", 1.0), ("us", 1e3), ("μs", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
 const SIZES: &[Unit] = &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("KiB", 1024.0), ("MiB", 1_048_576.0)];
 const RATES: &[Unit] = &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
 const FREQUENCIES: &[Unit] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
@@ -267,6 +267,8 @@ mod tests {
             let time: Duration = written.parse().unwrap();
             assert_eq!(time.to_string().parse(), Ok(time));
             assert!(!time.to_string().contains('.'), "{time}");
+            // Of the two letters that look alike the one that keyboards have, U+00B5.
+            assert!(!time.to_string().contains('\u{3bc}'), "{time}");
         }
         for (written, again) in [("0 B", "0 B"), ("1.5 kB", "1500 B"), ("10000 B", "10 kB"), ("2 MiB", "2 MiB")] {
             assert_eq!(written.parse::<Bytes>().unwrap().to_string(), again);

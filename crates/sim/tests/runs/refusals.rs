@@ -51,7 +51,7 @@ fn an_error_names_the_key_that_was_written() {
             LINK,
             "flow[0].app",
             "{ kind = \"poisson\", rate = \"1e6 /s\", size = { kind = \"constant\", value = \"1 kB\" } }",
-            "flow[0].app.rate = 1000000 /s: wanted more than 0 /s, and at most 1000000 arrivals in all",
+            "flow[0].app.rate = 1000000 /s: wanted at most 1000000 arrivals in all",
         ),
         (LINK, "link[0].to", "a", "link[0].to = \"a\": wanted another node than `from`"),
         (LINK, "link[0].feedback", "{ kind = \"xcp\", alpha = -1 }", "link[0].feedback.alpha = -1: wanted more than 0"),
