@@ -101,7 +101,7 @@ def drawn(draw: random.Random) -> dict[str, Any]:
     rate = draw.choice(("200 kbit/s", "2 Mbit/s", "11 Mbit/s"))
     queue = {"limit": draw.choice(("4 packets", "20 kB", "200 packets"))}
     if draw.random() < 0.3:
-        queue["aqm"] = draw.choice(("red", "codel", "fq-codel"))
+        queue["aqm"] = draw.choice(("red", "codel", "fq-codel", "two-queues"))
     document: dict[str, Any] = {
         "duration": "40 s",
         "warmup": draw.choice(("0 s", "3 s")),

@@ -147,6 +147,15 @@ impl Signal {
         }
     }
 
+    /// Whether it speaks to routers whose law is their own, or brings back what these have said.
+    #[inline]
+    pub fn speaks(&self) -> bool {
+        match self {
+            Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => true,
+            Signal::None | Signal::Price(_) | Signal::Share(_) => false,
+        }
+    }
+
     /// What a receiver sends back.
     #[inline]
     pub fn echo(&self) -> Signal {

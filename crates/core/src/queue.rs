@@ -68,6 +68,8 @@ pub struct Queue<P> {
     aqm: AnyAqm<P>,
     /// Whether the management keeps packets of its own. Asked once: few do.
     keeps: bool,
+    /// Whether the marker hears of those packets alone that speak to routers, which have a queue of their own.
+    apart: bool,
     marker: AnyMarker,
     meter: Meter,
 }
@@ -93,6 +95,7 @@ impl<P: Parcel> Queue<P> {
             held_until: Instant::ZERO,
             limit: config.buffer.holds(),
             keeps: aqm.keeps(),
+            apart: aqm.apart().is_some() && matches!(config.marker, MarkerParams::Xcp(_) | MarkerParams::Qfcp(_)),
             aqm,
             marker: AnyMarker::new(&config.marker)?,
             meter: Meter::new(span),
@@ -145,10 +148,14 @@ impl<P: Parcel> Queue<P> {
         let accepted = self.aqm.keeps_last();
         self.meter.arrive(now, true);
         self.meter.drop_held(now, dropped);
-        if accepted {
-            self.marker.on_arrival(now, passing, self.held(), &signal);
-        } else {
-            self.marker.on_drop(now, self.bytes);
+        if let Some(heard) = self.heard(&signal) {
+            if accepted {
+                self.marker.on_arrival(now, passing, heard, &signal);
+            } else if self.apart {
+                self.marker.on_overflow(size);
+            } else {
+                self.marker.on_drop(now, self.bytes);
+            }
         }
         accepted
     }
@@ -195,24 +202,37 @@ impl<P: Parcel> Queue<P> {
         let (arrived, mut packet) = self.remove(now)?;
         self.meter.depart(arrived, now);
         if !self.marker.is_none() {
-            let (held, passing) = (self.held(), Passing { size: packet.size(), flow: packet.flow(), arrived });
-            self.marker.on_departure(now, passing, held, packet.signal_mut());
+            let passing = Passing { size: packet.size(), flow: packet.flow(), arrived };
+            if let Some(heard) = self.heard(packet.signal()) {
+                self.marker.on_departure(now, passing, heard, packet.signal_mut());
+            }
         }
         Some(packet)
     }
 
     /// A packet of `size` has crossed the medium the other way.
     pub fn pass(&mut self, now: Instant, size: Bytes, signal: &mut Signal) {
-        let held = self.held();
-        self.marker.on_crossing(now, size, held, signal);
+        if let Some(heard) = self.heard(signal) {
+            self.marker.on_crossing(now, size, heard, signal);
+        }
     }
 
     /// A medium that both directions share was busy for `airtime` with this queue's packet, or with another's.
     #[inline]
     pub fn occupy(&mut self, airtime: Duration, is_own: bool) {
-        if !self.marker.is_none() {
+        // Where others have a queue of their own, this tells nothing of what those that speak can have.
+        if !self.marker.is_none() && !self.apart {
             self.marker.on_airtime(airtime, is_own);
         }
+    }
+
+    /// What a marker hears of the queue with a packet of `signal`; none: it does not hear of the packet.
+    #[inline]
+    fn heard(&self, signal: &Signal) -> Option<Held> {
+        if !self.apart {
+            return Some(self.held());
+        }
+        if signal.speaks() { self.aqm.apart() } else { None }
     }
 
     #[inline]

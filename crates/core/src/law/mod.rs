@@ -12,7 +12,7 @@
 //! | rate-based sender | [`tfrc`] | the rate |
 //! | receiver ([`ReceiverLaw`](crate::role::ReceiverLaw)) | [`clamp`] | the advertised window |
 //! | router ([`MarkerLaw`](crate::role::MarkerLaw)) | [`clamp`], [`qfcp`], [`xcp`] | what passing packets are told |
-//! | queue ([`AqmLaw`](crate::role::AqmLaw)) | [`codel`], [`fq_codel`], [`red`] | what is dropped before it must, and the order of the rest |
+//! | queue ([`AqmLaw`](crate::role::AqmLaw)) | [`codel`], [`fq_codel`], [`red`], [`two_queues`] | what is dropped before it must, and the order of the rest |
 //! | scheduler ([`SchedulerLaw`](crate::role::SchedulerLaw)) | [`best_snr`], [`proportional_fair`], [`round_robin`] | who is served next |
 
 pub mod aimd;
@@ -30,6 +30,7 @@ pub mod red;
 pub mod round_robin;
 pub mod share;
 pub mod tfrc;
+pub mod two_queues;
 pub mod vegas;
 pub mod veno;
 pub mod westwood;

@@ -9,6 +9,7 @@ use crate::law::clamp::{Price, RouterParams};
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
+use crate::law::two_queues::TwoQueuesParams;
 use crate::packet::{Packet, Signal};
 use crate::parameter::With;
 use crate::rng::Streams;
@@ -89,12 +90,13 @@ fn nothing_fits_is_refused() {
 }
 
 /// Every management, with settings at which it acts within a hundred milliseconds.
-fn managements() -> [AqmParams; 4] {
+fn managements() -> [AqmParams; 5] {
     let codel =
         CodelParams { target: Duration::from_millis(1), interval: Duration::from_millis(5), mtu: Bytes::new(1500) };
     let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.3, ..RedParams::default() };
     let fair = With { own: FqCodelParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
-    [AqmParams::DropTail, AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)]
+    let two = AqmParams::TwoQueues(TwoQueuesParams::default());
+    [AqmParams::DropTail, AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair), two]
 }
 
 /// A packet that says when it is gone.

@@ -5,6 +5,7 @@
 //!   arrival ─► RED: drop? ─► [ first in, first out ] ───────────────────────► departure
 //!   arrival ─► [ CoDel's backlog ] ─► drop at its head? ─► [ let go ] ──────► departure
 //!   arrival ─► hash ─► [ FQ-CoDel's flows, each with a CoDel ] ─► [ let go ] ─► departure
+//!   arrival ─► [ two queues, served in turns ] ─► [ let go ] ────────────────► departure
 //! ```
 //!
 //! What CoDel and FQ-CoDel have let go is being sent: it stays at the head in its order, is never dropped, and takes room
@@ -76,6 +77,12 @@ pub trait AqmLaw<P: Parcel>: Sized {
         (0, Bytes::ZERO)
     }
 
+    /// What is held of packets that speak to routers, where these have a queue of their own; XCP's and QFCP's routers then
+    /// hear of it alone.
+    fn apart(&self) -> Option<Held> {
+        None
+    }
+
     /// Whether packets are taken in whatever there is, and room is made by dropping others.
     fn makes_room(&self) -> bool {
         false
@@ -123,7 +130,11 @@ laws! {
         Codel(law::codel::CodelParams) = "codel" => law::codel::Backlog<P>,
         /// Fair queueing with a CoDel for each flow (RFC 8290). Without a limit the queue holds 10240 packets; when it is full,
         /// the flow with the most bytes loses.
-        FqCodel(With<law::fq_codel::FqCodelParams, law::codel::CodelParams>) = "fq-codel" => law::fq_codel::FqCodel<P>;
+        FqCodel(With<law::fq_codel::FqCodelParams, law::codel::CodelParams>) = "fq-codel" => law::fq_codel::FqCodel<P>,
+        /// Packets that speak to routers, XCP's and QFCP's, in one queue, all others in another, served in turns (Katabi,
+        /// Handley, Rohrs 2002, §6). When there is no room the longer one loses. XCP is to be told its share of the capacity;
+        /// QFCP finds it.
+        TwoQueues(law::two_queues::TwoQueuesParams) = "two-queues" => law::two_queues::TwoQueues<P>;
 }
 
 impl<P: Parcel> AnyAqm<P> {
@@ -160,6 +171,12 @@ impl<P: Parcel> AnyAqm<P> {
     #[inline]
     pub fn kept(&self) -> (usize, Bytes) {
         with!(ref self, law => AqmLaw::<P>::kept(law))
+    }
+
+    /// What is held of packets that speak to routers, where these have a queue of their own.
+    #[inline]
+    pub fn apart(&self) -> Option<Held> {
+        with!(ref self, law => AqmLaw::<P>::apart(law))
     }
 
     /// Whether packets are taken in whatever there is.

@@ -255,6 +255,30 @@ fn a_small_buffer_silences_no_flow() {
     }
 }
 
+#[test]
+fn in_a_queue_of_its_own_qfcp_has_its_share_beside_tcp() {
+    let share = |aqm: &str, flows: &str| {
+        let two = format!("[[flow]]\nname = \"tcp\"\npath = [\"a\", \"b\"]\nrtt = \"40 ms\"\ncount = {flows}\n");
+        let settings = [
+            ("link[0].feedback", "qfcp"),
+            ("link[0].queue", &format!("{{ limit = \"100 packets\", aqm = {aqm} }}")),
+            ("flow[0].sender", "qfcp"),
+            ("duration", "60 s"),
+            ("warmup", "20 s"),
+        ];
+        let found = run(&format!("{WIRE}\n{two}"), &settings);
+        mbps(&found.flows[0]) / found.flows.iter().map(mbps).sum::<f64>()
+    };
+    assert!(share("\"drop-tail\"", "1") < 0.05);
+    for (aqm, wanted) in [(r#"{ kind = "two-queues" }"#, 0.5), (r#"{ kind = "two-queues", share = 0.25 }"#, 0.25)] {
+        for flows in ["1", "4"] {
+            let found = share(aqm, flows);
+            assert!((found - wanted).abs() < 0.05, "{aqm} {flows}: {found}");
+        }
+    }
+    assert_ne!(share("\"two-queues\"", "1"), share(r#"{ kind = "two-queues", quantum = "30 kB" }"#, "1"));
+}
+
 /// A WLAN under QFCP, told 1 Mbit/s, with so many uploads and downloads of 1300 B.
 fn mixed(uploads: usize, downloads: usize) -> String {
     let flow = |name: &str, station: String| {

@@ -151,6 +151,22 @@ def steps(lab: Lab) -> Drawing:
     return over_time(data, "goodput, capacity [Mbit/s]", times=1e-6)
 
 
+def beside(lab: Lab) -> Drawing:
+    """QFCP's share beside as many TCP flows, by the queue that they meet in."""
+    found = lab.frame("beside").groupby(["each", "queue"], sort=False)["share"].mean()
+    data = found.unstack("queue")
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for colour, name in zip(COLOURS, data.columns, strict=False):
+            axes.plot(data.index, data[name], "o-", color=colour, label=name)
+        axes.axhline(0.5, color="k", linestyle="--", linewidth=0.8, label="half")
+        axes.set(xlabel="flows of each", ylabel="QFCP's share of the goodput [1]", ylim=(0, 1))
+        axes.legend()
+
+    return Drawing(data.reset_index(), draw)
+
+
 def wire(lab: Lab) -> Drawing:
     """Queue and goodput of XCP on a wire of 10 Mbit/s that it takes for another."""
     found = lab.frame("wire", carried_mbps=WIRE_MBPS, told_mbps={"from": 7})

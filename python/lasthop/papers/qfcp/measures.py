@@ -64,6 +64,12 @@ def downloads_percent(run: Run) -> float:
     return float(100 * down / run.figures["total_goodput_bps"])
 
 
+def qfcp_share(run: Run) -> float:
+    """The share of the goodput that QFCP's flows have."""
+    qfcp = sum(f["goodput_bps"] for f in run.summary["flows"] if f["sender"] == "qfcp")
+    return float(qfcp / run.figures["total_goodput_bps"])
+
+
 def found_s(run: Run) -> float:
     """Seconds until one download has its rate."""
     return settled_s(_rate(run))

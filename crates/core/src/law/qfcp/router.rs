@@ -40,7 +40,8 @@ parameters! {
         pub weight: f64 = 0.2, in above_to(0.0, 1.0);
         /// MSS: a packet on the wire, the queue aimed at.
         pub packet: Bytes = Bytes::new(1500), in above(Bytes::ZERO);
-        /// Probe for C (qfcp eq. 6); otherwise it stays as it is at the start.
+        /// Probe for C (qfcp eq. 6); otherwise it stays as it is at the start, and where that is too high packets are dropped for
+        /// ever.
         pub probing: bool = true;
         /// Aim at a queue of one packet (qfcp eq. 9); otherwise at none (qfcp eq. 4).
         pub resident: bool = true;

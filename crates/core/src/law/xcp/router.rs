@@ -3,13 +3,16 @@
 //! controller, which deals that out to the packets.
 
 use super::equations;
-use crate::error::ParameterError;
+use crate::error::{ParameterError, ensure};
 use crate::estimator::{ControlInterval, Least};
 use crate::packet::{Signal, XcpHeader};
 use crate::parameter::{Parameter, above, given};
 use crate::parameters;
 use crate::role::{Held, MarkerLaw, Passing};
 use crate::units::{Bytes, Instant, Rate};
+
+/// χ of XCP-b with the default gains, 1/(5 − α − β) in four digits.
+const CHI: f64 = 0.2286;
 
 /// How a router finds by how much the traffic is to change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,8 +41,9 @@ parameters! {
         pub buffer: Option<Bytes> = None, in above(Bytes::ZERO);
         /// Size of a packet on the wire.
         pub packet: Bytes = Bytes::new(1500);
-        /// χ: share of the buffer that is offered in an interval while the link is idle; at most 1/(5 − α − β).
-        pub chi: f64 = 0.2286, in above(0.0);
+        /// χ: share of the buffer that is offered in an interval while the link is idle, at most 1/(5 − α − β); by default 0.2286,
+        /// that of the default gains, or what it is where that is less.
+        pub chi: Option<f64> = None, in above(0.0);
         /// κ: the queue aimed at. The primary text could not be had: chosen.
         pub kappa: Bytes = Bytes::new(3000);
         /// Intervals with an empty queue before the link counts as idle. Chosen, as κ.
@@ -113,7 +117,7 @@ impl Router {
         params.gains.validate()?;
         Ok(Self {
             gains: params.gains,
-            efficiency: Controller::new(&params.efficiency)?,
+            efficiency: Controller::new(&params.efficiency, &params.gains)?,
             began_s: 0.0,
             interval: ControlInterval::default(),
             input_bytes: 0.0,
@@ -242,7 +246,7 @@ enum Controller {
 }
 
 impl Controller {
-    fn new(efficiency: &Efficiency) -> Result<Self, ParameterError> {
+    fn new(efficiency: &Efficiency, gains: &Gains) -> Result<Self, ParameterError> {
         match efficiency {
             Efficiency::Told(told) => {
                 told.validate()?;
@@ -251,9 +255,13 @@ impl Controller {
             }
             Efficiency::Queue(blind) => {
                 blind.validate()?;
+                let divisor = 5.0 - gains.alpha - gains.beta;
+                let most = if divisor > 0.0 { 1.0 / divisor } else { f64::INFINITY };
+                let chi = blind.chi.unwrap_or(CHI.min(most));
+                ensure(chi <= most, "chi", chi, &format!("at most 1/(5 - alpha - beta), {most:.4}"))?;
                 Ok(Self::Queue {
                     buffer_bytes: given(blind.buffer, "buffer", "a size")?.as_f64(),
-                    chi: blind.chi,
+                    chi,
                     kappa_bytes: blind.kappa.as_f64(),
                     patience: blind.patience,
                 })
@@ -306,7 +314,7 @@ mod tests {
     const BLIND: Blind = Blind {
         buffer: Some(Bytes::new(100_000)),
         packet: Bytes::new(1024),
-        chi: 0.2,
+        chi: Some(0.2),
         kappa: Bytes::new(2048),
         patience: 2,
     };
@@ -433,8 +441,17 @@ mod tests {
         let queue = |blind| refused(Efficiency::Queue(blind));
         assert_eq!(queue(Blind { buffer: Some(Bytes::ZERO), ..BLIND }), "buffer");
         assert_eq!(queue(Blind { buffer: None, ..BLIND }), "buffer");
-        assert_eq!(queue(Blind { chi: -0.2, ..BLIND }), "chi");
+        assert_eq!(queue(Blind { chi: Some(-0.2), ..BLIND }), "chi");
         assert_eq!(queue(Blind { patience: 0, ..BLIND }), "patience");
+        // 1/(5 − 0.4 − 0.226) = 0.22862; with larger gains more.
+        assert_eq!(queue(Blind { chi: Some(0.2287), ..BLIND }), "chi");
+        let bold = Efficiency::Queue(Blind { chi: Some(0.24), ..BLIND });
+        assert!(Router::new(RouterParams { efficiency: bold, gains: Gains { beta: 0.5, ..Gains::default() } }).is_ok());
+        // By default it is no more than they allow.
+        let meek = Efficiency::Queue(Blind { chi: None, ..BLIND });
+        assert!(
+            Router::new(RouterParams { efficiency: meek, gains: Gains { beta: 0.05, ..Gains::default() } }).is_ok()
+        );
         let bad = RouterParams { efficiency: TOLD, gains: Gains { gamma: 2.0, ..Gains::default() } };
         assert_eq!(Router::new(bad).unwrap_err().key, "gamma");
     }
