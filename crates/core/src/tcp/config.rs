@@ -124,6 +124,9 @@ pub struct SenderConfig {
     pub dsack: bool,
     /// How the time-out follows from round-trip times.
     pub rtt_estimator: RttEstimator,
+    /// The tick of the clock by which timers go off, at most 10 ms; zero: in time. Linux's timer wheel rounds up to ticks, from 63
+    /// of them on to 8 ticks, from 504 on to 64 (kernel/time/timer.c, calc_wheel_index).
+    pub timer_tick: Duration,
     /// Queues of the path that could speak QFCP: what the difference of two hop counts tells, one that every router
     /// lowers and one that only QFCP's do (as in RFC 4782 §3).
     pub queues: u8,
@@ -166,6 +169,7 @@ impl Default for SenderConfig {
             frto: false,
             dsack: false,
             rtt_estimator: RttEstimator::default(),
+            timer_tick: Duration::ZERO,
             queues: 0,
             one_fast_retransmit: false,
             cut_of_window: false,
@@ -209,6 +213,7 @@ impl SenderConfig {
         self.rack
             || self.rate_reduction
             || self.takes_back()
+            || !self.timer_tick.is_zero()
             || self.rtt_estimator == RttEstimator::Linux
             || self.validation == Validation::Linux
             || self.law.tracks_segments()
@@ -239,6 +244,12 @@ impl SenderConfig {
             "window_limit",
             format!("{} B", bytes(self.window_limit)),
             "at least 1 segment, in bytes",
+        )?;
+        ensure(
+            self.timer_tick <= Duration::from_millis(10),
+            "timer_tick",
+            format!("{:?}", self.timer_tick),
+            "at most 10 ms",
         )?;
         ensure(!self.rto_min.is_zero(), "rto_min", format!("{:?}", self.rto_min), "more than 0 s")?;
         ensure(

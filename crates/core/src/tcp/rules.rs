@@ -213,7 +213,10 @@ switches! {
         dsack: bool = [false, false, true];
         /// How the time-out follows from round-trip times.
         rtt_estimator: RttEstimator = [RttEstimator::Rfc6298, RttEstimator::Rfc6298, RttEstimator::Linux];
-        /// When the window may grow.
+        /// The tick of the clock by which timers go off: after it has ticked, and what is set for 63 ticks and more ahead up to an
+    /// eighth late (Linux: the timer wheel, with CONFIG_HZ=250); 0 s: in time.
+    timer_tick: Duration = [Duration::ZERO, Duration::ZERO, Duration::from_millis(4)], in ..=Duration::from_millis(10);
+    /// When the window may grow.
         validation: Validation = [Validation::Always, Validation::Always, Validation::Linux];
         /// Open with SYN and SYN-ACK; otherwise data goes at once.
         handshake: bool = [true, true, true];

@@ -3,6 +3,7 @@
 //! arrives, and growth by use. Nothing here is done for senders without such rules.
 
 use super::reduction::{Progress, Reduction};
+use super::timing::go_off;
 use super::tracking::Probe;
 use super::{Sender, State, TOO_LATE, Urgent, undo};
 use crate::packet::Ack;
@@ -14,8 +15,10 @@ use crate::units::{Duration, Instant};
 const DUP_THRESH: u64 = 3;
 /// Round trips without an acknowledgement after which a probe is sent (RFC 8985 §7.2).
 const PROBE_ROUND_TRIPS: f64 = 2.0;
-/// What a probe waits for besides (Linux: TCP_TIMEOUT_MIN, two ticks of 4 ms at most; RFC 8985 §7.2 leaves it open).
+/// What a probe waits for besides, without ticks (RFC 8985 §7.2 leaves it open).
 const PROBE_SLACK: Duration = Duration::from_millis(2);
+/// Ticks that a probe and the reordering window wait for besides (Linux: TCP_TIMEOUT_MIN).
+const LEAST_TICKS: u64 = 2;
 
 impl Sender {
     /// An acknowledgement of new data came; gives the round-trip time of the last segment that it acknowledges.
@@ -131,7 +134,8 @@ impl Sender {
             return self.board.raise_lost_edge(una, doubtful);
         }
         if t.suspects.back().map_or(una, |&(edge, _)| edge) < doubtful {
-            t.suspects.push_back((doubtful, now + window + TOO_LATE));
+            let ticks = self.config.timer_tick;
+            t.suspects.push_back((doubtful, go_off(now, window + ticks * LEAST_TICKS, ticks)));
         }
         let earlier = Instant::from_nanos(echo.as_nanos().saturating_sub(window.as_nanos()));
         self.board.raise_lost_edge(una, t.sent_before(earlier))
@@ -208,8 +212,13 @@ impl Sender {
         let wait = self.probe_wait();
         let Some(t) = &mut self.tracking else { return };
         t.usage.rest((self.una, self.nxt), in_flight + self.mss > self.cwnd_bytes);
+        let tick = self.config.timer_tick;
         if self.deadline != t.armed {
-            t.rto_at = self.deadline;
+            t.rto_at = match self.deadline {
+                Instant::MAX => Instant::MAX,
+                at if tick.is_zero() => at,
+                at => go_off(self.now, (at - self.now).saturating_sub(TOO_LATE), tick),
+            };
         }
         let una = self.una;
         while t.suspects.front().is_some_and(|&(edge, _)| edge <= una) {
@@ -219,7 +228,8 @@ impl Sender {
             t.probe.at = None;
         } else if t.probe.set_for != (self.una, self.max) {
             t.probe.set_for = (self.una, self.max);
-            t.probe.at = wait.map(|wait| (self.now + wait).min(t.rto_at));
+            let at = |wait| if tick.is_zero() { self.now + wait } else { go_off(self.now, wait, tick) };
+            t.probe.at = wait.map(|wait| at(wait).min(t.rto_at));
         }
         let suspect = t.suspects.front().map_or(Instant::MAX, |&(_, due)| due);
         self.deadline = t.rto_at.min(suspect).min(t.probe.at.unwrap_or(Instant::MAX));
@@ -231,7 +241,7 @@ impl Sender {
     fn probe_wait(&self) -> Option<Duration> {
         let srtt_s = self.rto.srtt_s();
         let is_single = self.max - self.una <= self.mss;
-        let slack = if is_single { self.config.rto_min } else { PROBE_SLACK };
+        let slack = if is_single { self.config.rto_min } else { PROBE_SLACK.max(self.config.timer_tick * LEAST_TICKS) };
         (srtt_s > 0.0).then(|| Duration::from_secs_f64(PROBE_ROUND_TRIPS * srtt_s) + slack)
     }
 

@@ -48,6 +48,7 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
     (recovery, law, flags, early, undo, 1u32..1600, proptest::option::of(1u64..20)).prop_map(
         |(recovery, law, (limited_transmit, timestamps, handshake, validation, cut), early, undo, mss, limit)| {
             SenderConfig {
+                timer_tick: if undo.0 == undo.1 { MS * 4 } else { Duration::ZERO },
                 eifel: undo.0,
                 frto: undo.1,
                 dsack: undo.2,
@@ -255,6 +256,7 @@ fn every_parameter_of_a_sender_matters() {
         ("restart_after_idle", SenderConfig { restart_after_idle: false, ..base.clone() }),
         ("rto_min", SenderConfig { rto_min: MS * 500, ..base.clone() }),
         ("rto_granularity", SenderConfig { rto_granularity: MS * 500, ..base.clone() }),
+        ("timer_tick", SenderConfig { timer_tick: MS * 4, ..base.clone() }),
         ("handshake", SenderConfig { handshake: false, ..base.clone() }),
         ("syn_size", SenderConfig { syn_size: 60, ..base.clone() }),
         ("binomial", binomial(sqrt)),
@@ -381,6 +383,7 @@ fn parameters_outside_their_domain_are_refused_by_name() {
         ("rto_initial", SenderConfig { rto_initial: none, ..base.clone() }),
         ("rto_granularity", SenderConfig { rto_granularity: Duration::from_secs(61), ..base.clone() }),
         ("rack", SenderConfig { rack: true, ..base.clone() }),
+        ("timer_tick", SenderConfig { timer_tick: MS * 11, ..base.clone() }),
         ("rate_reduction", SenderConfig { rate_reduction: true, ..base.clone() }),
         ("tail_loss_probe", SenderConfig { tail_loss_probe: true, ..base.clone() }),
         (
