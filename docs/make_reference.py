@@ -11,24 +11,20 @@ from ``docs/verdicts.json``. Run it after a change of any of them;
 
 import ast
 import inspect
-import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import lasthop
+import page_verdicts
 from lasthop import analysis, lab
 from lasthop.paper import load_paper, stems
-from lasthop.report import number
+from page_text import DOCS, between, cell, rows
 
-DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "python" / "lasthop"
 CRATES = DOCS.parent / "crates"
-KEPT = DOCS / "verdicts.json"
-"""What ``lasthop fig`` gave when it was last run for the pages."""
 SUMMARIES = [CRATES / crate / "src" / "summary.rs" for crate in ("sim", "emu")]
 HEADER = """\
 <!-- SPDX-License-Identifier: MIT OR Apache-2.0 -->
@@ -105,9 +101,9 @@ def scenario_page(schema: Mapping[str, Any]) -> str:
 
 
 def _quantities(definitions: Mapping[str, Any]) -> str:
-    rows = [["type", "units"], ["---", "---"]]
-    rows += [[word, definitions[name]["units"]] for name, word in QUANTITIES.items()]
-    return _rows(rows)
+    table = [["type", "units"], ["---", "---"]]
+    table += [[word, definitions[name]["units"]] for name, word in QUANTITIES.items()]
+    return rows(table)
 
 
 RULES = """\
@@ -146,12 +142,12 @@ def _rules(rules: Mapping[str, Any], definition: Mapping[str, Any]) -> str:
     profiles = [f'`"{name}"`' for name in rules["profiles"]]
 
     def switches_of(end: str) -> str:
-        rows = [["switch", *profiles], ["---"] * (1 + len(profiles))]
-        rows += [
+        table = [["switch", *profiles], ["---"] * (1 + len(profiles))]
+        table += [
             [f"`{key}`", *(_default({"default": value}) for value in values)]
             for key, values in rules[end]
         ]
-        return _rows(rows)
+        return rows(table)
 
     kinds = [["sender", "rules", "recovery", "switches that are on"], ["---"] * 4]
     for kind, profile, recovery, switches in rules["senders"]:
@@ -160,7 +156,7 @@ def _rules(rules: Mapping[str, Any], definition: Mapping[str, Any]) -> str:
         kinds.append([f'`"{kind}"`', f'`"{profile}"`', f'`"{way}"`', own])
     meanings = _names(definition["oneOf"])
     senders, receivers = switches_of("switches"), switches_of("receivers")
-    parts = [RULES, meanings, senders, KINDS, _rows(kinds), RECEIVERS, receivers, FIGURES]
+    parts = [RULES, meanings, senders, KINDS, rows(kinds), RECEIVERS, receivers, FIGURES]
     return "\n".join(parts)
 
 
@@ -210,11 +206,11 @@ def _section(definition: Mapping[str, Any]) -> str:
 
 
 def _names(variants: Sequence[Mapping[str, Any]]) -> str:
-    rows = [["name", "meaning"], ["---", "---"]]
+    table = [["name", "meaning"], ["---", "---"]]
     for variant in variants:
         for name in [variant["const"]] if "const" in variant else variant["enum"]:
-            rows.append([f'`"{name}"`', _cell(variant.get("description", ""))])
-    return _rows(rows)
+            table.append([f'`"{name}"`', cell(variant.get("description", ""))])
+    return rows(table)
 
 
 def _kinds(variants: Sequence[Mapping[str, Any]]) -> str:
@@ -234,10 +230,10 @@ def _kinds(variants: Sequence[Mapping[str, Any]]) -> str:
                 group["properties"][key] = value
                 if key in variant["required"] and key not in group["required"]:
                     group["required"].append(key)
-    rows = [["kind", "meaning"], ["---"] * 2]
+    table = [["kind", "meaning"], ["---"] * 2]
     for kind, variant in tables.items():
-        rows.append([f'`"{kind}"`', _cell(variant.get("description", ""))])
-    parts = [_rows(rows)]
+        table.append([f'`"{kind}"`', cell(variant.get("description", ""))])
+    parts = [rows(table)]
     for kinds, group in groups.items():
         parts.append(f"Keys of {_listed(kinds)}:\n")
         parts.append(_table(group))
@@ -250,19 +246,19 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _table(definition: Mapping[str, Any]) -> str:
-    rows = [["key", "type", "default", "domain", "meaning"], ["---"] * 5]
+    table = [["key", "type", "default", "domain", "meaning"], ["---"] * 5]
     required = definition.get("required", [])
     properties = definition["properties"]
     for key in [*required, *(key for key in properties if key not in required)]:
         value = properties[key]
-        rows.append([
+        table.append([
             f"`{key}`",
             _type(value),
             "required" if key in required else _default(value),
             value.get("domain", ""),
-            _cell(value.get("description", "")),
+            cell(value.get("description", "")),
         ])  # fmt: skip
-    return _rows(rows)
+    return rows(table)
 
 
 def _type(value: Mapping[str, Any]) -> str:
@@ -285,14 +281,6 @@ def _default(value: Mapping[str, Any]) -> str:
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
     return f'`"{default}"`' if isinstance(default, str) else f"`{default}`"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def _rows(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
 API_INTRODUCTION = """\
@@ -462,13 +450,13 @@ def _clean(text: str) -> str:
 
 def models_page() -> str:
     """The page on models, with the deviations of the papers between its marks."""
-    rows = [["paper", "about", "reading taken", "others"], ["---"] * 4]
+    table = [["paper", "about", "reading taken", "others"], ["---"] * 4]
     for stem in stems():
         for deviation in load_paper(stem).document.get("deviation", []):
             cells = (deviation[key] for key in ("about", "reading", "others"))
-            rows.append([f"`{stem}`", *map(_cell, cells)])
+            table.append([f"`{stem}`", *map(cell, cells)])
     text = (DOCS / "models.md").read_text(encoding="utf-8")
-    return _between(text, "deviations", _rows(rows))
+    return between(text, "deviations", rows(table))
 
 
 def results_page() -> str:
@@ -479,7 +467,7 @@ def results_page() -> str:
         body = re.search(rf"pub struct {name} {{\n(.*?)\n}}", source, re.DOTALL)
         if body is None:
             raise LookupError(f"summary.rs: no struct {name}")
-        rows = [["key", "unit", "meaning"], ["---"] * 3]
+        table = [["key", "unit", "meaning"], ["---"] * 3]
         for comment, key in re.findall(r"((?: +///.*\n)+) +pub (\w+):", body[1] + "\n"):
             meaning = " ".join(
                 line.strip().removeprefix("///").strip() for line in comment.splitlines()
@@ -487,143 +475,9 @@ def results_page() -> str:
             unit = re.search(r" ?\\\[(.+?)\\\]", meaning)
             if unit is not None:
                 meaning = meaning.replace(unit[0], "")
-            rows.append([f"`{key}`", unit[1] if unit else "", _cell(meaning)])
-        text = _between(text, name, _rows(rows))
+            table.append([f"`{key}`", unit[1] if unit else "", cell(meaning)])
+        text = between(text, name, rows(table))
     return text
-
-
-def readme_page() -> str:
-    """The README, with how many claims of each paper hold."""
-    kept = json.loads(KEPT.read_text(encoding="utf-8"))
-    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    rows = [["command", "claims", "hold", "fail", "open", "of these, need longer runs"]]
-    rows.append(["---", *["---:"] * 5])
-    for stem in stems():
-        entries = [entry for entry in kept["claims"] if entry["id"].startswith(f"{stem}:")]
-        if entries:
-            counts = [*_counts(entries), sum(map(_needs_longer_runs, entries))]
-            rows.append([f"`{_command(stem, entries)}`", *map(str, [len(entries), *counts])])
-    return _between(text, "claims", _rows(rows))
-
-
-def verdicts_page() -> str:
-    """The page of verdicts, with what a run of ``lasthop fig`` left in ``KEPT``."""
-    kept = json.loads(KEPT.read_text(encoding="utf-8"))
-    text = (DOCS / "verdicts.md").read_text(encoding="utf-8")
-    for stem in stems():
-        entries = [entry for entry in kept["claims"] if entry["id"].startswith(f"{stem}:")]
-        text = _between(text, f"verdicts {stem}", _verdicts(stem, entries))
-    text = _between(text, "table senders", _senders(kept["tables"]))
-    return _between(text, "table reality", _reality(kept["tables"]))
-
-
-def _verdicts(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims hold, and those that do not."""
-    if not entries:
-        return f"No result is kept here: `lasthop fig {stem}` gives it.\n"
-    seeds = sorted({entry["seeds"] for entry in entries})
-    longer = sum(_needs_longer_runs(entry) for entry in entries)
-    line = (
-        f"Of {len(entries)} [claims](../python/lasthop/papers/{stem}/claims.toml) "
-        "{} hold, {} fail and {} are open".format(*_counts(entries))
-        + (f", {longer} of them because they need longer runs" if longer else "")
-        + f" (`{_command(stem, entries)}`, "
-        + f"{' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seeds per claim).\n"
-    )
-    left = [e for e in entries if e["verdict"] == "open" and not _needs_longer_runs(e)]
-    if left:
-        told = ", ".join(f"`{e['id']}` {_measured(e)}, wanted {_accepted(e)}" for e in left)
-        line += f"\nUndecided with these seeds: {told}.\n"
-    rows = [["fails", "what is said", "accepted", "measured", "why"], ["---"] * 5]
-    for entry in entries:
-        if entry["verdict"] == "fails":
-            cells = (entry["claim"], _accepted(entry), _measured(entry), entry["why"])
-            rows.append([f"`{entry['id']}`", *map(_cell, cells)])
-    return f"{line}\n{_rows(rows)}" if len(rows) > 2 else line
-
-
-def _counts(entries: Sequence[Mapping[str, Any]]) -> list[int]:
-    """How many hold, fail and are open."""
-    return [sum(e["verdict"] == verdict for e in entries) for verdict in ("holds", "fails", "open")]
-
-
-def _command(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
-    """The command that gave the verdicts of a paper."""
-    (scale,) = {entry["scale"] for entry in entries}
-    return f"lasthop fig {stem} --scale {scale}"
-
-
-def _needs_longer_runs(entry: Mapping[str, Any]) -> bool:
-    return str(entry["why"]).startswith("needs --scale")
-
-
-def _accepted(entry: Mapping[str, Any]) -> str:
-    low, high = entry["band"]
-    if low is None or high is None:
-        return f"under {number(high)}" if low is None else f"over {number(low)}"
-    return f"{number(low)} to {number(high)}"
-
-
-def _measured(entry: Mapping[str, Any]) -> str:
-    low, high = entry["ci"]
-    if low is None or high is None:
-        return f"{number(entry['value'])}{', deterministic' if entry['deterministic'] else ''}"
-    return f"{number(entry['value'])} ({number(low)} to {number(high)})"
-
-
-def _senders(tables: Mapping[str, Any]) -> str:
-    """Throughput and delay of some senders by place and queue."""
-    head, *body = tables["senders:overview"]
-    places = list(dict.fromkeys(cell.rpartition(": ")[0] for cell in head[2:]))
-    queues = list(dict.fromkeys(row[1] for row in body))
-    rows = [["place", "sender", *queues], ["---"] * (2 + len(queues))]
-    for i, place in enumerate(places):
-        for sender in ("Reno", "CUBIC", "Vegas", "γ", "TFRC"):
-            of_sender = [row for row in body if row[0] == sender]
-            pairs = [_without_intervals(row[2 + 2 * i : 4 + 2 * i]) for row in of_sender]
-            rows.append([place, sender, *pairs])
-    return _rows(rows)
-
-
-def _reality(tables: Mapping[str, Any]) -> str:
-    """Goodput and delay of the simulator and of the kernel, by scenario."""
-    rows: list[list[str]] = []
-    for name, about in load_paper("reality").figures.items():
-        if f"reality:{name}" in tables:
-            _, *body = tables[f"reality:{name}"]
-            found = {f"{row[0]}, {row[1]}": _without_intervals(row[2:4]) for row in body}
-            if not rows:
-                rows += [["scenario", *found], ["---"] * (1 + len(found))]
-            rows.append([_cell(about["title"]), *found.values()])
-    return _rows(rows) if rows else "No result is kept here: `lasthop fig reality` gives it.\n"
-
-
-def _without_intervals(cells: Sequence[str]) -> str:
-    means = [cell.partition(" ± ")[0] for cell in cells]
-    return means[0] if set(means) == {"–"} else ", ".join(means)
-
-
-def keep(folders: Sequence[str]) -> None:
-    """Takes over what ``lasthop fig`` left in some folders, in the place of what was kept."""
-    kept = json.loads(KEPT.read_text(encoding="utf-8"))
-    order = [claim.id for stem in stems() for claim in load_paper(stem).claims]
-    for folder in map(Path, folders):
-        claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-        new = {entry["id"].partition(":")[0] for entry in claims}
-        old = [entry for entry in kept["claims"] if entry["id"].partition(":")[0] not in new]
-        known = [entry for entry in (*old, *claims) if entry["id"] in order]
-        kept["claims"] = sorted(known, key=lambda entry: order.index(entry["id"]))
-        kept["tables"] |= json.loads((folder / "tables.json").read_text(encoding="utf-8"))
-    KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _between(text: str, mark: str, content: str) -> str:
-    """Puts ``content`` between the marks of a page."""
-    before, begin, rest = text.partition(f"<!-- {mark} -->\n")
-    _, end, after = rest.partition(f"<!-- /{mark} -->")
-    if not begin or not end:
-        raise LookupError(f"no marks of {mark}")
-    return f"{before}{begin}\n{content}\n{end}{after}"
 
 
 PAGES = {
@@ -631,15 +485,15 @@ PAGES = {
     "results.md": results_page,
     "scenario.md": lambda: scenario_page(lasthop.schema()),
     "api.md": api_page,
-    "verdicts.md": verdicts_page,
-    "../README.md": readme_page,
+    "verdicts.md": page_verdicts.verdicts_page,
+    "../README.md": page_verdicts.readme_page,
 }
 """The pages and who makes them."""
 
 
 def main() -> None:
     """Writes the pages; first takes over the results of ``lasthop fig`` in the folders named."""
-    keep(sys.argv[1:])
+    page_verdicts.keep(sys.argv[1:])
     for name, make in PAGES.items():
         (DOCS / name).write_text(make(), encoding="utf-8")
         print(f"docs/{name}")

@@ -3,10 +3,11 @@
 
 ``//= clamp#16  d̂ = (1 − β)d̂ + β · AWND/μ̂`` in a function's body, or just above it, says that it
 computes what the paper's file has under that number, in the same words. A test cites the number
-alone.
+alone. Of a law that no paper here is about, ``source.toml`` beside it has the words.
 """
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -80,15 +81,30 @@ def citations() -> list[Citation]:
     return [cited for path in paths for cited in citations_of(path, path.read_text())]
 
 
+def sources() -> list[Path]:
+    return sorted(CRATES.glob("core/src/law/*/source.toml"))
+
+
 @cache
 def equations() -> dict[str, dict[str, str]]:
-    """The equations and passages of all papers by their number."""
+    """The equations and passages of all papers and laws by their number."""
     documents = [load_paper(stem).document for stem in stems()]
+    documents += [tomllib.loads(path.read_text()) for path in sources()]
     return {
         entry["id"]: entry
         for document in documents
         for entry in [*document.get("equation", []), *document.get("passage", [])]
     }
+
+
+def test_each_law_has_a_source_and_words_of_its_own() -> None:
+    paths = sources()
+    assert {"codel", "red", "tfrc"} <= {path.parent.name for path in paths}
+    for path in paths:
+        document = tomllib.loads(path.read_text())
+        assert re.search(r"RFC \d+|(19|20)\d\d", document["source"]), path
+        for entry in document["equation"]:
+            assert entry["id"].startswith(f"{path.parent.name}#"), entry
 
 
 @pytest.mark.parametrize("equation", equations())

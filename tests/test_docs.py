@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -35,6 +36,7 @@ BLOCK = re.compile(r"^(?:<!-- from (?P<source>\S+) -->\n)?```(?P<language>\w+)\n
 
 
 def maker() -> ModuleType:
+    sys.path[:] = list(dict.fromkeys([str(ROOT / "docs"), *sys.path]))
     specification = importlib.util.spec_from_file_location(
         "make_reference", ROOT / "docs" / "make_reference.py"
     )
@@ -206,7 +208,7 @@ def test_what_is_kept_is_of_claims_that_there_are() -> None:
 
 
 def test_results_are_taken_over_by_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = maker()
+    pages = maker().page_verdicts
     kept = tmp_path / "kept.json"
     entry = json.loads((ROOT / "docs" / "verdicts.json").read_text())["claims"][0]
     other = {**entry, "id": "qfcp:2-tcp-up"}
@@ -232,7 +234,7 @@ def test_a_verdict_in_words() -> None:
         **entry, "id": "clamp:2-f", "value": 0.5, "ci": [None, None], "deterministic": True,
         "verdict": "fails", "why": "so it is",
     }  # fmt: skip
-    text = maker()._verdicts("clamp", [entry, open_, longer, fails])
+    text = maker().page_verdicts._verdicts("clamp", [entry, open_, longer, fails])
     assert "1 hold, 1 fail and 2 are open, 1 of them because they need longer runs" in text
     assert "(`lasthop fig clamp --scale full`, 4 to 32 seeds per claim)" in text
     assert "seeds: `clamp:2-y` 2.00 (0.5 to 3.50), wanted over 1.00." in text

@@ -9,11 +9,11 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use lasthop_core::ap::{AccessPoint, ApConfig, StationConfig};
+use lasthop_core::ap::{AccessPoint, ApConfig, ApStationConfig};
 use lasthop_core::element::Element;
 use lasthop_core::error::ParameterError;
 use lasthop_core::fading::Kinds;
-use lasthop_core::law::clamp::{Arrival, ClampParams, Price, Receiver, Router, RouterParams};
+use lasthop_core::law::clamp::{Arrival, ClampParams, PriceLaw, PriceParams, Receiver, Router};
 use lasthop_core::law::codel::CodelParams;
 use lasthop_core::law::fq_codel::FqCodelParams;
 use lasthop_core::law::proportional_fair::ProportionalFairParams;
@@ -65,7 +65,7 @@ fn senders(criterion: &mut Criterion) {
 
 fn routers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("laws");
-    let mut router = right(Router::new(Price::Linear(RouterParams::new(Bytes::new(6500)))));
+    let mut router = right(Router::new(PriceLaw::Linear(PriceParams::new(Bytes::new(6500)))));
     let mut t_s = 0.0;
     group.bench_function("clamp-router", |bencher| {
         bencher.iter(|| {
@@ -133,7 +133,7 @@ fn elements(criterion: &mut Criterion) {
     }
     let fading = FadingRadio::new(Frequency::from_hz(60.0), Frequency::from_hz(4.3e6), Rate::from_bps(10_000_000), 5);
     let radio = RadioConfig::Fading(FadingRadio { errors: ErrorModel::None, ..fading });
-    let station = |name: &str| StationConfig {
+    let station = |name: &str| ApStationConfig {
         name: name.to_owned(),
         queue: QueueConfig::default(),
         radio: radio.clone(),

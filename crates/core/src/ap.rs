@@ -40,12 +40,12 @@ pub struct ApConfig {
     /// Who is served next.
     pub scheduler: SchedulerParams,
     /// The stations, in the order of the packets' station index.
-    pub stations: Vec<StationConfig>,
+    pub stations: Vec<ApStationConfig>,
 }
 
 /// A station's parameters.
 #[derive(Clone, Debug)]
-pub struct StationConfig {
+pub struct ApStationConfig {
     /// Its name within the access point.
     pub name: String,
     /// Its queue at the access point.
@@ -421,11 +421,11 @@ impl<P: Parcel> Candidates for At<'_, P> {
 }
 
 impl Timing {
-    fn new(stations: &[StationConfig]) -> Result<Self, ParameterError> {
+    fn new(stations: &[ApStationConfig]) -> Result<Self, ParameterError> {
         let Some(first) = stations.first() else {
             return Err(ParameterError::new("station", "[]", "at least one, or a flow to one"));
         };
-        let agree = |holds: bool, station: &StationConfig, wanted: &str| {
+        let agree = |holds: bool, station: &ApStationConfig, wanted: &str| {
             ensure(holds, "radio", &station.name, wanted).map_err(|error| error.within(&station.name))
         };
         match &first.radio {

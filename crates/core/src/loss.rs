@@ -4,7 +4,7 @@
 mod bursts;
 mod handoff;
 
-pub use bursts::{Bursts, Chain, GilbertElliott};
+pub use bursts::{BurstChain, Bursts, GilbertElliott};
 pub use handoff::{Handoff, HandoffTimes};
 
 use crate::error::ParameterError;

@@ -165,7 +165,7 @@ parameters! {
 
 /// The radio of one station.
 #[derive(Clone, Debug)]
-pub(crate) struct Radio {
+pub(crate) struct FadingChannel {
     pub(crate) fading: Fading,
     bandwidth_hz: f64,
     max_rate: f64,
@@ -195,7 +195,7 @@ pub(crate) struct Attempt {
     pub(crate) rate: f64,
 }
 
-impl Radio {
+impl FadingChannel {
     /// The radio of the station called `name`, whose fading is of one of `kinds`.
     pub(crate) fn new(
         config: &FadingRadio,

@@ -49,12 +49,12 @@ pub struct WlanConfig {
     /// The base station's queue, for the packets to all stations.
     pub queue: QueueConfig,
     /// The stations, in the order of their index.
-    pub stations: Vec<StationConfig>,
+    pub stations: Vec<WlanStationConfig>,
 }
 
 /// A station's parameters.
 #[derive(Clone, Debug)]
-pub struct StationConfig {
+pub struct WlanStationConfig {
     /// Its name within the WLAN.
     pub name: String,
     /// Its queue, for the packets to the base station.
@@ -123,7 +123,7 @@ impl<P: Parcel> Wlan<P> {
         ensure((1..=MOST_STATIONS).contains(&stations.len()), "station", stations.len(), wanted)?;
         let timing = Timing::new(&config.mac)?;
         // What a managed queue takes for the rate of its line; the base station's is that of its fastest station.
-        let first_rate = |station: &StationConfig| station.rate.at(Instant::ZERO);
+        let first_rate = |station: &WlanStationConfig| station.rate.at(Instant::ZERO);
         let fastest = stations.iter().map(first_rate).max().unwrap_or_default();
         let mut interfaces = vec![Interface::new(name.to_owned(), &config.queue, fastest, &config.mac, streams, span)?];
         for station in stations {
@@ -337,7 +337,7 @@ impl<P: Parcel> Element<P> for Wlan<P> {
 }
 
 impl Way {
-    fn new(station: &StationConfig, name: &str, way: &str, streams: &Streams) -> Result<Self, ParameterError> {
+    fn new(station: &WlanStationConfig, name: &str, way: &str, streams: &Streams) -> Result<Self, ParameterError> {
         let model = |config: &LossConfig, key: &str| {
             Loss::new(config, streams, &format!("{name} ({key} {way})")).map_err(|error| error.within(key))
         };

@@ -2,7 +2,7 @@
 //! CLAMP as a fluid: trajectories, and for which b it returns to its rest.
 
 use lasthop_core::error::ParameterError;
-use lasthop_core::law::clamp::PriceKind;
+use lasthop_core::law::clamp::PriceForm;
 use lasthop_core::model::fluid::{self, Fluid, Loop, Mixing, Path, Scale, Start};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -137,11 +137,11 @@ fn mixing_of(name: &str) -> PyResult<Mixing> {
     }
 }
 
-fn price_of(name: &str) -> PyResult<PriceKind> {
+fn price_of(name: &str) -> PyResult<PriceForm> {
     match name {
-        "linear" => Ok(PriceKind::Linear),
-        "mice" => Ok(PriceKind::Mice),
-        "smooth" => Ok(PriceKind::Smooth),
+        "linear" => Ok(PriceForm::Linear),
+        "mice" => Ok(PriceForm::Mice),
+        "smooth" => Ok(PriceForm::Smooth),
         _ => Err(unknown("price", name, "linear, mice or smooth")),
     }
 }

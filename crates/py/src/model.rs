@@ -3,7 +3,7 @@
 
 use lasthop_core::error::ParameterError;
 use lasthop_core::law::aimd;
-use lasthop_core::law::clamp::PriceKind;
+use lasthop_core::law::clamp::PriceForm;
 use lasthop_core::model::dumbbell::{self, Dumbbell};
 use lasthop_core::model::throughput::{LossyPath, throughput as rate};
 use lasthop_core::model::{equilibrium, fairness, settling, standing};
@@ -65,7 +65,7 @@ fn settling_time(alpha: f64, beta: f64) -> Option<f64> {
 /// Bytes at which CLAMP's queue comes to rest with so many flows, or with the sum of their weights (clamp eq. 11).
 #[pyfunction]
 fn clamp_equilibrium(a_bytes: f64, b: f64, tau_bytes: f64, flows: f64) -> PyResult<f64> {
-    equilibrium::queue(PriceKind::Linear, a_bytes, b, tau_bytes, flows).map_err(refuse)
+    equilibrium::queue(PriceForm::Linear, a_bytes, b, tau_bytes, flows).map_err(refuse)
 }
 
 /// Jain's index (qfcp eq. 12); none without a positive value.

@@ -10,11 +10,11 @@ kinds! {
     #[derive(Clone, Copy, Debug)]
     pub enum Price {
         /// `max((b·q − a)/μ_c, 0)` (clamp eq. 13).
-        Linear(clamp::RouterParams) = "linear",
+        Linear(clamp::PriceParams) = "linear",
         /// `max(b·(q − a)/μ_c, 0)` (clamp-mice).
-        Mice(clamp::RouterParams) = "mice",
+        Mice(clamp::PriceParams) = "mice",
         /// Quadratic up to 2a/b, then as the linear one without its bound (clamp-report eq. 1).
-        Smooth(clamp::RouterParams) = "smooth",
+        Smooth(clamp::PriceParams) = "smooth",
         /// Each flow's share of the line, and the room in its queue, for receivers of kind `share`.
         Share(share::RouterParams) = "share",
     }

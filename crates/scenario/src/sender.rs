@@ -88,7 +88,7 @@ senders! {
         /// an initial window of 10 (RFC 6928), a least time-out of 200 ms, growth by whole segments while the window is full.
         LinuxReno(Tcp) = "linux-reno", Linux, NewReno, |_| SenderParams::LinuxReno;
         /// CUBIC as in Linux 6.18: HyStart, arithmetic in whole segments and ticks, and all that `linux-reno` has.
-        LinuxCubic(linux::CubicParams) = "linux-cubic", Linux, NewReno, SenderParams::LinuxCubic;
+        LinuxCubic(linux::LinuxCubicParams) = "linux-cubic", Linux, NewReno, SenderParams::LinuxCubic;
         /// Vegas (Brakmo, Peterson 1995), with the recovery of RFC 6582.
         Vegas(VegasParams) = "vegas", Rfc, NewReno, SenderParams::Vegas;
         /// Veno (Fu, Liew 2003), with the recovery of RFC 6582.

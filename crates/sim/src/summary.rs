@@ -164,12 +164,12 @@ pub struct FlowLabel {
     pub(crate) header_bytes: u32,
     /// Whether its receiver sends selective acknowledgements.
     pub(crate) sack: bool,
-    pub(crate) reader: Option<Reader>,
+    pub(crate) reader: Option<ReaderLabel>,
 }
 
 /// Who reads at a constant rate what a flow delivers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader {
+pub(crate) struct ReaderLabel {
     /// What it wants \[bit/s\].
     pub(crate) rate_bps: f64,
     /// The share of it that must be exceeded.

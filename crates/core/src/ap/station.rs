@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::StationConfig;
+use super::ApStationConfig;
 use crate::element::Departure;
 use crate::error::ParameterError;
 use crate::fading::Kinds;
@@ -11,7 +11,7 @@ use crate::loss::Loss;
 use crate::packet::Parcel;
 use crate::parameter::Parameter;
 use crate::queue::Queue;
-use crate::radio::{Attempt, Radio, RadioConfig};
+use crate::radio::{Attempt, FadingChannel, RadioConfig};
 use crate::rng::Streams;
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -37,7 +37,7 @@ pub struct Station<P> {
 /// What carries a station's packets.
 #[derive(Debug)]
 pub(super) enum Channel {
-    Fading(Box<Radio>),
+    Fading(Box<FadingChannel>),
     Constant(Rate),
     /// The trace is the access point's.
     Trace,
@@ -103,7 +103,7 @@ pub(super) struct Frame {
 impl<P: Parcel> Station<P> {
     pub(super) fn new(
         ap: &str,
-        config: &StationConfig,
+        config: &ApStationConfig,
         streams: &Streams,
         span: Span,
         kinds: &mut Kinds,
@@ -112,7 +112,7 @@ impl<P: Parcel> Station<P> {
         let radio = |error: ParameterError| error.within("radio");
         let channel = match &config.radio {
             RadioConfig::Fading(fading) => {
-                Channel::Fading(Box::new(Radio::new(fading, &name, streams, kinds).map_err(radio)?))
+                Channel::Fading(Box::new(FadingChannel::new(fading, &name, streams, kinds).map_err(radio)?))
             }
             RadioConfig::Constant(constant) => {
                 constant.validate().map_err(radio)?;

@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::law::clamp::{Price, RouterParams};
+use crate::law::clamp::{PriceLaw, PriceParams};
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqCodelParams;
 use crate::law::red::RedParams;
@@ -31,8 +31,8 @@ fn packet(station: u16, number: u64, size: u32) -> Packet {
     packet
 }
 
-fn station(name: &str, radio: RadioConfig) -> StationConfig {
-    StationConfig { name: name.to_owned(), queue: QueueConfig::default(), radio, loss: LossConfig::default() }
+fn station(name: &str, radio: RadioConfig) -> ApStationConfig {
+    ApStationConfig { name: name.to_owned(), queue: QueueConfig::default(), radio, loss: LossConfig::default() }
 }
 
 fn config(scheduler: SchedulerParams, stations: usize, radio: &RadioConfig) -> ApConfig {

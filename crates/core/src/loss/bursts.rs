@@ -30,7 +30,7 @@ parameters! {
 
 /// The probabilities of a chain, a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chain {
+pub struct BurstChain {
     /// That a good state is followed by a bad one.
     pub to_bad: f64,
     /// That a bad state is followed by a good one.
@@ -51,10 +51,10 @@ impl GilbertElliott {
     ///
     /// # Errors
     /// Neither all of one way nor all of the other is given, or bursts are too short for their share.
-    pub fn chain(&self) -> Result<Chain, ParameterError> {
+    pub fn chain(&self) -> Result<BurstChain, ParameterError> {
         let states = (self.loss_good, self.loss_bad);
         match (self.good_to_bad, self.bad_to_good, self.mean_loss, self.mean_burst) {
-            (Some(to_bad), Some(to_good), None, None) => Ok(Chain {
+            (Some(to_bad), Some(to_good), None, None) => Ok(BurstChain {
                 to_bad,
                 to_good,
                 loss_good: self.loss_good.unwrap_or(0.0),
@@ -65,7 +65,7 @@ impl GilbertElliott {
                 let to_good = 1.0 / burst;
                 let to_bad = loss * to_good / (1.0 - loss);
                 ensure(to_bad <= 1.0, "mean_burst", burst, "at least mean_loss/(1 - mean_loss) packets")?;
-                Ok(Chain { to_bad, to_good, loss_good: 0.0, loss_bad: 1.0 })
+                Ok(BurstChain { to_bad, to_good, loss_good: 0.0, loss_bad: 1.0 })
             }
             _ => {
                 let wanted = "good_to_bad and bad_to_good beside it, or mean_loss and mean_burst";
@@ -78,13 +78,13 @@ impl GilbertElliott {
 /// The chain at work, with its own stream of random numbers, drawn twice a packet.
 #[derive(Clone, Debug)]
 pub struct Bursts {
-    chain: Chain,
+    chain: BurstChain,
     bad: bool,
     stream: Stream,
 }
 
 impl Bursts {
-    pub(super) fn new(chain: Chain, mut stream: Stream) -> Self {
+    pub(super) fn new(chain: BurstChain, mut stream: Stream) -> Self {
         // In balance from the first packet on.
         let bad = stream.uniform() < chain.to_bad / (chain.to_bad + chain.to_good);
         Self { chain, bad, stream }
@@ -92,7 +92,7 @@ impl Bursts {
 
     /// Whether the next packet is lost; then the chain moves.
     pub(super) fn strike(&mut self) -> bool {
-        let Chain { to_bad, to_good, loss_good, loss_bad } = self.chain;
+        let BurstChain { to_bad, to_good, loss_good, loss_bad } = self.chain;
         let (loss, leave) = if self.bad { (loss_bad, to_good) } else { (loss_good, to_bad) };
         let strikes = self.stream.uniform() < loss;
         self.bad ^= self.stream.uniform() < leave;

@@ -33,7 +33,7 @@ parameters! {
 
 /// When handoffs are.
 #[derive(Clone, Debug)]
-enum Course {
+enum HandoffCourse {
     /// A continuous-time chain of two states. A run starts between two handoffs.
     Chain { on: Duration, off: Duration, regular: bool },
     /// At fixed instants.
@@ -41,14 +41,16 @@ enum Course {
 }
 
 impl HandoffTimes {
-    fn course(&self) -> Result<Course, ParameterError> {
+    fn course(&self) -> Result<HandoffCourse, ParameterError> {
         match (self.on, self.off, self.length) {
-            (Some(on), Some(off), None) if self.at.is_empty() => Ok(Course::Chain { on, off, regular: self.regular }),
+            (Some(on), Some(off), None) if self.at.is_empty() => {
+                Ok(HandoffCourse::Chain { on, off, regular: self.regular })
+            }
             (None, None, Some(length)) if !self.at.is_empty() && !self.regular => {
                 let starts: Vec<_> = self.at.iter().map(|at| Instant::ZERO + *at).collect();
                 let apart = |pair: &[Instant]| pair[1].saturating_since(pair[0]) >= length;
                 ensure(starts.windows(2).all(apart), "at", format!("{starts:?}"), "instants in order, `length` apart")?;
-                Ok(Course::At { starts, length })
+                Ok(HandoffCourse::At { starts, length })
             }
             _ => Err(ParameterError::new("kind", "\"handoff\"", "on and off beside it, or at and length")),
         }
@@ -59,7 +61,7 @@ impl HandoffTimes {
 /// out of the same stream they are the same.
 #[derive(Clone, Debug)]
 pub struct Handoff {
-    course: Course,
+    course: HandoffCourse,
     stream: Stream,
     /// Fixed handoffs that have been.
     past: usize,
@@ -86,13 +88,13 @@ impl Handoff {
     /// To the next handoff.
     fn proceed(&mut self) {
         (self.from, self.until) = match &self.course {
-            Course::Chain { on, off, regular } => {
+            HandoffCourse::Chain { on, off, regular } => {
                 let stay: f64 = self.stream.sample(&Exp1);
                 let from = later(self.until, if *regular { *off } else { scaled(*off, stay) });
                 let length: f64 = self.stream.sample(&Exp1);
                 (from, later(from, scaled(*on, length)))
             }
-            Course::At { starts, length } => match starts.get(self.past) {
+            HandoffCourse::At { starts, length } => match starts.get(self.past) {
                 Some(&start) => {
                     self.past += 1;
                     (start, later(start, *length))

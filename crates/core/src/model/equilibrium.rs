@@ -5,26 +5,26 @@
 //! is the one that has this price.
 
 use crate::error::{ParameterError, ensure};
-use crate::law::clamp::PriceKind;
+use crate::law::clamp::PriceForm;
 
 /// The queue at which a price comes to rest \[B\], where `a_bytes` and `b` are the router's, `tau_bytes` each flow's, and
 /// `flows` is how many there are: k, or Σφ where they have weights.
 ///
 /// # Errors
 /// A number outside its domain.
-pub fn queue(kind: PriceKind, a_bytes: f64, b: f64, tau_bytes: f64, flows: f64) -> Result<f64, ParameterError> {
+pub fn queue(kind: PriceForm, a_bytes: f64, b: f64, tau_bytes: f64, flows: f64) -> Result<f64, ParameterError> {
     ensure(a_bytes >= 0.0 && a_bytes.is_finite(), "a", a_bytes, "at least 0 B")?;
     ensure(b > 0.0 && b.is_finite(), "b", b, "more than 0")?;
     ensure(tau_bytes >= 0.0 && tau_bytes.is_finite(), "tau", tau_bytes, "at least 0 B")?;
     ensure(flows >= 0.0 && flows.is_finite(), "flows", flows, "0 or more")?;
     let wanted = flows * tau_bytes;
     Ok(match kind {
-        PriceKind::Mice => a_bytes + wanted / b,
+        PriceForm::Mice => a_bytes + wanted / b,
         // On the parabola b²q²/(4a) = kτ, which ends where kτ = a.
-        PriceKind::Smooth if wanted < a_bytes => 2.0 * libm::sqrt(a_bytes * wanted) / b,
+        PriceForm::Smooth if wanted < a_bytes => 2.0 * libm::sqrt(a_bytes * wanted) / b,
         //= clamp#3  q* = τ/b
         //= clamp#11  q* = (kτ + a)/b
-        PriceKind::Linear | PriceKind::Smooth => (wanted + a_bytes) / b,
+        PriceForm::Linear | PriceForm::Smooth => (wanted + a_bytes) / b,
     })
 }
 
@@ -50,7 +50,7 @@ pub fn is_stable(b: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::clamp::{Price, Router, RouterParams};
+    use crate::law::clamp::{PriceLaw, PriceParams, Router};
     use crate::units::Bytes;
 
     #[test]
@@ -58,27 +58,27 @@ mod tests {
         //= clamp#3
         //= clamp#11
         // Fig. 2: τ = 500 B, a = 5500 B, b = 1: 6000, 6500 and 7000 B. Half of b doubles the queue.
-        let rest = |b, k| queue(PriceKind::Linear, 5500.0, b, 500.0, k).unwrap();
+        let rest = |b, k| queue(PriceForm::Linear, 5500.0, b, 500.0, k).unwrap();
         assert_eq!([1.0, 2.0, 3.0].map(|k| rest(1.0, k)), [6000.0, 6500.0, 7000.0]);
         assert_eq!(rest(0.5, 1.0), 12_000.0);
         // Without a one flow keeps its target: 500 B, or 250 B with b = 2.
-        assert_eq!([1.0, 2.0].map(|b| queue(PriceKind::Linear, 0.0, b, 500.0, 1.0).unwrap()), [500.0, 250.0]);
+        assert_eq!([1.0, 2.0].map(|b| queue(PriceForm::Linear, 0.0, b, 500.0, 1.0).unwrap()), [500.0, 250.0]);
     }
 
     #[test]
     fn the_other_prices() {
         let rest = |kind, k| queue(kind, 2000.0, 2.0, 500.0, k).unwrap();
         // a + kτ/b = 2000 + 1000/2.
-        assert_eq!(rest(PriceKind::Mice, 2.0), 2500.0);
+        assert_eq!(rest(PriceForm::Mice, 2.0), 2500.0);
         // One flow: 2·√(2000·500)/2 = 1000. At kτ = a = 2000 both pieces have 2a/b = 2000; beyond, the line.
-        assert_eq!(rest(PriceKind::Smooth, 1.0), 1000.0);
-        assert_eq!((rest(PriceKind::Smooth, 4.0), rest(PriceKind::Smooth, 6.0)), (2000.0, 2500.0));
+        assert_eq!(rest(PriceForm::Smooth, 1.0), 1000.0);
+        assert_eq!((rest(PriceForm::Smooth, 4.0), rest(PriceForm::Smooth, 6.0)), (2000.0, 2500.0));
     }
 
     #[test]
     fn at_rest_the_router_asks_k_tau_over_its_rate() {
-        let params = RouterParams { b: 2.0, ..RouterParams::new(Bytes::new(2000)) };
-        for price in [Price::Linear(params), Price::Mice(params), Price::Smooth(params)] {
+        let params = PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) };
+        for price in [PriceLaw::Linear(params), PriceLaw::Mice(params), PriceLaw::Smooth(params)] {
             let (kind, _) = price.parts();
             let at_rest = queue(kind, params.a.as_f64(), params.b, 500.0, 3.0).unwrap();
             let mut router = Router::new(price).unwrap();
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_has_no_rest_is_refused() {
-        let refused = |a, b, tau, k| queue(PriceKind::Linear, a, b, tau, k).unwrap_err().key;
+        let refused = |a, b, tau, k| queue(PriceForm::Linear, a, b, tau, k).unwrap_err().key;
         assert_eq!(refused(-1.0, 1.0, 1.0, 1.0), "a");
         assert_eq!(refused(1.0, 0.0, 1.0, 1.0), "b");
         assert_eq!(refused(1.0, 1.0, f64::NAN, 1.0), "tau");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 
-fn radio(config: FadingRadio) -> Radio {
-    Radio::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap()
+fn radio(config: FadingRadio) -> FadingChannel {
+    FadingChannel::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap()
 }
 
 /// The TMC paper's slow fading: 0.6 Hz (0.1 m/s at 1.8 GHz), 4.3 MHz, 10 Mbit/s, 5 attempts (clamp §5.2).
@@ -94,7 +94,7 @@ fn the_kinds_of_margin_differ() {
 
 #[test]
 fn what_it_cannot_take_is_refused_by_name() {
-    let key = |config| Radio::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap_err().key;
+    let key = |config| FadingChannel::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap_err().key;
     let linear = |worst, lower_snr, upper_snr| FadingRadio {
         errors: ErrorModel::Linear(LinearErrors { worst, lower_snr, upper_snr }),
         ..slow()

@@ -106,7 +106,7 @@ laws! {
         None => Unmarked;
     in boxes:
         /// CLAMP's price.
-        Clamp(law::clamp::Price) => law::clamp::Router,
+        Clamp(law::clamp::PriceLaw) => law::clamp::Router,
         /// The share window's share and queue.
         Share(law::share::RouterParams) => law::share::Router,
         /// XCP's, or XCP-b's, change of the window.
@@ -186,7 +186,7 @@ impl AnyMarker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::clamp::{Price, RouterParams};
+    use crate::law::clamp::{PriceLaw, PriceParams};
     use crate::law::{qfcp, xcp};
     use crate::packet::QfcpHeader;
     use crate::units::Rate;
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_packet_leaves_with_the_price_of_its_moment() {
-        let config = MarkerParams::Clamp(Price::Linear(RouterParams::new(Bytes::new(1000))));
+        let config = MarkerParams::Clamp(PriceLaw::Linear(PriceParams::new(Bytes::new(1000))));
         let mut marker = AnyMarker::new(&config).unwrap();
         // The first arrival after a long silence sets the average to the queue: e^(−2·100) is nothing.
         marker.on_arrival(Instant::from_nanos(100_000_000_000), packet(), held(2, 3000), &Signal::None);
@@ -250,7 +250,7 @@ mod tests {
         let told = xcp::Efficiency::Told(xcp::Told { capacity: Some(Rate::from_bps(0)) });
         let lost = MarkerParams::Xcp(xcp::RouterParams { efficiency: told, gains: xcp::Gains::default() });
         assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
-        let bad = MarkerParams::Clamp(Price::Linear(RouterParams { b: 0.0, ..RouterParams::new(Bytes::ZERO) }));
+        let bad = MarkerParams::Clamp(PriceLaw::Linear(PriceParams { b: 0.0, ..PriceParams::new(Bytes::ZERO) }));
         assert_eq!(AnyMarker::new(&bad).unwrap_err().key, "price.b");
     }
 }

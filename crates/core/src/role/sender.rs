@@ -100,7 +100,7 @@ laws! {
         /// α and β, with γ and δ.
         Gamma(law::gamma::GammaParams) => law::gamma::Gamma,
         /// Linux's CUBIC.
-        LinuxCubic(law::linux::CubicParams) => law::linux::Cubic,
+        LinuxCubic(law::linux::LinuxCubicParams) => law::linux::LinuxCubic,
         /// Vegas.
         Vegas(law::vegas::VegasParams) => law::vegas::Vegas,
         /// Veno.

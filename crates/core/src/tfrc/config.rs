@@ -34,7 +34,7 @@ parameters! {
 
 /// What a sender is told. [`Default`] is RFC 5348's, with 1500-byte packets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SenderConfig {
+pub struct TfrcSenderConfig {
     /// Payload of a full packet \[B\], 1 to 65,535 (s).
     pub payload: u32,
     /// Headers of a data packet \[B\].
@@ -46,13 +46,13 @@ pub struct SenderConfig {
 /// Weight of the old mean of √R where oscillations are damped (RFC 5348 §4.5, q2).
 const ROOT_MEMORY: f64 = 0.9;
 
-impl Default for SenderConfig {
+impl Default for TfrcSenderConfig {
     fn default() -> Self {
         Self { payload: 1460, header: 40, params: TfrcParams::default() }
     }
 }
 
-impl SenderConfig {
+impl TfrcSenderConfig {
     /// Refuses what no sender can be.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ fn check_payload(payload: u32) -> Result<(), ParameterError> {
 
 /// What a receiver is told. [`Default`] is RFC 5348's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReceiverConfig {
+pub struct TfrcReceiverConfig {
     /// Payload of a full packet \[B\], 1 to 65,535 (s).
     pub payload: u32,
     /// Size of a feedback packet on the wire \[B\].
@@ -91,13 +91,13 @@ pub struct ReceiverConfig {
     pub sample_interval: Option<Duration>,
 }
 
-impl Default for ReceiverConfig {
+impl Default for TfrcReceiverConfig {
     fn default() -> Self {
         Self { payload: 1460, feedback_size: 64, params: TfrcParams::default(), sample_interval: None }
     }
 }
 
-impl ReceiverConfig {
+impl TfrcReceiverConfig {
     /// Refuses what no receiver can be.
     ///
     /// # Errors

@@ -19,6 +19,6 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use config::{ReceiverConfig, SenderConfig, TfrcParams};
+pub use config::{TfrcParams, TfrcReceiverConfig, TfrcSenderConfig};
 pub use receiver::Receiver;
 pub use sender::Sender;

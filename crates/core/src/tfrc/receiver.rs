@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::config::ReceiverConfig;
+use super::config::TfrcReceiverConfig;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
 use crate::law::tfrc::{LossHistory, loss_event_rate};
@@ -39,7 +39,7 @@ pub struct Receiver {
     recent_payload: u64,
     max_receive_rate: f64,
 
-    config: ReceiverConfig,
+    config: TfrcReceiverConfig,
     flow: u32,
     span: Span,
     delivered: u64,
@@ -77,7 +77,7 @@ impl Receiver {
     ///
     /// # Errors
     /// A parameter outside its domain.
-    pub fn new(flow: u32, config: ReceiverConfig, span: Span) -> Result<Self, ParameterError> {
+    pub fn new(flow: u32, config: TfrcReceiverConfig, span: Span) -> Result<Self, ParameterError> {
         config.validate()?;
         let floor = config.params.discounting.then_some(config.params.discount_floor);
         Ok(Self {

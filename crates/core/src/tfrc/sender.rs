@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::config::SenderConfig;
+use super::config::TfrcSenderConfig;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
 use crate::law::tfrc::{Feedback, RateControl};
@@ -42,7 +42,7 @@ pub struct Sender {
     next: u64,
     limits: DataLimits,
 
-    config: SenderConfig,
+    config: TfrcSenderConfig,
     flow: u32,
     span: Span,
     stats: SenderStats,
@@ -54,7 +54,7 @@ impl Sender {
     ///
     /// # Errors
     /// A parameter outside its domain.
-    pub fn new(flow: u32, config: SenderConfig, span: Span) -> Result<Self, ParameterError> {
+    pub fn new(flow: u32, config: TfrcSenderConfig, span: Span) -> Result<Self, ParameterError> {
         config.validate()?;
         let mut sender = Self {
             control: RateControl::new(config.rate_params()),

@@ -10,7 +10,7 @@ use crate::law::tfrc::throughput;
 use crate::packet::{Kind, Packet, Parcel, Report};
 use crate::rng::{Stream, Streams};
 use crate::stats::Span;
-use crate::tfrc::{Receiver, ReceiverConfig, Sender, SenderConfig, TfrcParams};
+use crate::tfrc::{Receiver, Sender, TfrcParams, TfrcReceiverConfig, TfrcSenderConfig};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const MS: Duration = Duration::from_millis(1);
@@ -19,16 +19,16 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + MS * ms
 }
 
-fn told(params: TfrcParams) -> SenderConfig {
-    SenderConfig { params, ..SenderConfig::default() }
+fn told(params: TfrcParams) -> TfrcSenderConfig {
+    TfrcSenderConfig { params, ..TfrcSenderConfig::default() }
 }
 
-fn sender(config: SenderConfig) -> Sender {
-    Sender::new(0, SenderConfig { payload: 1000, ..config }, Span::ALWAYS).unwrap()
+fn sender(config: TfrcSenderConfig) -> Sender {
+    Sender::new(0, TfrcSenderConfig { payload: 1000, ..config }, Span::ALWAYS).unwrap()
 }
 
-fn receiver(config: ReceiverConfig) -> Receiver {
-    Receiver::new(0, ReceiverConfig { payload: 1000, ..config }, Span::ALWAYS).unwrap()
+fn receiver(config: TfrcReceiverConfig) -> Receiver {
+    Receiver::new(0, TfrcReceiverConfig { payload: 1000, ..config }, Span::ALWAYS).unwrap()
 }
 
 fn all<E: Element<Packet>>(end: &mut E) -> Vec<Departure<Packet>> {
@@ -58,7 +58,7 @@ fn feedback(receiver: &mut Receiver, count: u64, lost: &[u64]) -> Vec<(u64, Repo
 //= RFC 5348 §6.2
 #[test]
 fn feedback_comes_once_a_round_trip() {
-    let told = feedback(&mut receiver(ReceiverConfig::default()), 41, &[]);
+    let told = feedback(&mut receiver(TfrcReceiverConfig::default()), 41, &[]);
     let times: Vec<u64> = told.iter().map(|(at, _)| *at).collect();
     assert_eq!(times, [1000, 1100, 1200, 1300, 1400], "at once, and then each 100 ms");
     // What is due in the instant of an arrival goes before it: nine packets after the first in the first interval.
@@ -70,7 +70,7 @@ fn feedback_comes_once_a_round_trip() {
 //= RFC 5348 §5.1, §6.1, §6.3.1
 #[test]
 fn a_loss_is_told_at_once_after_three_later_packets() {
-    let mut receiver = receiver(ReceiverConfig::default());
+    let mut receiver = receiver(TfrcReceiverConfig::default());
     let told = feedback(&mut receiver, 41, &[32]);
     // Packet 32 is missing at 1330, and lost with 35 at 1350; the timer starts anew there.
     let times: Vec<u64> = told.iter().map(|(at, _)| *at).collect();
@@ -88,7 +88,7 @@ fn losses_within_a_round_trip_are_one_event() {
     for (lost, events) in
         [(vec![32], 1), (vec![32, 33, 34], 1), (vec![32, 41], 1), (vec![32, 42], 1), (vec![32, 43], 2)]
     {
-        let mut receiver = receiver(ReceiverConfig::default());
+        let mut receiver = receiver(TfrcReceiverConfig::default());
         feedback(&mut receiver, 60, &lost);
         assert_eq!(receiver.loss_events(), events, "{lost:?}");
     }
@@ -97,7 +97,7 @@ fn losses_within_a_round_trip_are_one_event() {
 //= RFC 5348 §5.1
 #[test]
 fn packets_that_come_late_are_not_lost() {
-    let mut receiver = receiver(ReceiverConfig::default());
+    let mut receiver = receiver(TfrcReceiverConfig::default());
     for (i, number) in [0, 1, 4, 5, 2, 3, 6, 7, 8, 9].into_iter().enumerate() {
         receiver.receive(at(1000 + 10 * i as u64), data(number, at(1000), 100));
     }
@@ -107,7 +107,7 @@ fn packets_that_come_late_are_not_lost() {
 
 #[test]
 fn after_a_pause_the_next_packet_is_answered_at_once() {
-    let mut receiver = receiver(ReceiverConfig::default());
+    let mut receiver = receiver(TfrcReceiverConfig::default());
     feedback(&mut receiver, 5, &[]);
     receiver.wake(at(5000));
     assert_eq!(all(&mut receiver).len(), 1, "what came before the pause");
@@ -130,7 +130,7 @@ fn answer(p: f64, rate: f64, echo: Instant, now: Instant) -> Packet {
 //= RFC 5348 §4.2, §4.6
 #[test]
 fn packets_are_spaced_by_the_rate() {
-    let mut sender = sender(SenderConfig::default());
+    let mut sender = sender(TfrcSenderConfig::default());
     sender.open(at(0));
     sender.write(at(0), Bytes::MAX);
     sender.wake(at(100));
@@ -164,7 +164,7 @@ fn a_pause_earns_the_burst_and_no_more() {
 //= RFC 5348 §4.4
 #[test]
 fn without_feedback_the_sender_slows_down() {
-    let mut sender = sender(SenderConfig::default());
+    let mut sender = sender(TfrcSenderConfig::default());
     sender.open(at(0));
     sender.write(at(0), Bytes::MAX);
     sender.wake(at(20_000));
@@ -176,7 +176,7 @@ fn without_feedback_the_sender_slows_down() {
 
 #[test]
 fn a_flow_that_is_done_rests() {
-    let mut sender = sender(SenderConfig::default());
+    let mut sender = sender(TfrcSenderConfig::default());
     sender.open(at(0));
     sender.write(at(0), Bytes::new(2500));
     sender.close(at(0));
@@ -249,7 +249,8 @@ fn the_rate_follows_the_equation() {
         (200, 0.03),
     ] {
         let delay = lossy(Streams::new(1).stream("path", "loss"), MS * (rtt_ms / 2), p);
-        let mut network = Network::new(sender(SenderConfig::default()), receiver(ReceiverConfig::default()), delay);
+        let mut network =
+            Network::new(sender(TfrcSenderConfig::default()), receiver(TfrcReceiverConfig::default()), delay);
         network.sender.open(at(0));
         network.sender.write(at(0), Bytes::MAX);
         let seconds = 300.0_f64.max(30.0 * rtt_ms as f64 / 10.0 / (p / 1e-2));
@@ -279,13 +280,13 @@ proptest! {
             (stream.uniform() >= loss).then_some(delay)
         };
         let mut told = Vec::new();
-        let mut network = Network::new(sender(config.clone()), receiver(ReceiverConfig::default()), rough);
+        let mut network = Network::new(sender(config.clone()), receiver(TfrcReceiverConfig::default()), rough);
         network.sender.open(at(0));
         network.sender.write(at(0), Bytes::new(200_000));
         network.run(at(15_000), |now, packet| told.push((now, packet.clone())));
 
         let play = |mut late: Option<Stream>| {
-            let (mut tx, mut rx) = (sender(config.clone()), receiver(ReceiverConfig::default()));
+            let (mut tx, mut rx) = (sender(config.clone()), receiver(TfrcReceiverConfig::default()));
             let mut sent = Vec::new();
             let mut is_paused = true;
             tx.open(at(0));
@@ -329,7 +330,7 @@ proptest! {
 }
 
 /// Departures of both ends of a lossy flow with a pause in it.
-fn outcome(tx: SenderConfig, rx: ReceiverConfig) -> String {
+fn outcome(tx: TfrcSenderConfig, rx: TfrcReceiverConfig) -> String {
     // Losses thin out, so that the open interval outgrows the closed ones.
     let (mut sent, mut stream) = (0, Streams::new(3).stream("path", "loss"));
     let delay = move |packet: &Packet| {
@@ -353,11 +354,11 @@ fn outcome(tx: SenderConfig, rx: ReceiverConfig) -> String {
 
 #[test]
 fn every_parameter_matters() {
-    let (tx, rx, usual) = (SenderConfig::default(), ReceiverConfig::default(), TfrcParams::default());
+    let (tx, rx, usual) = (TfrcSenderConfig::default(), TfrcReceiverConfig::default(), TfrcParams::default());
     let reference = outcome(tx.clone(), rx.clone());
     for (name, other) in [
-        ("payload", SenderConfig { payload: 1000, ..tx.clone() }),
-        ("header", SenderConfig { header: 60, ..tx.clone() }),
+        ("payload", TfrcSenderConfig { payload: 1000, ..tx.clone() }),
+        ("header", TfrcSenderConfig { header: 60, ..tx.clone() }),
         ("rtt_memory", told(TfrcParams { rtt_memory: 0.5, ..usual })),
         ("rto_factor", told(TfrcParams { rto_factor: 1.0, ..usual })),
         ("initial_rate", told(TfrcParams { initial_rate: Some(Rate::from_bps(100_000)), ..usual })),
@@ -366,14 +367,14 @@ fn every_parameter_matters() {
     ] {
         assert!(outcome(other, rx.clone()) != reference, "{name} changes nothing");
     }
-    let receiver = |params| ReceiverConfig { params, ..ReceiverConfig::default() };
+    let receiver = |params| TfrcReceiverConfig { params, ..TfrcReceiverConfig::default() };
     for (name, other) in [
-        ("payload", ReceiverConfig { payload: 500, ..rx.clone() }),
-        ("feedback_size", ReceiverConfig { feedback_size: 40, ..rx.clone() }),
+        ("payload", TfrcReceiverConfig { payload: 500, ..rx.clone() }),
+        ("feedback_size", TfrcReceiverConfig { feedback_size: 40, ..rx.clone() }),
         ("rto_factor", receiver(TfrcParams { rto_factor: 1.0, ..usual })),
         ("discounting", receiver(TfrcParams { discounting: false, ..usual })),
         ("discount_floor", receiver(TfrcParams { discount_floor: 0.5, ..usual })),
-        ("sample_interval", ReceiverConfig { sample_interval: Some(MS * 100), ..rx.clone() }),
+        ("sample_interval", TfrcReceiverConfig { sample_interval: Some(MS * 100), ..rx.clone() }),
     ] {
         assert!(outcome(tx.clone(), other) != reference, "{name} changes nothing");
     }
@@ -391,15 +392,17 @@ fn every_parameter_matters() {
 #[test]
 fn what_cannot_be_is_refused() {
     let told = told(TfrcParams { rtt_memory: 1.0, ..TfrcParams::default() });
-    for (key, config) in [("payload", SenderConfig { payload: 0, ..SenderConfig::default() }), ("rtt_memory", told)] {
+    for (key, config) in
+        [("payload", TfrcSenderConfig { payload: 0, ..TfrcSenderConfig::default() }), ("rtt_memory", told)]
+    {
         assert_eq!(Sender::new(0, config, Span::ALWAYS).unwrap_err().key, key);
     }
-    let rx = ReceiverConfig::default();
+    let rx = TfrcReceiverConfig::default();
     let params = TfrcParams { rto_factor: f64::NAN, ..TfrcParams::default() };
     for (key, config) in [
-        ("payload", ReceiverConfig { payload: 70_000, ..rx.clone() }),
-        ("rto_factor", ReceiverConfig { params, ..rx.clone() }),
-        ("sample_interval", ReceiverConfig { sample_interval: Some(Duration::ZERO), ..rx }),
+        ("payload", TfrcReceiverConfig { payload: 70_000, ..rx.clone() }),
+        ("rto_factor", TfrcReceiverConfig { params, ..rx.clone() }),
+        ("sample_interval", TfrcReceiverConfig { sample_interval: Some(Duration::ZERO), ..rx }),
     ] {
         assert_eq!(Receiver::new(0, config, Span::ALWAYS).unwrap_err().key, key);
     }

@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::law::clamp::{Price, RouterParams};
+use crate::law::clamp::{PriceLaw, PriceParams};
 use crate::loss::tests::bernoulli;
 use crate::packet::Packet;
 use crate::role::MarkerParams;
@@ -33,7 +33,7 @@ fn packet(port: usize, number: u64, size: u32) -> Packet {
 
 /// A WLAN of 11 Mbit/s without limits and losses.
 fn config(stations: usize) -> WlanConfig {
-    let station = |n| StationConfig {
+    let station = |n| WlanStationConfig {
         name: format!("m{n}"),
         queue: QueueConfig::default(),
         rate: RateSteps::constant(Rate::from_bps(11 * MBIT)),

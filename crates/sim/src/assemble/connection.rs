@@ -15,7 +15,7 @@ use super::{Builder, Flow, elements, ends, rate};
 use crate::host::{Receiver, Sender};
 use crate::network::{Hop, Place, Route, Traveller};
 use crate::scenario::{self, MOST_FLOWS, ScenarioError};
-use crate::summary::{FlowLabel, Reader};
+use crate::summary::{FlowLabel, ReaderLabel};
 
 /// Most links, access points and WLANs that a packet and its acknowledgement cross: hops are counted in a byte, and two are at
 /// the ends.
@@ -171,7 +171,7 @@ impl<P: Traveller> Builder<'_, P> {
             _ => self.tcp_ends(id, spec, &common.tcp)?,
         };
         let reader = spec.read_at().map_err(|e| ScenarioError::parameter("", e))?;
-        let reader = reader.map(|(rate, reader)| Reader { rate_bps: rate.as_bps() as f64, share: reader.share });
+        let reader = reader.map(|(rate, reader)| ReaderLabel { rate_bps: rate.as_bps() as f64, share: reader.share });
         Ok(Made { ends, reader, sink: self.sink(spec, name)?, sink_back: self.sink_back(spec, name)? })
     }
 
@@ -223,7 +223,7 @@ impl<P: Traveller> Builder<'_, P> {
 /// What a connection is made of.
 struct Made {
     ends: TwoEnds,
-    reader: Option<Reader>,
+    reader: Option<ReaderLabel>,
     sink: Option<Wire>,
     sink_back: Option<Wire>,
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lasthop_core::ap::{ApConfig, StationConfig};
+use lasthop_core::ap::{ApConfig, ApStationConfig};
 use lasthop_core::error::ParameterError;
 use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::{LossConfig, LossParams};
@@ -66,7 +66,7 @@ pub(super) fn access_point(
             None => shared.clone(),
         };
         let common = own.map(|station| &station.common);
-        Ok(StationConfig {
+        Ok(ApStationConfig {
             name: name.clone(),
             queue: station_queue(common, &place, (&ap.queue, shared_router), (radio.line_rate(), radio.top_rate()))?,
             radio,
@@ -88,7 +88,7 @@ pub(super) fn uplink(
 ) -> Result<ApConfig, ScenarioError> {
     let radio = radio(&uplink.radio, directory).map_err(|e| e.within("uplink.radio"))?;
     let station = |name: &String| {
-        Ok(StationConfig {
+        Ok(ApStationConfig {
             name: name.clone(),
             queue: queue(&uplink.queue, Router::None, radio.line_rate(), radio.top_rate())?,
             radio: radio.clone(),
@@ -127,7 +127,7 @@ pub(super) fn wlan(
         let model = |own: Option<&LossParams>, shared: &Option<LossParams>| {
             loss(own.or(shared.as_ref()), &station_name(&wlan.name, name))
         };
-        Ok(wlan::StationConfig {
+        Ok(wlan::WlanStationConfig {
             name: name.clone(),
             queue: station_queue(common, &place, (&wlan.queue, shared_router), (rate.highest(), rate.highest()))?,
             rate,

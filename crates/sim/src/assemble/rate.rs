@@ -3,7 +3,7 @@
 
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::ReceiverSwitches;
-use lasthop_core::tfrc::{Receiver, ReceiverConfig, Sender, SenderConfig, TfrcParams};
+use lasthop_core::tfrc::{Receiver, Sender, TfrcParams, TfrcReceiverConfig, TfrcSenderConfig};
 use lasthop_core::units::{Bytes, Duration};
 
 use super::connection::TwoEnds;
@@ -19,10 +19,14 @@ pub(super) fn ends(
     (span, sample): (Span, Duration),
 ) -> Result<TwoEnds, ScenarioError> {
     check_receiver(receiver)?;
-    let sender = SenderConfig { payload: payload.get() as u32, params, ..SenderConfig::default() };
+    let sender = TfrcSenderConfig { payload: payload.get() as u32, params, ..TfrcSenderConfig::default() };
     let header_bytes = sender.header;
-    let receiver =
-        ReceiverConfig { payload: sender.payload, params, sample_interval: Some(sample), ..ReceiverConfig::default() };
+    let receiver = TfrcReceiverConfig {
+        payload: sender.payload,
+        params,
+        sample_interval: Some(sample),
+        ..TfrcReceiverConfig::default()
+    };
     let refused = |e| ScenarioError::parameter("sender", e);
     Ok(TwoEnds {
         sender: host::Sender::Tfrc(Box::new(Sender::new(id, sender, span).map_err(refused)?)),

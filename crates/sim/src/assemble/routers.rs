@@ -38,9 +38,9 @@ pub(super) fn queue(buffer: &Buffer, router: Router, rate: Rate, top: Rate) -> R
 
 fn priced(price: &Price) -> MarkerParams {
     match *price {
-        Price::Linear(params) => MarkerParams::Clamp(clamp::Price::Linear(params)),
-        Price::Mice(params) => MarkerParams::Clamp(clamp::Price::Mice(params)),
-        Price::Smooth(params) => MarkerParams::Clamp(clamp::Price::Smooth(params)),
+        Price::Linear(params) => MarkerParams::Clamp(clamp::PriceLaw::Linear(params)),
+        Price::Mice(params) => MarkerParams::Clamp(clamp::PriceLaw::Mice(params)),
+        Price::Smooth(params) => MarkerParams::Clamp(clamp::PriceLaw::Smooth(params)),
         Price::Share(params) => MarkerParams::Share(params),
     }
 }

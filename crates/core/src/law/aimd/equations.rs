@@ -5,12 +5,14 @@
 /// than a segment.
 #[inline]
 pub fn increase(alpha: f64, cwnd: f64, acked: f64) -> f64 {
+    //= aimd#3  cwnd ← cwnd + α/cwnd
     cwnd + alpha * acked.min(1.0) / cwnd
 }
 
 /// The slow-start threshold after a loss: β of the flight (RFC 5681 eq. 4).
 #[inline]
 pub fn decrease(beta: f64, flight: f64) -> f64 {
+    //= aimd#4  ssthresh = β · FlightSize
     beta * flight
 }
 
@@ -24,6 +26,7 @@ pub fn friendly_alpha(beta: f64) -> f64 {
 mod tests {
     use super::*;
 
+    //= aimd#3
     #[test]
     fn a_window_of_acks_adds_alpha_segments() {
         // Ten ACKs at a window of 10: each adds 1/cwnd with cwnd in [10, 11], so between 10/11 and 1 in all.
@@ -33,6 +36,7 @@ mod tests {
         assert_eq!([1.0, 2.0, 0.5].map(|acked| increase(1.0, 8.0, acked)), [8.125, 8.125, 8.0625]);
     }
 
+    //= aimd#4
     #[test]
     fn alpha_and_beta_scale_growth_and_fall() {
         assert_eq!((increase(0.25, 8.0, 1.0), decrease(0.875, 16.0)), (8.03125, 14.0));

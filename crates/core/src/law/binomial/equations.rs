@@ -5,11 +5,13 @@
 /// segment.
 #[inline]
 pub fn increase(alpha: f64, k: f64, cwnd: f64, acked: f64) -> f64 {
+    //= binomial#increase  w ← w + α/w^k a round trip
     cwnd + alpha * acked.min(1.0) / libm::pow(cwnd, k + 1.0)
 }
 
 /// What a loss leaves of a window w: βwˡ less.
 pub fn decrease(beta: f64, l: f64, w: f64) -> f64 {
+    //= binomial#decrease  w ← w − βw^l
     w - beta * libm::pow(w, l)
 }
 
@@ -17,6 +19,8 @@ pub fn decrease(beta: f64, l: f64, w: f64) -> f64 {
 mod tests {
     use super::*;
 
+    //= binomial#increase
+    //= binomial#decrease
     #[test]
     fn sqrt_at_a_window_of_16() {
         // k = l = ½. An ACK adds 1/(16·√16) = 1/64, half a segment half of it; a loss takes √16/2 = 2.

@@ -15,4 +15,4 @@ mod router;
 mod tests;
 
 pub use receiver::{Arrival, ClampParams, Receiver, ReceiverSlowStart};
-pub use router::{AtArrivals, Average, OverTime, Price, PriceKind, Router, RouterParams};
+pub use router::{AtArrivals, Average, OverTime, PriceForm, PriceLaw, PriceParams, Router};

@@ -12,7 +12,7 @@ use crate::{kinds, parameters};
 
 /// How the price depends on the queue q, with service rate μ_c.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PriceKind {
+pub enum PriceForm {
     /// max((bq − a)/μ_c, 0): clamp eq. 13.
     Linear,
     /// max(b(q − a)/μ_c, 0): clamp-mice eq. 1.
@@ -21,7 +21,7 @@ pub enum PriceKind {
     Smooth,
 }
 
-impl PriceKind {
+impl PriceForm {
     /// What of a queue of `q` bytes is too much \[B\]: the price times μ_c.
     #[inline]
     pub fn excess_bytes(self, q: f64, a: f64, b: f64) -> f64 {
@@ -33,24 +33,24 @@ impl PriceKind {
     }
 }
 
-/// CLAMP's price at a router, of each [`PriceKind`].
+/// CLAMP's price at a router, of each [`PriceForm`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Price {
+pub enum PriceLaw {
     /// Linear.
-    Linear(RouterParams),
+    Linear(PriceParams),
     /// That of the paper on mice and elephants.
-    Mice(RouterParams),
+    Mice(PriceParams),
     /// Smooth.
-    Smooth(RouterParams),
+    Smooth(PriceParams),
 }
 
-impl Price {
+impl PriceLaw {
     /// Its form and its parameters.
-    pub fn parts(&self) -> (PriceKind, RouterParams) {
+    pub fn parts(&self) -> (PriceForm, PriceParams) {
         match *self {
-            Self::Linear(params) => (PriceKind::Linear, params),
-            Self::Mice(params) => (PriceKind::Mice, params),
-            Self::Smooth(params) => (PriceKind::Smooth, params),
+            Self::Linear(params) => (PriceForm::Linear, params),
+            Self::Mice(params) => (PriceForm::Mice, params),
+            Self::Smooth(params) => (PriceForm::Smooth, params),
         }
     }
 }
@@ -58,7 +58,7 @@ impl Price {
 parameters! {
     /// The parameters of a price; the defaults are those of the TMC paper.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RouterParams {
+    pub struct PriceParams {
         /// Queue below which nothing is asked.
         pub a: Bytes;
         /// Gain; the fluid model is stable below π/2 (clamp Theorem 1).
@@ -111,11 +111,11 @@ impl Default for Average {
 /// One queue's agent at the access router: composed of an average of its queue and of a rate at which it is served.
 ///
 /// ```
-/// use lasthop_core::law::clamp::{Price, Router, RouterParams};
+/// use lasthop_core::law::clamp::{PriceLaw, Router, PriceParams};
 /// use lasthop_core::units::Bytes;
 ///
 /// // a = 2000 B. Packets of 1000 B leave at 0 and at 1 s: μ_c = 1000 B/s.
-/// let mut router = Router::new(Price::Linear(RouterParams::new(Bytes::new(2000))))?;
+/// let mut router = Router::new(PriceLaw::Linear(PriceParams::new(Bytes::new(2000))))?;
 /// router.departed(0.0, 1000.0, 0.0);
 /// router.departed(1.0, 1000.0, 0.0);
 /// assert_eq!(router.price_s(), 0.0);
@@ -126,7 +126,7 @@ impl Default for Average {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Router<Q = QueueAverage, R = SlidingRate> {
-    kind: PriceKind,
+    kind: PriceForm,
     a_bytes: f64,
     b: f64,
     queue: Q,
@@ -138,7 +138,7 @@ impl Router {
     ///
     /// # Errors
     /// If a parameter lies outside the domain its field states.
-    pub fn new(price: Price) -> Result<Self, ParameterError> {
+    pub fn new(price: PriceLaw) -> Result<Self, ParameterError> {
         let (_, params) = price.parts();
         params.validate()?;
         let queue = match params.average {
@@ -155,7 +155,7 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
     ///
     /// # Errors
     /// If a parameter of the price lies outside the domain its field states.
-    pub fn with(price: Price, queue: Q, service: R) -> Result<Self, ParameterError> {
+    pub fn with(price: PriceLaw, queue: Q, service: R) -> Result<Self, ParameterError> {
         let (kind, params) = price.parts();
         params.validate()?;
         Ok(Self { kind, a_bytes: params.a.as_f64(), b: params.b, queue, service })
@@ -205,9 +205,9 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
 }
 
 impl MarkerLaw for Router {
-    type Params = Price;
+    type Params = PriceLaw;
 
-    fn set_up(params: Price) -> Result<Self, ParameterError> {
+    fn set_up(params: PriceLaw) -> Result<Self, ParameterError> {
         Self::new(params).map_err(|error| error.within("price"))
     }
 

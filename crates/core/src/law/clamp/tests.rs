@@ -8,7 +8,7 @@ fn close(value: f64, wanted: f64) {
 }
 
 /// A router whose queue is 0 until a long silence ends with `queue_bytes`, served at 1000 B/s.
-fn priced(price: Price, queue_bytes: f64) -> f64 {
+fn priced(price: PriceLaw, queue_bytes: f64) -> f64 {
     let mut router = Router::new(price).unwrap();
     for n in 0..3 {
         router.departed(f64::from(n), 1000.0, queue_bytes);
@@ -22,7 +22,7 @@ fn priced(price: Price, queue_bytes: f64) -> f64 {
 #[test]
 fn the_linear_price_is_the_excess_over_a_in_seconds() {
     // (2 · 3000 − 2000)/1000 = 4 s; below a/b it is 0.
-    let price = Price::Linear(RouterParams { b: 2.0, ..RouterParams::new(Bytes::new(2000)) });
+    let price = PriceLaw::Linear(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
     close(priced(price, 3000.0), 4.0);
     assert_eq!(priced(price, 999.0), 0.0);
 }
@@ -31,7 +31,7 @@ fn the_linear_price_is_the_excess_over_a_in_seconds() {
 #[test]
 fn the_mice_price_takes_a_from_the_queue() {
     // 2 · (3000 − 2000)/1000 = 2 s.
-    let price = Price::Mice(RouterParams { b: 2.0, ..RouterParams::new(Bytes::new(2000)) });
+    let price = PriceLaw::Mice(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
     close(priced(price, 3000.0), 2.0);
     assert_eq!(priced(price, 1999.0), 0.0);
 }
@@ -39,7 +39,7 @@ fn the_mice_price_takes_a_from_the_queue() {
 //= clamp-report#1
 #[test]
 fn the_smooth_price_is_a_parabola_that_becomes_a_line() {
-    let price = Price::Smooth(RouterParams { b: 2.0, ..RouterParams::new(Bytes::new(2000)) });
+    let price = PriceLaw::Smooth(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
     // Below 2a/b = 2000: 4 · 1000²/(4 · 2000 · 1000) = 0.5 s. At 2000 both give 2 s. Above: (2 · 3000 − 2000)/1000.
     close(priced(price, 1000.0), 0.5);
     close(priced(price, 2000.0), 2.0);
@@ -49,7 +49,7 @@ fn the_smooth_price_is_a_parabola_that_becomes_a_line() {
 
 #[test]
 fn without_a_the_smooth_price_is_linear_and_finite() {
-    let price = Price::Smooth(RouterParams::new(Bytes::ZERO));
+    let price = PriceLaw::Smooth(PriceParams::new(Bytes::ZERO));
     assert_eq!(priced(price, 0.0), 0.0);
     close(priced(price, 500.0), 0.5);
 }
@@ -57,7 +57,7 @@ fn without_a_the_smooth_price_is_linear_and_finite() {
 #[test]
 fn the_gain_of_the_average_is_live() {
     let average = Average::AtArrivals(AtArrivals { gain: 4.0 });
-    let mut router = Router::new(Price::Linear(RouterParams { average, ..RouterParams::new(Bytes::ZERO) })).unwrap();
+    let mut router = Router::new(PriceLaw::Linear(PriceParams { average, ..PriceParams::new(Bytes::ZERO) })).unwrap();
     router.arrived(libm::log(2.0) / 2.0, 1000.0);
     close(router.average_bytes(), 750.0);
 }
@@ -66,7 +66,7 @@ fn the_gain_of_the_average_is_live() {
 fn the_average_is_the_one_that_was_asked_for() {
     let last = |average| {
         let mut router =
-            Router::new(Price::Linear(RouterParams { average, ..RouterParams::new(Bytes::ZERO) })).unwrap();
+            Router::new(PriceLaw::Linear(PriceParams { average, ..PriceParams::new(Bytes::ZERO) })).unwrap();
         router.arrived(1.0, 1500.0);
         router.departed(2.0, 1000.0, 500.0);
         router.average_bytes()
@@ -81,7 +81,7 @@ fn the_average_is_the_one_that_was_asked_for() {
 //= clamp-mice#4.1
 #[test]
 fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
-    let mut router = Router::new(Price::Linear(RouterParams::new(Bytes::ZERO))).unwrap();
+    let mut router = Router::new(PriceLaw::Linear(PriceParams::new(Bytes::ZERO))).unwrap();
     router.departed(0.0, 999.0, 0.0);
     assert_eq!(router.service_rate(), None);
     // 100 packets of 10 B, one a second; the first gap is 1 s too: 1000 B in 100 s.
@@ -97,7 +97,7 @@ fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
 #[test]
 fn the_span_of_the_service_rate_is_live() {
     let mut router =
-        Router::new(Price::Linear(RouterParams { departures: 1, ..RouterParams::new(Bytes::ZERO) })).unwrap();
+        Router::new(PriceLaw::Linear(PriceParams { departures: 1, ..PriceParams::new(Bytes::ZERO) })).unwrap();
     for (t_s, size_bytes) in [(0.0, 10.0), (1.0, 20.0), (3.0, 30.0)] {
         router.departed(t_s, size_bytes, 0.0);
     }
@@ -106,13 +106,13 @@ fn the_span_of_the_service_rate_is_live() {
 
 #[test]
 fn a_router_refuses_what_it_cannot_take() {
-    let good = RouterParams::new(Bytes::ZERO);
-    let key = |params| Router::new(Price::Linear(params)).unwrap_err().key;
-    assert_eq!(key(RouterParams { b: f64::NAN, ..good }), "b");
-    assert_eq!(key(RouterParams { departures: 0, ..good }), "departures");
-    assert_eq!(key(RouterParams { average: Average::AtArrivals(AtArrivals { gain: 0.0 }), ..good }), "average.gain");
+    let good = PriceParams::new(Bytes::ZERO);
+    let key = |params| Router::new(PriceLaw::Linear(params)).unwrap_err().key;
+    assert_eq!(key(PriceParams { b: f64::NAN, ..good }), "b");
+    assert_eq!(key(PriceParams { departures: 0, ..good }), "departures");
+    assert_eq!(key(PriceParams { average: Average::AtArrivals(AtArrivals { gain: 0.0 }), ..good }), "average.gain");
     let average = Average::OverTime(OverTime { time_constant: Duration::ZERO });
-    assert_eq!(key(RouterParams { average, ..good }), "average.time_constant");
+    assert_eq!(key(PriceParams { average, ..good }), "average.time_constant");
 }
 
 const MSS: f64 = 1000.0;
@@ -354,7 +354,7 @@ fn equilibrium<Q: QueueEstimator, S: RateEstimator, R: RateEstimator>(
 }
 
 fn routed(b: f64) -> Router {
-    Router::new(Price::Linear(RouterParams { b, ..RouterParams::new(Bytes::new(8000)) })).unwrap()
+    Router::new(PriceLaw::Linear(PriceParams { b, ..PriceParams::new(Bytes::new(8000)) })).unwrap()
 }
 
 fn received(phis: &[f64]) -> Vec<Receiver> {
@@ -380,7 +380,7 @@ fn the_queue_settles_at_k_tau_plus_a_over_b_and_is_shared_by_weight() {
 #[test]
 fn it_settles_there_with_what_a_kernel_can_afford() {
     // Busy windows of 50 ms at the router, 16 bins of 64 packets at the receivers.
-    let price = Price::Linear(RouterParams::new(Bytes::new(8000)));
+    let price = PriceLaw::Linear(PriceParams::new(Bytes::new(8000)));
     let router = Router::with(price, QueueAverage::at_arrivals(2.0), BusyWindowRate::new(0.05, 0.125)).unwrap();
     let receiver = |_| Receiver::with(self::params(), 1000, BinnedRate::new(16, 64)).unwrap();
     let (mean_bytes, carried) = equilibrium(router, (0..3).map(receiver).collect());

@@ -5,6 +5,7 @@
 /// t + interval/√count.
 #[inline]
 pub fn next_drop(t_s: f64, interval_s: f64, count: u32) -> f64 {
+    //= codel#control_law  next drop = t + interval/√count
     t_s + interval_s / libm::sqrt(f64::from(count))
 }
 
@@ -12,6 +13,7 @@ pub fn next_drop(t_s: f64, interval_s: f64, count: u32) -> f64 {
 /// it, at the rate where that was left (RFC 8289 §5.6).
 #[inline]
 pub fn first_count(count: u32, last_count: u32, soon: bool) -> u32 {
+    //= codel#count  count = count − lastcount, if that is more than 1 and the last row was not long ago; else 1
     let delta = count - last_count;
     if delta > 1 && soon { delta } else { 1 }
 }

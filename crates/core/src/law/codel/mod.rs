@@ -164,6 +164,7 @@ mod tests {
         .unwrap()
     }
 
+    //= codel#control_law
     #[test]
     fn drops_come_faster_by_the_square_root_of_their_number() {
         // Above the target from 0: the first goes at 64; then 64/√1, 64/√2, 64/√3, 64/√4, 64/√5 later:
@@ -180,6 +181,7 @@ mod tests {
         assert_eq!(drops(&mut codel, 101, 200, 1.0), [165]);
     }
 
+    //= codel#count
     #[test]
     fn soon_after_a_row_the_next_starts_at_its_rate() {
         let mut codel = codel();

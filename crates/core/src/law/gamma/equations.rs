@@ -31,7 +31,7 @@ pub fn is_below(threshold: f64, rtt: f64, min_rtt: f64, max_rtt: f64) -> bool {
     queue_share(rtt, min_rtt, max_rtt) <= threshold
 }
 
-/// What [`Variant::Drain`](super::Variant::Drain) leaves of the window: (minRTT/RTT)³, RTT being the least of a round trip.
+/// What [`CutRule::Drain`](super::CutRule::Drain) leaves of the window: (minRTT/RTT)³, RTT being the least of a round trip.
 ///
 /// One factor takes a path that all flows share to the knee. With a queue short against the path the two others take
 /// twice as much again, so that a third of the windows empties the queue, and every flow learns the true minRTT.

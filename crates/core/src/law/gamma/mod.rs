@@ -9,7 +9,7 @@
 //! is never armed: it stays in slow start and keeps all that its limits let it have, for the others give way before
 //! anything is lost. A flow that came late takes the queue that it found for propagation. And neither is ever put
 //! right: γ acts a round trip late, when each flow has added a segment or two, so that the window falls short of the knee
-//! and the queue never empties. [`Variant::Drain`] is the answer.
+//! and the queue never empties. [`CutRule::Drain`] is the answer.
 
 pub mod equations;
 
@@ -55,14 +55,14 @@ parameters! {
         /// Th_upper: queueing delay over the greatest at which the window is cut.
         pub threshold: f64 = 0.5, in above_to(0.0, 1.0);
         /// How deep the cut is, and what the greatest round-trip time is.
-        pub variant: Variant = Variant::Knee;
+        pub variant: CutRule = CutRule::Knee;
     }
 }
 
 kinds! {
     /// How deep γ cuts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-    pub enum Variant {
+    pub enum CutRule {
         /// To the knee, as the paper has it (gamma eq. 16).
         #[default]
         Knee = "knee",
@@ -153,10 +153,10 @@ impl Gamma {
             }
             Phase::Due(at) => {
                 let share = match cut.variant {
-                    Variant::Knee => {
+                    CutRule::Knee => {
                         (ack.now >= at).then(|| equations::gamma(cut.threshold, self.min_rtt.value(), self.max_rtt))
                     }
-                    Variant::Drain => standing.map(|standing| equations::drain(self.min_rtt.value(), standing)),
+                    CutRule::Drain => standing.map(|standing| equations::drain(self.min_rtt.value(), standing)),
                 };
                 if let Some(share) = share {
                     window.cwnd = (window.cwnd * share).max(1.0);
@@ -234,7 +234,7 @@ impl SenderLaw for Gamma {
 }
 
 fn drains(params: &GammaParams) -> bool {
-    params.gamma.is_some_and(|cut| cut.variant == Variant::Drain)
+    params.gamma.is_some_and(|cut| cut.variant == CutRule::Drain)
 }
 
 #[cfg(test)]
@@ -271,7 +271,7 @@ mod tests {
         alpha: Some(1.0),
         beta: 0.5,
         after_timeout: AfterTimeout::Half,
-        gamma: Some(Cut { threshold: 0.5, variant: Variant::Knee }),
+        gamma: Some(Cut { threshold: 0.5, variant: CutRule::Knee }),
         delta: None,
         arming: Arming::AfterLoss,
     };
@@ -327,7 +327,7 @@ mod tests {
     }
 
     const WITH_DRAIN: GammaParams =
-        GammaParams { gamma: Some(Cut { threshold: 0.5, variant: Variant::Drain }), ..WITH_GAMMA };
+        GammaParams { gamma: Some(Cut { threshold: 0.5, variant: CutRule::Drain }), ..WITH_GAMMA };
 
     #[test]
     fn draining_cuts_by_the_cube_of_what_stood_while_it_waited() {
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn thresholds_outside_their_domain_are_refused() {
-        let cut = |threshold| GammaParams { gamma: Some(Cut { threshold, variant: Variant::Knee }), ..WITH_GAMMA };
+        let cut = |threshold| GammaParams { gamma: Some(Cut { threshold, variant: CutRule::Knee }), ..WITH_GAMMA };
         let boost = |threshold, increase| GammaParams { delta: Some(Boost { threshold, increase }), ..WITH_GAMMA };
         for (params, key) in [
             (cut(0.0), "gamma.threshold"),

@@ -19,7 +19,7 @@ const SETTLING: Duration = Duration::from_secs(1);
 parameters! {
     /// The law's numbers; [`Default`] is the module's.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CubicParams {
+    pub struct LinuxCubicParams {
         /// Make room for new flows: a flow that loses before it is back at its last maximum aims lower (fast_convergence).
         pub fast_convergence: bool = true;
         /// Keep up with the window that Reno would have (tcp_friendliness).
@@ -33,8 +33,8 @@ parameters! {
 
 /// CUBIC, windows in segments, times in ticks.
 #[derive(Clone, Debug)]
-pub struct Cubic {
-    params: CubicParams,
+pub struct LinuxCubic {
+    params: LinuxCubicParams,
     tick_ns: u64,
     growth: Growth,
     hystart: Hystart,
@@ -48,12 +48,12 @@ pub struct Cubic {
     count: u32,
     last_cwnd: u32,
     last_tick: u64,
-    epoch: Option<Epoch>,
+    epoch: Option<LinuxEpoch>,
 }
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
-struct Epoch {
+struct LinuxEpoch {
     start: u64,
     /// Time to the plateau (K) \[2^−10 s\].
     k: u64,
@@ -64,7 +64,7 @@ struct Epoch {
     acked: u32,
 }
 
-impl Cubic {
+impl LinuxCubic {
     #[inline]
     fn tick(&self, now: Instant) -> u64 {
         now.as_nanos() / self.tick_ns
@@ -105,14 +105,14 @@ impl Cubic {
     }
 
     #[cold]
-    fn begin(&self, cwnd: u32, acked: u32, tick: u64) -> Epoch {
+    fn begin(&self, cwnd: u32, acked: u32, tick: u64) -> LinuxEpoch {
         let (k, origin) =
             if self.last_max <= cwnd { (0, cwnd) } else { (equations::k(self.last_max - cwnd), self.last_max) };
-        Epoch { start: tick, k, origin, reno: cwnd, acked }
+        LinuxEpoch { start: tick, k, origin, reno: cwnd, acked }
     }
 
     /// By the cubic alone, a round trip ahead.
-    fn cubic_count(&self, epoch: &Epoch, cwnd: u32, tick: u64) -> u32 {
+    fn cubic_count(&self, epoch: &LinuxEpoch, cwnd: u32, tick: u64) -> u32 {
         let ahead = self.delay_min.map_or(0, |delay| delay.as_nanos().div_ceil(self.tick_ns));
         let ticks = tick.saturating_sub(epoch.start) + ahead;
         let t = ((ticks << equations::TIME_BITS) * self.tick_ns) / 1_000_000_000;
@@ -121,12 +121,12 @@ impl Cubic {
     }
 }
 
-impl SenderLaw for Cubic {
-    type Params = CubicParams;
+impl SenderLaw for LinuxCubic {
+    type Params = LinuxCubicParams;
 
     const TRACKS_SEGMENTS: bool = true;
 
-    fn set_up(params: CubicParams) -> Result<Self, ParameterError> {
+    fn set_up(params: LinuxCubicParams) -> Result<Self, ParameterError> {
         params.validate()?;
         Ok(Self {
             params,
@@ -208,13 +208,13 @@ mod tests {
         Window { cwnd, ssthresh: 2.0 }
     }
 
-    fn law(params: CubicParams) -> Cubic {
-        Cubic::set_up(params).unwrap()
+    fn law(params: LinuxCubicParams) -> LinuxCubic {
+        LinuxCubic::set_up(params).unwrap()
     }
 
     /// For how many segments the window of `cwnd` grows by one, at 10 s + `after_ms` into an epoch that began with 70
     /// after a loss at 100.
-    fn count_after(params: CubicParams, cwnd: f64, after_ms: u64) -> u32 {
+    fn count_after(params: LinuxCubicParams, cwnd: f64, after_ms: u64) -> u32 {
         let mut law = law(params);
         assert_eq!(law.on_loss(&at(100.0), 0.0), 70.0);
         let mut window = Window { cwnd: 70.0, ssthresh: 70.0 };
@@ -228,7 +228,7 @@ mod tests {
     fn the_window_is_back_at_its_maximum_after_k() {
         // K = ∛(30/0.4) = 4.217 s. On the plateau: 100 windows for a segment. 3 s past it: 0.4·27 = 10.8, so that at 100
         // the window is to grow by 10, for 100/10 each; 10 s past it by far more than the half that it may.
-        let alone = CubicParams { reno_friendly: false, ..CubicParams::default() };
+        let alone = LinuxCubicParams { reno_friendly: false, ..LinuxCubicParams::default() };
         assert_eq!(count_after(alone, 100.0, 4216), 10_000);
         assert_eq!(count_after(alone, 100.0, 7216), 10);
         assert_eq!(count_after(alone, 100.0, 14_216), LEAST_COUNT);
@@ -240,7 +240,7 @@ mod tests {
     fn the_target_is_the_least_round_trip_time_ahead() {
         // 3 s before the plateau the cubic is at 100 − 10.8, in whole segments 90; 3 s ahead at 100: at 80 it grows by 10
         // or by 20.
-        let alone = CubicParams { reno_friendly: false, ..CubicParams::default() };
+        let alone = LinuxCubicParams { reno_friendly: false, ..LinuxCubicParams::default() };
         let count = |rtt_ms| {
             let mut law = law(alone);
             let mut window = Window { cwnd: 70.0, ssthresh: 70.0 };
@@ -259,7 +259,7 @@ mod tests {
         // Reno gains a segment for 15/8 windows: 1000 segments later 70·15/8 = 131 each, seven more: a window
         // of 70 grows by one for ten. The cubic alone: it is at 100 − 29.3, taken for 71: by one for 70.
         for (reno_friendly, count) in [(true, 10), (false, 70)] {
-            let mut law = law(CubicParams { reno_friendly, ..CubicParams::default() });
+            let mut law = law(LinuxCubicParams { reno_friendly, ..LinuxCubicParams::default() });
             law.on_loss(&at(100.0), 0.0);
             law.update(70, 1, 2500);
             law.update(70, 1000, 2508);
@@ -271,7 +271,7 @@ mod tests {
     fn fast_convergence_makes_room() {
         // A loss at 90, below the last maximum of 100: 90·(1 + 0.7002)/2 = 76.
         for (fast_convergence, last_max) in [(true, 76), (false, 90)] {
-            let mut law = law(CubicParams { fast_convergence, ..CubicParams::default() });
+            let mut law = law(LinuxCubicParams { fast_convergence, ..LinuxCubicParams::default() });
             law.on_loss(&at(100.0), 0.0);
             assert_eq!((law.on_loss(&at(90.0), 0.0), law.last_max), (63.0, last_max));
         }
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn before_any_loss_the_window_grows_by_a_twentieth() {
-        let mut law = law(CubicParams::default());
+        let mut law = law(LinuxCubicParams::default());
         law.update(100, 1, 2500);
         assert_eq!(law.count, COUNT_BEFORE_LOSS);
     }
@@ -289,7 +289,7 @@ mod tests {
         // A train of 1 ms with a least delay of 40 ms: with the 21st after the first, and 21 segments more. Without it the
         // window doubles on.
         for (hystart, ssthresh) in [(true, 51.0), (false, f64::INFINITY)] {
-            let mut law = law(CubicParams { hystart, ..CubicParams::default() });
+            let mut law = law(LinuxCubicParams { hystart, ..LinuxCubicParams::default() });
             let mut window = Window { cwnd: 30.0, ssthresh: f64::INFINITY };
             for n in 0..40 {
                 let sample = ack(100 + n, 1.0, 40);
@@ -303,14 +303,15 @@ mod tests {
     #[test]
     fn a_tick_counts_whole() {
         // 7.216 s into it by ticks of 4 ms; by ticks of 10 ms it is 7.22 s from 10 s on, or 7.21 s.
-        let alone = CubicParams { reno_friendly: false, tick: Duration::from_millis(10), ..CubicParams::default() };
+        let alone =
+            LinuxCubicParams { reno_friendly: false, tick: Duration::from_millis(10), ..LinuxCubicParams::default() };
         assert_eq!(count_after(alone, 100.0, 7219), count_after(alone, 100.0, 7210));
-        assert!(Cubic::set_up(CubicParams { tick: Duration::ZERO, ..alone }).is_err());
+        assert!(LinuxCubic::set_up(LinuxCubicParams { tick: Duration::ZERO, ..alone }).is_err());
     }
 
     #[test]
     fn a_timeout_begins_anew() {
-        let mut law = law(CubicParams::default());
+        let mut law = law(LinuxCubicParams::default());
         law.on_loss(&at(100.0), 0.0);
         assert_eq!((law.on_timeout(&at(60.0), 0.0), law.last_max), (42.0, 0));
     }

@@ -11,7 +11,7 @@ mod hystart;
 
 use crate::error::ParameterError;
 use crate::role::{AckSample, SenderLaw, Window};
-pub use cubic::{Cubic, CubicParams};
+pub use cubic::{LinuxCubic, LinuxCubicParams};
 
 /// Reno (tcp_reno_cong_avoid, tcp_reno_ssthresh).
 #[derive(Clone, Debug, Default)]

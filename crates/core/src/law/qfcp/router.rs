@@ -7,7 +7,7 @@ use super::airtime::{Airtime, Medium};
 use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{ControlInterval, Least};
-use crate::law::red::Unit;
+use crate::law::red::QueueUnit;
 use crate::packet::Signal;
 use crate::parameter::{Parameter, above, above_to, given};
 use crate::parameters;
@@ -50,7 +50,7 @@ parameters! {
         /// On a WLAN, let the base station count what the stations send, and stamp it too (qfcp §III-A).
         pub simplex: bool = true;
         /// What the queue is drained by. In packets, each counts as one of `packet`, whatever its size.
-        pub unit: Unit = Unit::Bytes;
+        pub unit: QueueUnit = QueueUnit::Bytes;
         /// Bound the number of flows by what the least windows allow. Beyond the paper.
         pub bounded: bool = true;
         /// Average the number of flows with that of the interval before, as what comes in heeds the last two rates. Beyond the
@@ -153,7 +153,7 @@ impl Router {
             params,
             max_capacity: bound.as_bytes_per_sec(),
             packet_bytes: params.packet.as_f64(),
-            in_packets: params.unit == Unit::Packets,
+            in_packets: params.unit == QueueUnit::Packets,
             capacity,
             rate: capacity,
             flows: 1.0,

@@ -18,7 +18,7 @@ use crate::{kinds, parameters};
 kinds! {
     /// What a queue is measured in.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Unit {
+    pub enum QueueUnit {
         /// Packets.
         #[default]
         Packets = "packets",
@@ -49,7 +49,7 @@ parameters! {
         pub gentle: bool = true;
         /// What the queue is measured in. In bytes, a packet is dropped with a probability in proportion to its size (ns-2's
         /// `bytes_` and `queue_in_bytes_`).
-        pub unit: Unit = Unit::default();
+        pub unit: QueueUnit = QueueUnit::default();
         /// Mean size of a packet: what counts as one in bytes, and while the line is idle (ns-2's `mean_pktsize_`).
         pub mean_packet: Bytes = Bytes::new(500), in Bytes::new(1)..;
         /// Delay that the automatic lower threshold aims at (ns-2's `targetdelay_`).
@@ -115,7 +115,7 @@ impl Red {
         let max = if max_threshold > 0.0 { max_threshold } else { 3.0 * min };
         ensure(max > min && max.is_finite(), "max_threshold", max_threshold, "more than min_threshold, or 0")?;
         let weight = if queue_weight > 0.0 { queue_weight } else { equations::automatic_weight(packets_per_s) };
-        let scale = if params.unit == Unit::Bytes { mean } else { 1.0 };
+        let scale = if params.unit == QueueUnit::Bytes { mean } else { 1.0 };
         Ok(Self {
             params,
             mean_packet_bytes: mean,
@@ -188,12 +188,12 @@ impl Red {
         let p = self.base_probability();
         let mean = self.mean_packet_bytes;
         let count = match self.params.unit {
-            Unit::Packets => self.count as f64,
-            Unit::Bytes => libm::floor(self.count_bytes / mean),
+            QueueUnit::Packets => self.count as f64,
+            QueueUnit::Bytes => libm::floor(self.count_bytes / mean),
         };
         let even = equations::spread(p, count, self.params.wait);
         match self.params.unit {
-            Unit::Bytes if even < 1.0 => equations::by_size(even, size_bytes, mean).min(1.0),
+            QueueUnit::Bytes if even < 1.0 => equations::by_size(even, size_bytes, mean).min(1.0),
             _ => even.min(1.0),
         }
     }
@@ -201,8 +201,8 @@ impl Red {
     #[inline]
     fn measure(&self, packets: usize, bytes: f64) -> f64 {
         match self.params.unit {
-            Unit::Packets => packets as f64,
-            Unit::Bytes => bytes,
+            QueueUnit::Packets => packets as f64,
+            QueueUnit::Bytes => bytes,
         }
     }
 }
@@ -261,6 +261,7 @@ mod tests {
         red
     }
 
+    //= red#average
     #[test]
     fn the_average_moves_by_its_weight_and_falls_while_the_line_is_idle() {
         let mut red = red(plain());
@@ -272,6 +273,7 @@ mod tests {
         assert_eq!(red.average(), 0.375);
     }
 
+    //= red#p_b
     #[test]
     fn the_probability_rises_in_a_line_and_gently_to_one() {
         // Thresholds 4 and 12: half way p = max_p/2; at 18, half way from 12 to 24, p = 1/8 + (7/8)/2.
@@ -294,6 +296,7 @@ mod tests {
         (0..n).map(next).collect()
     }
 
+    //= red#p_a
     #[test]
     fn drops_are_spread_evenly() {
         // p = 1/8. Without wait packet n goes with p/(1 − np): 1/6, 1/5, … so that a gap of 2 to 8 is as likely each.
@@ -306,9 +309,10 @@ mod tests {
         assert!(waiting.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12), "{waiting:?}");
     }
 
+    //= red#size
     #[test]
     fn in_bytes_large_packets_are_likelier_to_go() {
-        let params = RedParams { unit: Unit::Bytes, wait: false, ..plain() };
+        let params = RedParams { unit: QueueUnit::Bytes, wait: false, ..plain() };
         let red = at(params, 12);
         // p = 1/8 of a mean packet, before any is counted.
         assert_eq!((red.average(), red.probability(500.0), red.probability(1500.0)), (6000.0, 0.125, 0.375));
@@ -333,6 +337,8 @@ mod tests {
         assert_eq!(red.probability(500.0), 0.125);
     }
 
+    //= red#weight
+    //= red#min_th
     #[test]
     fn zeros_stand_for_what_suits_the_line() {
         // C = 1000/s: 5 ms are 5 packets, half of them is less than 5; three times that; 1 − e^(−1/1000).
@@ -341,7 +347,7 @@ mod tests {
         assert!((auto.weight - 0.000_999_500_166).abs() < 1e-12);
         // 20 ms are 20 packets: half is 10.
         let slow =
-            red(RedParams { target_delay: Duration::from_millis(20), unit: Unit::Bytes, ..RedParams::default() });
+            red(RedParams { target_delay: Duration::from_millis(20), unit: QueueUnit::Bytes, ..RedParams::default() });
         assert_eq!((slow.min, slow.max), (5000.0, 15_000.0));
     }
 

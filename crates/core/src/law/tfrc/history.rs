@@ -149,6 +149,7 @@ mod tests {
     }
 
     //= RFC 5348 §5.5
+    //= tfrc#5.5
     #[test]
     fn a_long_open_interval_discounts_the_closed_ones() {
         // I_0 = 400 is twice what is allowed: DF = 2·100/400 = 0.5. (400 + 0.5·5·100)/(1 + 0.5·5) = 650/3.5.

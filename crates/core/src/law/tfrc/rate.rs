@@ -209,6 +209,7 @@ mod tests {
     }
 
     //= RFC 5348 §4.2
+    //= tfrc#4.2
     #[test]
     fn it_starts_with_a_packet_a_second_and_then_the_initial_window() {
         assert!((started(PARAMS).rate() - 40_000.0).abs() < 1e-9);
@@ -253,6 +254,8 @@ mod tests {
     }
 
     //= RFC 5348 §4.3
+    //= tfrc#4.3.R
+    //= tfrc#4.3.RTO
     #[test]
     fn the_round_trip_is_filtered() {
         let mut control = started(PARAMS);
@@ -312,6 +315,7 @@ mod tests {
     }
 
     //= RFC 5348 §4.5
+    //= tfrc#4.5
     #[test]
     fn damping_slows_down_while_the_queue_grows() {
         let mut control = started(RateParams { damping: Some(0.9), ..PARAMS });

@@ -5,6 +5,7 @@
 /// a round trip takes no time. Times in any one unit.
 #[inline]
 pub fn backlog(cwnd: f64, base_rtt: f64, rtt: f64) -> f64 {
+    //= vegas#diff  Diff · BaseRTT = (cwnd/BaseRTT − cwnd/RTT) · BaseRTT
     if rtt > 0.0 { cwnd * (1.0 - base_rtt / rtt) } else { 0.0 }
 }
 
@@ -12,6 +13,7 @@ pub fn backlog(cwnd: f64, base_rtt: f64, rtt: f64) -> f64 {
 mod tests {
     use super::*;
 
+    //= vegas#diff
     #[test]
     fn a_quarter_of_the_time_is_a_quarter_of_the_window() {
         // Expected 20/75, actual 20/100 segments a millisecond: the difference times 75 ms is 5 segments.

@@ -3,12 +3,14 @@
 
 /// The bandwidth \[segments/s\] after a sample of `delivered` segments in `elapsed_s`, with the weight `filter` of the past.
 pub fn bandwidth(before: f64, delivered: f64, elapsed_s: f64, filter: f64) -> f64 {
+    //= westwood#bandwidth  B ← filter · B + (1 − filter) · delivered/elapsed
     let sample = delivered / elapsed_s;
     filter * before + (1.0 - filter) * sample
 }
 
 /// What the path holds without a queue \[segments\]: the slow-start threshold after a loss.
 pub fn path(bandwidth: f64, min_rtt_s: f64) -> f64 {
+    //= westwood#ssthresh  ssthresh = B · RTT_min
     bandwidth * min_rtt_s
 }
 
@@ -16,6 +18,8 @@ pub fn path(bandwidth: f64, min_rtt_s: f64) -> f64 {
 mod tests {
     use super::*;
 
+    //= westwood#bandwidth
+    //= westwood#ssthresh
     #[test]
     fn a_sample_counts_with_what_the_filter_leaves() {
         // 40 in 0.2 s are 200 segments/s: ¾ of 100 and ¼ of 200 are 125, which in 0.5 s are 62.5.

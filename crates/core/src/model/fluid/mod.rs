@@ -22,7 +22,7 @@ pub use stability::{Loop, averaged_critical_b, two_flows_critical_b};
 pub use trajectory::{Start, Trajectory};
 
 use crate::error::{ParameterError, ensure};
-use crate::law::clamp::{PriceKind, equations};
+use crate::law::clamp::{PriceForm, equations};
 use crate::model::equilibrium;
 
 /// A flow, as the fluid knows it.
@@ -62,7 +62,7 @@ pub struct Fluid {
     /// τ \[B; byte/s without scale\], above 0.
     pub tau_bytes: f64,
     /// The form of the price.
-    pub price: PriceKind,
+    pub price: PriceForm,
     /// a \[B; byte/s without scale\], at least 0.
     pub a_bytes: f64,
     /// b \[1; 1/s without scale\], above 0.
@@ -98,7 +98,7 @@ impl Fluid {
         Self {
             paths,
             tau_bytes,
-            price: PriceKind::Linear,
+            price: PriceForm::Linear,
             a_bytes,
             b,
             rate,
@@ -151,10 +151,10 @@ impl Fluid {
     /// price.
     pub fn slope(&self, queue_bytes: f64) -> f64 {
         match self.price {
-            PriceKind::Smooth if self.b * queue_bytes <= 2.0 * self.a_bytes => {
+            PriceForm::Smooth if self.b * queue_bytes <= 2.0 * self.a_bytes => {
                 self.b * self.b * queue_bytes / (2.0 * self.a_bytes)
             }
-            PriceKind::Linear | PriceKind::Mice | PriceKind::Smooth => self.b,
+            PriceForm::Linear | PriceForm::Mice | PriceForm::Smooth => self.b,
         }
     }
 

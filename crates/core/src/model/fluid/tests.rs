@@ -94,7 +94,7 @@ fn a_window_moves_no_faster_than_packets_come() {
 #[test]
 fn a_queue_that_mixes_keeps_what_it_has_at_rest() {
     //= clamp-report#9a
-    for price in [PriceKind::Linear, PriceKind::Mice, PriceKind::Smooth] {
+    for price in [PriceForm::Linear, PriceForm::Mice, PriceForm::Smooth] {
         for (scale, tau_bytes) in [(Scale::Propagation, 500.0), (Scale::RoundTrip, 500.0), (Scale::Nothing, 5000.0)] {
             let mut here = Fluid { price, scale, tau_bytes, average: Some(20.0), ..fluid(&[0.03, 0.13]) };
             here.paths[1].phi = 3.0;
@@ -134,7 +134,7 @@ fn from_one_packet_on_it_fills_the_path_and_comes_to_rest() {
 
 #[test]
 fn the_slope_is_that_of_the_price() {
-    for price in [PriceKind::Linear, PriceKind::Mice, PriceKind::Smooth] {
+    for price in [PriceForm::Linear, PriceForm::Mice, PriceForm::Smooth] {
         let here = Fluid { price, b: 1.5, ..fluid(&[0.1]) };
         for q in [6000.0, 7000.0, 9000.0] {
             let slope = (here.price_s(q + 1.0) - here.price_s(q - 1.0)) / 2.0 * here.rate;
@@ -224,7 +224,7 @@ fn a_short_queue_that_mixes_is_stable_for_less() {
 #[test]
 fn the_smooth_price_is_gentler_on_its_parabola() {
     // b_eff = b√(T/a) below T = a: four times as much b for T = a/16.
-    let here = Fluid { price: PriceKind::Smooth, a_bytes: 8000.0, b: 1.0, ..fluid(&[0.1]) };
+    let here = Fluid { price: PriceForm::Smooth, a_bytes: 8000.0, b: 1.0, ..fluid(&[0.1]) };
     let slope = here.slope(here.rest().unwrap().queue_bytes);
     assert!((slope - 0.25).abs() < 1e-12, "{slope}");
     assert!((Loop::of(&here).unwrap().critical_b(10.0).unwrap() - FRAC_PI_2).abs() < 1e-6);

@@ -4,7 +4,7 @@
 use super::network::Network;
 use super::script::{plain, sender};
 use crate::law::aimd::{AfterTimeout, AimdParams};
-use crate::law::gamma::{Arming, Boost, Cut, GammaParams, Variant};
+use crate::law::gamma::{Arming, Boost, Cut, CutRule, GammaParams};
 use crate::law::vegas::VegasParams;
 use crate::law::veno::VenoParams;
 use crate::law::westwood::WestwoodParams;
@@ -184,7 +184,7 @@ fn after_a_blackout_the_responsive_are_back_first() {
     let tcp = AimdParams::default();
     let gamma = GammaParams { gamma: Some(Cut::default()), ..GammaParams::default() };
     let delta = GammaParams { delta: Some(Boost::default()), ..gamma };
-    let drain = Cut { variant: Variant::Drain, ..Cut::default() };
+    let drain = Cut { variant: CutRule::Drain, ..Cut::default() };
     let drain = GammaParams { gamma: Some(drain), ..gamma };
     for (law, seconds) in [
         (SenderParams::Aimd(AimdParams { alpha: 0.31, beta: 0.875, ..tcp }), 57.25),
@@ -204,7 +204,7 @@ fn every_parameter_of_the_other_laws_matters() {
     let tcp = AimdParams::default();
     let smooth = AimdParams { alpha: 0.31, beta: 0.875, ..tcp };
     let cut = Some(Cut::default());
-    let drain = Cut { variant: Variant::Drain, ..Cut::default() };
+    let drain = Cut { variant: CutRule::Drain, ..Cut::default() };
     let boost = Boost::default();
     let gamma = GammaParams { gamma: cut, ..GammaParams::default() };
     let delta = GammaParams { delta: Some(boost), ..GammaParams::default() };

@@ -307,7 +307,7 @@ fn the_remaining_parameters_of_a_sender_matter() {
     let rack = SenderConfig { recovery: Recovery::Sack, rack: true, rto_min: MS * 100, ..base.clone() };
     let reno = SenderConfig { law: SenderParams::LinuxReno, ..rack.clone() };
     let cubic = |params| SenderConfig { law: SenderParams::LinuxCubic(params), ..rack.clone() };
-    let usual = linux::CubicParams::default();
+    let usual = linux::LinuxCubicParams::default();
     let mut idle = vec![];
     let mut outcomes = vec![outcome(SenderConfig { rack: false, ..rack.clone() }, sack.clone())];
     for config in [
@@ -315,8 +315,8 @@ fn the_remaining_parameters_of_a_sender_matter() {
         SenderConfig { rate_reduction: true, ..rack.clone() },
         reno,
         cubic(usual),
-        cubic(linux::CubicParams { reno_friendly: false, ..usual }),
-        cubic(linux::CubicParams { tick: MS * 10, ..usual }),
+        cubic(linux::LinuxCubicParams { reno_friendly: false, ..usual }),
+        cubic(linux::LinuxCubicParams { tick: MS * 10, ..usual }),
     ] {
         let new = outcome(config.clone(), sack.clone());
         if outcomes.contains(&new) {

@@ -136,8 +136,8 @@ fn dropped_packets_count_as_queue() {
         router.average_bytes()
     };
     // 2 packets or 600 B were there at least, and one of 500 B was dropped.
-    assert_eq!([queue(false, Unit::Packets), queue(true, Unit::Packets)], [2000.0, 3000.0]);
-    assert_eq!([queue(false, Unit::Bytes), queue(true, Unit::Bytes)], [600.0, 1100.0]);
+    assert_eq!([queue(false, QueueUnit::Packets), queue(true, QueueUnit::Packets)], [2000.0, 3000.0]);
+    assert_eq!([queue(false, QueueUnit::Bytes), queue(true, QueueUnit::Bytes)], [600.0, 1100.0]);
 }
 
 #[test]
