@@ -34,8 +34,8 @@ def test_the_queue_is_short_and_the_link_is_full() -> None:
         assert max(after_ms) <= 2 * 20 + 25
         assert steered["bps"] >= 0.97 * LINE_BPS
         assert plain["bps"] == pytest.approx(LINE_BPS, rel=0.1)
-        assert status["queue"]["rate_bps"] == pytest.approx(10e6, rel=0.03)
-        assert status["queue"]["delay_s"] <= 0.045
+        assert status["queues"][0]["rate_bps"] == pytest.approx(10e6, rel=0.03)
+        assert status["queues"][0]["delay_s"] <= 0.045
         assert 0 < status["counts"]["lowered"]["packets"] <= status["counts"]["ack"]["packets"]
         assert status["unsteered_fraction"] < 0.05
 
@@ -66,7 +66,7 @@ def test_a_dry_run_touches_nothing() -> None:
         assert statistics.mean(waits_ms) > 60
         assert status["counts"]["lowered"]["packets"] == 0
         assert status["dry_run"]
-        assert status["queue"]["rate_bps"] == pytest.approx(10e6, rel=0.05)
+        assert status["queues"][0]["rate_bps"] == pytest.approx(10e6, rel=0.05)
 
 
 def test_killed_it_leaves_a_clean_device_and_flows_go_on() -> None:

@@ -7,6 +7,7 @@
  *             ◄── to_server ◄──────────── device ◄──
  *                 (windows)
  */
+#include "flow.h"
 #include "kernel.h"
 #include "packet.h"
 #include "state.h"
@@ -17,6 +18,7 @@
 
 const volatile struct settings settings = {};
 const struct flow blank = {};
+const struct station empty = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -26,10 +28,12 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
+/* By the client's address where the queue is hidden; else all by ::. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct station_key);
 	__type(value, struct station);
 } stations SEC(".maps");
 
@@ -51,6 +55,33 @@ static __always_inline void count(enum counted kind, u32 bytes)
 	}
 }
 
+/* What a packet's client shares its queue with. */
+static __always_inline struct station *station_of(const struct flow_key *flow)
+{
+	struct station_key key = {};
+
+	if (settings.is_hidden)
+		__builtin_memcpy(key.client, flow->client, sizeof(key.client));
+	return bpf_map_lookup_elem(&stations, &key);
+}
+
+/* A connection ends: nothing of it is under way any more. */
+static __always_inline void close_flow(struct flow *f, const struct flow_key *key)
+{
+	struct station *s = station_of(key);
+	u32 rest;
+
+	bpf_spin_lock(&f->lock);
+	rest = flow_rest(f);
+	bpf_spin_unlock(&f->lock);
+	if (s && rest) {
+		bpf_spin_lock(&s->lock);
+		s->delivered_bytes += rest;
+		bpf_spin_unlock(&s->lock);
+	}
+	bpf_map_delete_elem(&flows, key);
+}
+
 /* A SYN or SYN-ACK of the server's side: what it offers. */
 static __always_inline void hear_server_begin(struct flow *f, const struct packet *p, u64 now_ns)
 {
@@ -60,7 +91,8 @@ static __always_inline void hear_server_begin(struct flow *f, const struct packe
 	if (f->flags & FLOW_FROM_CLIENT) {
 		f->flags |= FLOW_ESTABLISHED;
 		/* The client's SYN opened a window from here. */
-		f->sent = f->ack = p->seq + 1;
+		f->sent = f->ack = f->delivered = p->seq + 1;
+		flow_sample(f, now_ns, p->seq + 1);
 		f->edge = p->seq + 1 + (u32)f->window_bytes;
 		if (f->asked_ns)
 			recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
@@ -85,7 +117,7 @@ static __always_inline u16 hear_client_begin(struct flow *f, const struct packet
 	f->window_bytes = first;
 	if (p->flags & TCP_ACK) {
 		f->flags |= FLOW_ESTABLISHED;
-		f->sent = f->ack = p->ack;
+		f->sent = f->ack = f->delivered = p->ack;
 		f->edge = p->ack + (u32)first;
 	} else {
 		f->flags |= FLOW_FROM_CLIENT;
@@ -107,6 +139,16 @@ static __always_inline struct flow *open_flow(const struct packet *p)
 		bpf_map_delete_elem(&flows, &p->key);
 		return 0;
 	}
+	if (settings.is_hidden && !station_of(&p->key)) {
+		struct station_key key = {};
+
+		__builtin_memcpy(key.client, p->key.client, sizeof(key.client));
+		bpf_map_update_elem(&stations, &key, &empty, BPF_NOEXIST);
+	}
+	/* What was under way on one that is opened anew. */
+	f = bpf_map_lookup_elem(&flows, &p->key);
+	if (f)
+		close_flow(f, &p->key);
 	if (bpf_map_update_elem(&flows, &p->key, &blank, BPF_ANY)) {
 		count(COUNTED_FULL, 0);
 		return 0;
@@ -122,20 +164,23 @@ int to_client(struct __sk_buff *skb)
 {
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
-	struct backlog queue = backlog_of(skb);
+	struct backlog queue = {};
 	u64 now_ns = bpf_ktime_get_ns();
 	u64 counted_q8 = 0, delay_ns = 0;
-	u32 device = 0, epoch;
-	struct station *s = bpf_map_lookup_elem(&stations, &device);
+	u32 epoch = 0, fresh = 0;
+	struct station *s = station_of(&p.key);
 	struct flow *f;
 
-	if (!s)
-		return TCX_PASS_ON;
-	bpf_spin_lock(&s->lock);
-	station_look(s, now_ns, queue.bytes, queue.departed_bytes);
-	station_turn(s, now_ns);
-	epoch = s->epoch;
-	bpf_spin_unlock(&s->lock);
+	if (!settings.is_hidden)
+		queue = backlog_of(skb);
+	if (s) {
+		bpf_spin_lock(&s->lock);
+		if (!settings.is_hidden)
+			station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+		station_turn(s, now_ns);
+		epoch = s->epoch;
+		bpf_spin_unlock(&s->lock);
+	}
 	if (kind != COUNTED_DATA) {
 		count(kind, skb->len);
 		return TCX_PASS_ON;
@@ -144,18 +189,18 @@ int to_client(struct __sk_buff *skb)
 	if (p.flags & TCP_SYN) {
 		f = p.flags & TCP_ACK ? bpf_map_lookup_elem(&flows, &p.key) : open_flow(&p);
 		if (f && p.is_foreign)
-			bpf_map_delete_elem(&flows, &p.key);
+			close_flow(f, &p.key);
 		else if (f)
 			hear_server_begin(f, &p, now_ns);
 		return TCX_PASS_ON;
 	}
 	f = bpf_map_lookup_elem(&flows, &p.key);
-	if (!f) {
+	if (!f || !s) {
 		count(COUNTED_MIDSTREAM, p.size_bytes);
 		return TCX_PASS_ON;
 	}
 	if (p.flags & TCP_RST) {
-		bpf_map_delete_elem(&flows, &p.key);
+		close_flow(f, &p.key);
 		return TCX_PASS_ON;
 	}
 
@@ -174,47 +219,65 @@ int to_client(struct __sk_buff *skb)
 			f->mss = p.segment;
 		f->header_bytes = p.header_bytes;
 		if (is_after(f->sent, p.seq)) {
-			/* Which of the two an ACK is for is not known (Karn). */
-			f->sample.sent_ns = 0;
-		} else if (!f->sample.sent_ns) {
-			f->sample.sent_ns = f->sample.there_ns = now_ns;
-			f->sample.leaves_bytes = queue.departed_bytes + queue.bytes + p.size_bytes;
-			f->sample.end = end;
+			flow_forget_samples(f);
+		} else if (settings.is_hidden) {
+			flow_sample(f, now_ns, end);
+		} else if (!f->samples[0].sent_ns) {
+			f->samples[0].sent_ns = f->there_ns = now_ns;
+			f->samples[0].end = end;
+			f->leaves_bytes = queue.departed_bytes + queue.bytes + p.size_bytes;
 		}
 		if (is_after(end, f->sent)) {
-			f->forwarded_bytes += end - f->sent;
+			fresh = end - f->sent;
+			f->forwarded_bytes += fresh;
 			f->sent = end;
 		}
-		if (f->epoch != epoch) {
+		if (f->epoch != epoch || !f->is_counted) {
 			f->epoch = epoch;
+			f->is_counted = 1;
 			counted_q8 = f->weight_q8;
 			delay_ns = f->rtt_ns + recent_least(&f->upstream);
 		}
 	}
 	bpf_spin_unlock(&f->lock);
-	if (counted_q8) {
+	if (counted_q8 || (fresh && settings.is_hidden)) {
 		bpf_spin_lock(&s->lock);
 		s->weights_q8 += counted_q8;
 		s->delay_most_ns = most(s->delay_most_ns, least(delay_ns, NS_PER_S));
+		if (settings.is_hidden)
+			station_forward(s, now_ns, fresh);
 		bpf_spin_unlock(&s->lock);
 	}
 	count(COUNTED_DATA, p.size_bytes);
 	return TCX_PASS_ON;
 }
 
+/* What the law is told of the queue. */
+struct told {
+	u64 rate; /* mu */
+	u64 wait_ns; /* y */
+	u64 weights_q8; /* Phi */
+	u64 client_ns; /* to the client and back, without the queue */
+	u32 random;
+	u32 is_probing;
+};
+
 /* The window that the law gives a flow now, in whole segments. Under the flow's lock. */
-static __always_inline u64 window_of(struct flow *f, u64 now_ns, u64 rate, u64 wait_ns, u64 weights_q8, u64 client_ns,
-				     u32 random)
+static __always_inline u64 window_of(struct flow *f, u64 now_ns, const struct told *told)
 {
-	u64 delay_ns = client_ns + recent_least(&f->upstream);
-	u64 fair = share_fair(rate, most(weights_q8, f->weight_q8));
-	u64 horizon_ns = share_horizon_ns(delay_ns, settings.target_ns, wait_ns, settings.g_q10, settings.kappa_q10);
-	u64 wire_bytes;
+	u64 delay_ns = told->client_ns + recent_least(&f->upstream) + f->ack_delay_ns;
+	u64 fair = share_fair(told->rate, most(told->weights_q8, f->weight_q8));
+	u64 horizon_ns = share_horizon_ns(delay_ns, settings.target_ns, told->wait_ns, settings.g_q10,
+					  settings.kappa_q10);
+	u64 bytes;
 
 	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
 	f->fair_ns = now_ns;
-	wire_bytes = share_window_bytes(f->weight_q8, f->fair, horizon_ns);
-	return whole_segments(share_payload(wire_bytes, f->mss, f->header_bytes), f->mss, random);
+	bytes = share_window_bytes(f->weight_q8, f->fair, told->is_probing ? delay_ns / 2 : horizon_ns);
+	/* Where the queue is hidden, all rates are of payload. */
+	if (!settings.is_hidden)
+		bytes = share_payload(bytes, f->mss, f->header_bytes);
+	return whole_segments(bytes, f->mss, told->random);
 }
 
 SEC("tcx/ingress")
@@ -222,16 +285,14 @@ int to_server(struct __sk_buff *skb)
 {
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
-	struct backlog queue = backlog_of(skb);
-	u64 now_ns = bpf_ktime_get_ns();
-	u64 rate, wait_ns, weights_q8, client_ns, sample_ns = 0;
-	u32 device = 0, random;
-	struct station *s = bpf_map_lookup_elem(&stations, &device);
+	struct backlog queue = {};
+	u64 now_ns = bpf_ktime_get_ns(), sent_ns = now_ns, sample_ns = 0;
+	struct told told = {};
+	u32 delivered = 0;
+	struct station *s;
 	struct flow *f;
 	u16 window;
 
-	if (!s)
-		return TCX_PASS_ON;
 	if (kind != COUNTED_DATA) {
 		count(kind, skb->len);
 		return TCX_PASS_ON;
@@ -239,7 +300,7 @@ int to_server(struct __sk_buff *skb)
 	if (p.flags & TCP_SYN) {
 		f = p.flags & TCP_ACK ? bpf_map_lookup_elem(&flows, &p.key) : open_flow(&p);
 		if (f && p.is_foreign) {
-			bpf_map_delete_elem(&flows, &p.key);
+			close_flow(f, &p.key);
 		} else if (f) {
 			window = hear_client_begin(f, &p, now_ns);
 			if (window < p.window && !settings.observe_only)
@@ -248,29 +309,43 @@ int to_server(struct __sk_buff *skb)
 		return TCX_PASS_ON;
 	}
 	f = bpf_map_lookup_elem(&flows, &p.key);
-	if (!f) {
+	s = station_of(&p.key);
+	if (!f || !s) {
 		count(COUNTED_MIDSTREAM, p.size_bytes);
 		return TCX_PASS_ON;
 	}
 	if (p.flags & TCP_RST) {
-		bpf_map_delete_elem(&flows, &p.key);
+		close_flow(f, &p.key);
 		return TCX_PASS_ON;
 	}
 	if (!(p.flags & TCP_ACK) || !(f->flags & FLOW_ESTABLISHED))
 		return TCX_PASS_ON;
+	if (!settings.is_hidden)
+		queue = backlog_of(skb);
 
 	/* What the ACK tells of the path. */
 	bpf_spin_lock(&f->lock);
 	f->seen_ns = now_ns;
 	if (p.flags & TCP_FIN)
 		f->flags |= FLOW_CLOSING;
-	if (f->sample.sent_ns && !is_after(f->sample.end, p.ack)) {
-		f->rtt_ns = now_ns - f->sample.sent_ns;
+	if (is_after(p.ack, f->sent))
+		f->sent = p.ack;
+	if (settings.is_hidden) {
+		u64 forwarded_ns = flow_sampled(f, p.ack);
+
+		sent_ns = flow_sent_at(f, &p, now_ns);
+		delivered = flow_delivered(f, &p);
+		if (forwarded_ns) {
+			f->rtt_ns = now_ns - forwarded_ns;
+			sample_ns = most(excess(sent_ns, forwarded_ns), 1);
+		}
+	} else if (f->samples[0].sent_ns && !is_after(f->samples[0].end, p.ack)) {
+		f->rtt_ns = now_ns - f->samples[0].sent_ns;
 		/* It stood in the queue for so long at least. */
-		sample_ns = most(now_ns - f->sample.there_ns, 1);
-		f->sample.sent_ns = 0;
-	} else if (f->sample.sent_ns && queue.departed_bytes < f->sample.leaves_bytes) {
-		f->sample.there_ns = now_ns;
+		sample_ns = most(now_ns - f->there_ns, 1);
+		f->samples[0].sent_ns = 0;
+	} else if (f->samples[0].sent_ns && queue.departed_bytes < f->leaves_bytes) {
+		f->there_ns = now_ns;
 	}
 	if (p.has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
 		f->asked_ns = now_ns;
@@ -280,27 +355,34 @@ int to_server(struct __sk_buff *skb)
 	bpf_spin_unlock(&f->lock);
 
 	/* What the queue does. */
+	told.random = bpf_get_prandom_u32();
 	bpf_spin_lock(&s->lock);
-	station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+	if (settings.is_hidden) {
+		if (sample_ns)
+			station_sample(s, now_ns, sample_ns, settings.target_ns);
+		station_fill(s, now_ns);
+		station_hear(s, sent_ns, delivered);
+		station_probe(s, now_ns, recent_least(&s->client) + s->delay_most_ns, settings.target_ns);
+		told.is_probing = now_ns < s->probe_until_ns;
+	} else {
+		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+		if (sample_ns)
+			recent_least_add(&s->client, now_ns, sample_ns, LEAST_SPAN_NS);
+	}
 	station_turn(s, now_ns);
-	if (sample_ns)
-		recent_least_add(&s->client, now_ns, sample_ns, LEAST_SPAN_NS);
-	rate = station_rate(s);
-	weights_q8 = station_weights(s);
-	client_ns = recent_least(&s->client);
+	told.rate = station_rate(s);
+	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
+	told.weights_q8 = station_weights(s);
+	told.client_ns = recent_least(&s->client);
 	bpf_spin_unlock(&s->lock);
-	wait_ns = share_wait_ns(queue.bytes, rate);
-	random = bpf_get_prandom_u32();
 
 	/* The window. Duplicates of an ACK stay duplicates: only an ACK that advances gets another one. */
 	bpf_spin_lock(&f->lock);
 	if (is_after(p.ack, f->ack)) {
 		f->acknowledged_bytes += p.ack - f->ack;
 		f->ack = p.ack;
-		if (is_after(p.ack, f->sent))
-			f->sent = p.ack;
-		if (rate && f->mss)
-			f->window_bytes = window_of(f, now_ns, rate, wait_ns, weights_q8, client_ns, random);
+		if (told.rate && f->mss)
+			f->window_bytes = window_of(f, now_ns, &told);
 		f->edge = right_edge(p.ack, f->window_bytes, f->edge);
 	}
 	{
@@ -320,6 +402,38 @@ int to_server(struct __sk_buff *skb)
 		count(COUNTED_LOWERED, 0);
 	count(COUNTED_ACK, p.size_bytes);
 	return TCX_PASS_ON;
+}
+
+/* A connection that is silent has nothing under way: a client that vanished must not leave its station throttled. */
+static long rest_one(void *map, struct flow_key *key, struct flow *f, u64 *now_ns)
+{
+	struct station *s = station_of(key);
+	u32 rest = 0;
+
+	(void)map;
+	if (!s)
+		return 0;
+	bpf_spin_lock(&f->lock);
+	if (*now_ns > f->seen_ns + most(SILENT_NS, 4 * f->rtt_ns))
+		rest = flow_rest(f);
+	bpf_spin_unlock(&f->lock);
+	if (rest) {
+		bpf_spin_lock(&s->lock);
+		s->delivered_bytes += rest;
+		bpf_spin_unlock(&s->lock);
+	}
+	return 0;
+}
+
+/* Looks through the connections; the agent runs it now and then. */
+SEC("tc")
+int look_through(struct __sk_buff *skb)
+{
+	u64 now_ns = bpf_ktime_get_ns();
+
+	(void)skb;
+	bpf_for_each_map_elem(&flows, rest_one, &now_ns, 0);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

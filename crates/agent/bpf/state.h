@@ -19,6 +19,21 @@
 #define ECHO_NS (10 * NS_PER_S)
 /* Segments that a connection may begin with. */
 #define FIRST_SEGMENTS 10
+/* Slots of 2^20 ns: what was forwarded by when, so far back as the path to the clients may be long. */
+#define SLOT_SHIFT 20
+#define SLOTS 256
+/* Round trips that are measured at once on a connection, one begun each millisecond at most. */
+#define SAMPLES 8
+/* How long a path is looked at before it may count as another one. */
+#define PATH_NS (500 * NS_PER_MS)
+/* When in a span of minima a drain is due. */
+#define PROBE_AFTER_NS (LEAST_SPAN_NS / 4 * 3)
+/* A clock of time stamps is believed after so long, if it then counts milliseconds within an eighth. */
+#define CLOCK_NS NS_PER_S
+/* What keeps differences of two clocks above 0. */
+#define CLOCK_BIAS_NS (1ULL << 50)
+/* A connection that is silent for so long has nothing under way any more. */
+#define SILENT_NS (2 * NS_PER_S)
 
 /* What the programs are told when they are loaded. */
 struct settings {
@@ -27,6 +42,8 @@ struct settings {
 	u32 kappa_q10;
 	u32 link_header_bytes; /* 14 on Ethernet, 0 where packets begin with IP */
 	u32 observe_only;
+	u32 is_hidden; /* the queue is somewhere downstream, known from ACKs alone */
+	u32 pad;
 };
 
 /* A connection, as a device's clients see it. */
@@ -40,11 +57,21 @@ struct flow_key {
 /* A segment under way whose round trip is being measured. */
 struct sample {
 	u64 sent_ns; /* 0: none */
-	u64 there_ns; /* when it was last known to be in the queue */
-	u64 leaves_bytes; /* it has left once so much has departed */
 	u32 end; /* the sequence number behind it */
 	u32 pad;
 };
+
+/* The client's clock, by its time stamps. */
+struct clock {
+	u64 began_ns; /* when the first stamp came; 0: none yet */
+	u32 first; /* that stamp */
+	u32 state; /* CLOCK_... */
+	struct recent_least offset; /* how long after its stamp an ACK came at least, and a bias */
+};
+
+#define CLOCK_UNKNOWN 0
+#define CLOCK_MILLISECONDS 1
+#define CLOCK_OTHER 2
 
 #define FLOW_ESTABLISHED 1 /* both SYNs were seen */
 #define FLOW_CLIENT_SCALES 2
@@ -63,14 +90,24 @@ struct flow {
 	u32 ack; /* the highest one acknowledged */
 	u32 edge; /* where the window ends that was advertised */
 	u32 epoch; /* the last one it was counted in */
+	u32 is_counted; /* it was counted in any */
 	u32 weight_q8;
+	u32 pad0;
 	u64 seen_ns; /* its last packet */
 	u64 fair; /* rho smoothed */
 	u64 fair_ns; /* when that was */
 	u64 window_bytes; /* w */
 	u64 forwarded_bytes;
 	u64 acknowledged_bytes;
-	struct sample sample;
+	struct sample samples[SAMPLES]; /* where the queue is seen, the first alone is used */
+	u64 there_ns; /* when that was last known to be in the queue */
+	u64 leaves_bytes; /* it has left once so much has departed */
+	u64 sampled_ns; /* when the last one was begun */
+	u32 delivered; /* the sequence number up to which bytes have arrived, as far as ACKs and their duplicates tell */
+	u16 window; /* the receiver's own field in the last ACK */
+	u16 pad;
+	struct clock clock;
+	u64 ack_delay_ns; /* z: what ACKs have waited, smoothed */
 	struct recent_least upstream; /* from the agent to the server and back */
 	u64 asked_ns; /* when the client said something that the server will answer; 0: nothing */
 	u32 asked_stamp; /* its time stamp */
@@ -78,7 +115,11 @@ struct flow {
 	u64 rtt_ns; /* the last round trip to the client, the queue included */
 };
 
-/* What shares one queue. */
+/* What shares one queue: a client's connections where it is hidden, all of them where it is the device's. */
+struct station_key {
+	u32 client[4];
+};
+
 struct station {
 	struct bpf_spin_lock lock;
 	u32 chosen; /* horizon */
@@ -101,6 +142,18 @@ struct station {
 	u32 epoch;
 	u32 pad;
 	struct recent_least client; /* from the agent to the client and back, without the queue */
+
+	/* Where the queue is hidden: payload. */
+	u64 forwarded_bytes; /* F */
+	u64 delivered_bytes; /* D */
+	u64 slot; /* the last one that is filled */
+	u64 path_ns; /* when the running look at the path began */
+	u64 path_least_ns; /* the least round trip in it */
+	u64 path_last_ns; /* in the one before */
+	u64 probe_until_ns; /* until then the queue is drained */
+	u32 is_busy; /* at the last ACK */
+	u32 pad2;
+	u32 ring[SLOTS]; /* F at the beginning of each slot */
 };
 
 /* Packets and bytes by what became of them. */

@@ -22,6 +22,9 @@ const LINK_HEADERS: [(u16, u32); 9] = [
     (65535, 0), // void
 ];
 
+/// Root qdiscs that hold nothing themselves, or count what they hold by processor.
+const SILENT_QDISCS: [&str; 5] = ["noqueue", "noop", "mq", "mqprio", "pfifo_fast"];
+
 /// A device of the calling thread's network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -51,6 +54,18 @@ impl Device {
             );
         };
         Ok(Self { name: name.to_owned(), index, link_header_bytes })
+    }
+
+    /// Its root qdisc, and whether that tells what it holds.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn queue(&self) -> Result<(String, bool)> {
+        let qdisc = Routing::new().and_then(|routing| routing.root_qdisc(self.index));
+        let qdisc = qdisc.with_context(|| format!("--dev {}: the kernel does not tell its qdisc", self.name))?;
+        let qdisc = qdisc.unwrap_or_else(|| "noqueue".into());
+        let tells = !SILENT_QDISCS.contains(&qdisc.as_str());
+        Ok((qdisc, tells))
     }
 
     /// Whether it is still there, by the same number.

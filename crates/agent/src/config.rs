@@ -19,6 +19,8 @@ parameters! {
         pub device: String = String::new();
         /// The law that gives the windows.
         pub law: Law = Law::Share(Share::default());
+        /// Where the queue is.
+        pub queue: Queue = Queue::Auto;
         /// Watch only: packets pass as they are.
         pub dry_run: bool = false;
     }
@@ -30,6 +32,20 @@ kinds! {
     pub enum Law {
         /// The share window: a flow's part of the rate, for a round trip and the queue that is wanted.
         Share(Share) = "share",
+    }
+}
+
+kinds! {
+    /// Where the queue is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Queue {
+        /// In the device's qdisc, if that tells what it holds; else downstream.
+        #[default]
+        Auto = "auto",
+        /// In the device's qdisc: a shaper there is what is slowest.
+        Qdisc = "qdisc",
+        /// Downstream, in a driver, a modem or another box, one for each client: known from ACKs alone.
+        Outstanding = "outstanding",
     }
 }
 
@@ -56,8 +72,8 @@ impl Config {
         lasthop_scenario::read(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
     }
 
-    /// What the programs are told, at a device with so much before the IP header.
-    pub fn settings(&self, link_header_bytes: u32) -> Settings {
+    /// What the programs are told, at a device with so much before the IP header, whose queue is hidden or not.
+    pub fn settings(&self, link_header_bytes: u32, is_hidden: bool) -> Settings {
         let Law::Share(share) = self.law;
         Settings {
             target_ns: share.target.as_nanos(),
@@ -65,6 +81,8 @@ impl Config {
             kappa_q10: q10(share.kappa),
             link_header_bytes,
             observe_only: self.dry_run.into(),
+            is_hidden: is_hidden.into(),
+            pad: 0,
         }
     }
 }
@@ -83,10 +101,12 @@ mod tests {
         let read = |text: &str| lasthop_scenario::read::<Config>(text).map_err(|error| error.to_string());
         let config = read("device = \"eth1\"\nlaw = { kind = \"share\", target = \"10 ms\", kappa = 0.25 }").unwrap();
         assert_eq!(config.device, "eth1");
-        let settings = config.settings(14);
+        let settings = config.settings(14, false);
         assert_eq!((settings.target_ns, settings.g_q10, settings.kappa_q10), (10_000_000, 922, 256));
         assert_eq!((settings.link_header_bytes, settings.observe_only), (14, 0));
-        assert_eq!(read("dry_run = true").unwrap().settings(0).observe_only, 1);
+        assert_eq!(read("dry_run = true").unwrap().settings(0, true).observe_only, 1);
+        assert_eq!(read("queue = \"outstanding\"").unwrap().queue, Queue::Outstanding);
+        assert!(read("queue = \"modem\"").unwrap_err().contains("\"qdisc\" or \"outstanding\""));
         assert!(read("devise = \"eth1\"").unwrap_err().contains("unknown key `devise`"));
         assert_eq!(
             read("law = { kind = \"share\", kappa = 1.0 }").unwrap_err(),

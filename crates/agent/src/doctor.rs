@@ -48,7 +48,7 @@ pub fn diagnose(device: Option<&str>) -> Diagnosis {
     let mut findings = vec![kernel(), types(), capabilities(), programs()];
     if let Some(name) = device {
         match Device::find(name) {
-            Ok(device) => findings.extend([found(&device), neighbours(&device)]),
+            Ok(device) => findings.extend([found(&device), queue(&device), neighbours(&device)]),
             Err(error) => findings.push(Finding { what: "device", verdict: Verdict::No, why: format!("{error:#}") }),
         }
     }
@@ -90,8 +90,11 @@ fn capabilities() -> Finding {
 }
 
 fn programs() -> Finding {
-    match Proxy::load(&Config::default().settings(14)) {
-        Ok(_) => Finding { what: "programs", verdict: Verdict::Full, why: "the kernel takes them".into() },
+    match [false, true]
+        .into_iter()
+        .try_for_each(|hidden| Proxy::load(&Config::default().settings(14, hidden)).map(drop))
+    {
+        Ok(()) => Finding { what: "programs", verdict: Verdict::Full, why: "the kernel takes them".into() },
         Err(error) => Finding { what: "programs", verdict: Verdict::No, why: format!("{error:#}") },
     }
 }
@@ -99,6 +102,19 @@ fn programs() -> Finding {
 fn found(device: &Device) -> Finding {
     let begins = if device.link_header_bytes > 0 { "an Ethernet header" } else { "the IP header" };
     Finding { what: "device", verdict: Verdict::Full, why: format!("{}: packets begin with {begins}", device.name) }
+}
+
+/// Whether the queue is where it can be seen.
+fn queue(device: &Device) -> Finding {
+    let (verdict, why) = match device.queue() {
+        Ok((qdisc, true)) => (Verdict::Full, format!("the root qdisc, {qdisc}, tells what it holds: `qdisc`")),
+        Ok((qdisc, false)) => (
+            Verdict::Partial,
+            format!("the root qdisc, {qdisc}, does not tell what it holds: `outstanding`; a shaper such as tbf would"),
+        ),
+        Err(error) => (Verdict::No, format!("{error:#}")),
+    };
+    Finding { what: "queue", verdict, why }
 }
 
 /// Other programs at the device: they see packets before ours do.

@@ -2,10 +2,10 @@
 //! The programs, loaded into the kernel.
 
 use anyhow::{Context, Result, anyhow};
-use libbpf_rs::{Map, MapCore, MapFlags, Object, ObjectBuilder, Program};
-use zerocopy::{FromBytes, IntoBytes};
+use libbpf_rs::{Map, MapCore, MapFlags, Object, ObjectBuilder, Program, ProgramInput};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use crate::state::{COUNTED, Count, Flow, FlowKey, Settings, Station};
+use crate::state::{COUNTED, Count, Flow, FlowKey, Settings, Station, StationKey};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/proxy.bpf.o"));
 
@@ -32,7 +32,12 @@ impl Proxy {
         let place = values.get_mut(..size_of::<Settings>()).ok_or_else(|| anyhow!("the settings have no room"))?;
         place.copy_from_slice(settings.as_bytes());
         let object = open.load().context("the kernel does not take the programs: Linux 6.6 or newer is needed")?;
-        Ok(Self { object })
+        let proxy = Self { object };
+        if settings.is_hidden == 0 {
+            let empty = Station::new_zeroed();
+            proxy.map("stations")?.update(StationKey::default().as_bytes(), empty.as_bytes(), MapFlags::ANY)?;
+        }
+        Ok(proxy)
     }
 
     /// A program by its name.
@@ -82,14 +87,44 @@ impl Proxy {
         }
     }
 
-    /// What shares the queue.
+    /// What shares a queue, each by itself.
     ///
     /// # Errors
-    /// If the kernel does not give it.
-    pub fn station(&self) -> Result<Station> {
-        let value = self.map("stations")?.lookup(&0u32.to_ne_bytes(), MapFlags::LOCK)?;
-        let value = value.ok_or_else(|| anyhow!("no station"))?;
-        Station::read_from_bytes(&value).map_err(|_| anyhow!("a station of another layout"))
+    /// If the kernel does not give them.
+    pub fn stations(&self) -> Result<Vec<(StationKey, Station)>> {
+        let map = self.map("stations")?;
+        let mut found = Vec::new();
+        for key in map.keys() {
+            let Some(value) = map.lookup(&key, MapFlags::LOCK)? else { continue };
+            let (Ok(key), Ok(station)) = (StationKey::read_from_bytes(&key), Station::read_from_bytes(&value)) else {
+                return Err(anyhow!("a station of another layout"));
+            };
+            found.push((key, station));
+        }
+        Ok(found)
+    }
+
+    /// Forgets what shared a queue.
+    ///
+    /// # Errors
+    /// The kernel's; none if it was forgotten before.
+    pub fn forget_station(&self, key: &StationKey) -> Result<()> {
+        match self.map("stations")?.delete(key.as_bytes()) {
+            Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Has the programs look through the connections: what is silent has nothing under way.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn look_through(&self) -> Result<()> {
+        let input = ProgramInput { data_in: Some(&[0; 64]), ..ProgramInput::default() };
+        let found = self.object.progs_mut().find(|program| program.name() == "look_through");
+        let program = found.ok_or_else(|| anyhow!("no program look_through"))?;
+        program.test_run(input).context("cannot look through the connections")?;
+        Ok(())
     }
 
     /// What became of packets, in the order of [`COUNTED`], all processors together.

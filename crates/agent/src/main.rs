@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand};
-use lasthop_agent::config::{Config, Law};
+use lasthop_agent::config::{Config, Law, Queue};
 use lasthop_agent::control::{self, Request};
 use lasthop_agent::doctor::{self, Verdict};
 use lasthop_agent::status::Status;
@@ -64,6 +64,9 @@ struct Proxy {
     /// The standing queue that is wanted, e.g. "20 ms".
     #[arg(long, value_name = "TIME")]
     target: Option<String>,
+    /// Where the queue is: in the device's qdisc, or downstream and known from ACKs alone.
+    #[arg(long, value_name = "auto|qdisc|outstanding")]
+    queue: Option<String>,
     /// Watch only: packets pass as they are.
     #[arg(long)]
     dry_run: bool,
@@ -80,6 +83,13 @@ impl Proxy {
             law.target =
                 text.parse::<Duration>().map_err(|error| anyhow!("--target {text}: wanted {}", error.wanted))?;
         }
+        config.queue = match self.queue.as_deref() {
+            None => config.queue,
+            Some("auto") => Queue::Auto,
+            Some("qdisc") => Queue::Qdisc,
+            Some("outstanding") => Queue::Outstanding,
+            Some(other) => bail!("--queue {other}: wanted auto, qdisc or outstanding"),
+        };
         config.dry_run |= self.dry_run;
         config.validate().map_err(|error| anyhow!("{error}"))?;
         Ok(config)

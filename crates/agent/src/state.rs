@@ -19,6 +19,10 @@ pub struct Settings {
     pub link_header_bytes: u32,
     /// 1: nothing is written into packets.
     pub observe_only: u32,
+    /// 1: the queue is downstream, known from ACKs alone.
+    pub is_hidden: u32,
+    /// Nothing.
+    pub pad: u32,
 }
 
 /// A connection, as a device's clients see it: `struct flow_key`.
@@ -81,8 +85,10 @@ pub struct Flow {
     ack: u32,
     edge: u32,
     epoch: u32,
+    is_counted: u32,
     /// φ.
     pub weight_q8: u32,
+    pad0: u32,
     /// Its last packet, by the monotonic clock.
     pub seen_ns: u64,
     /// ρ̄ \[B/s\].
@@ -94,11 +100,19 @@ pub struct Flow {
     pub forwarded_bytes: u64,
     /// What the client has acknowledged of it.
     pub acknowledged_bytes: u64,
-    sample_sent_ns: u64,
-    sample_there_ns: u64,
-    sample_leaves_bytes: u64,
-    sample_end: u32,
-    sample_pad: u32,
+    samples: [[u64; 2]; 8],
+    there_ns: u64,
+    leaves_bytes: u64,
+    sampled_ns: u64,
+    delivered: u32,
+    window: u16,
+    pad1: u16,
+    clock_began_ns: u64,
+    clock_first: u32,
+    clock_state: u32,
+    clock_offset: RecentLeast,
+    /// z, what the client's ACKs have waited on their way.
+    pub ack_delay_ns: u64,
     /// From the agent to the server and back.
     pub upstream: RecentLeast,
     asked_ns: u64,
@@ -117,7 +131,8 @@ pub const HORIZONS: usize = 7;
 pub struct Station {
     lock: u32,
     chosen: u32,
-    seen_ns: u64,
+    /// The last look at the queue, by the monotonic clock.
+    pub seen_ns: u64,
     /// What the queue held at the last look.
     pub queue_bytes: u64,
     departed_bytes: u64,
@@ -139,6 +154,32 @@ pub struct Station {
     pad: u32,
     /// From the agent to the client and back, without the queue.
     pub client: RecentLeast,
+    forwarded_bytes: u64,
+    delivered_bytes: u64,
+    slot: u64,
+    path_ns: u64,
+    path_least_ns: u64,
+    path_last_ns: u64,
+    probe_until_ns: u64,
+    is_busy: u32,
+    pad2: u32,
+    ring: [u32; 256],
+}
+
+/// What shares a queue: a client's connections where it is hidden, all of them, by `::`, where it is the device's:
+/// `struct station_key`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct StationKey {
+    client: [u8; 16],
+}
+
+impl StationKey {
+    /// The client; none if it is all of them.
+    pub fn client(&self) -> Option<IpAddr> {
+        let address = Ipv6Addr::from(self.client);
+        (!address.is_unspecified()).then(|| address.to_canonical())
+    }
 }
 
 impl Station {
@@ -218,16 +259,19 @@ mod tests {
     fn structures_lie_as_the_programs_have_them() {
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/proxy.bpf.o")).unwrap();
         alike!(&btf, "settings", Settings: "target_ns" = target_ns, "g_q10" = g_q10, "kappa_q10" = kappa_q10,
-            "link_header_bytes" = link_header_bytes, "observe_only" = observe_only);
+            "link_header_bytes" = link_header_bytes, "observe_only" = observe_only,
+            "is_hidden" = is_hidden);
         alike!(&btf, "flow_key", FlowKey: "client" = client, "server" = server, "client_port" = client_port,
             "server_port" = server_port);
         alike!(&btf, "recent_least", RecentLeast: "began_ns" = began_ns, "now_least_ns" = now_ns,
             "last_least_ns" = last_ns);
         alike!(&btf, "flow", Flow: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8, "seen_ns" = seen_ns,
             "fair" = fair, "window_bytes" = window_bytes, "forwarded_bytes" = forwarded_bytes,
-            "acknowledged_bytes" = acknowledged_bytes, "upstream" = upstream, "rtt_ns" = rtt_ns);
+            "acknowledged_bytes" = acknowledged_bytes, "ack_delay_ns" = ack_delay_ns, "upstream" = upstream,
+            "rtt_ns" = rtt_ns);
         alike!(&btf, "station", Station: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = busy_ns,
-            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "client" = client);
+            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "client" = client, "ring" = ring);
+        alike!(&btf, "station_key", StationKey: "client" = client);
         assert_eq!(described(&btf, "share_rate").0, size_of::<[[u64; HORIZONS]; 2]>());
         alike!(&btf, "count", Count: "packets" = packets, "bytes" = bytes);
     }

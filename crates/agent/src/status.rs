@@ -30,8 +30,10 @@ pub struct Status {
     pub target_s: f64,
     /// Since it began \[s\].
     pub uptime_s: f64,
-    /// The queue.
-    pub queue: QueueStatus,
+    /// Where the queue is: `qdisc` or `outstanding`.
+    pub source: String,
+    /// The queues: one a client where they are downstream, else the device's alone.
+    pub queues: Vec<QueueStatus>,
     /// Packets and bytes by what became of them.
     pub counts: BTreeMap<String, Counted>,
     /// What part of the bytes towards the clients the agent cannot steer; none before any.
@@ -54,9 +56,11 @@ pub struct Counted {
 /// What shares a queue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct QueueStatus {
+    /// Whose it is; null: everybody's.
+    pub client: Option<String>,
     /// What it held at the last look.
     pub bytes: u64,
-    /// Its rate; null as long as it is unknown.
+    /// Its rate, of payload alone where the queue is downstream; null as long as it is unknown.
     pub rate_bps: Option<f64>,
     /// Over what time the rate is measured \[s\].
     pub horizon_s: f64,
@@ -93,6 +97,8 @@ pub struct FlowStatus {
     pub rtt_s: Option<f64>,
     /// The path to the server and back \[s\].
     pub server_rtt_s: Option<f64>,
+    /// What the client's ACKs have waited on their way \[s\]; known only where the queue is downstream.
+    pub ack_delay_s: f64,
     /// Since its last packet \[s\].
     pub idle_s: f64,
 }
@@ -102,6 +108,8 @@ pub struct FlowStatus {
 pub struct Identity {
     /// The device.
     pub device: String,
+    /// Where the queue is.
+    pub source: &'static str,
     /// Whether packets pass as they are.
     pub dry_run: bool,
     /// T \[ns\].
@@ -116,8 +124,7 @@ impl Status {
     /// # Errors
     /// If it does not tell.
     pub fn of(identity: &Identity, proxy: &Proxy, now_ns: u64) -> Result<Self> {
-        let station = proxy.station()?;
-        let rate = station.rate();
+        let stations = proxy.stations()?;
         let counts = proxy.counts()?;
         let flows = proxy.flows()?;
         let seconds = |ns: u64| ns as f64 * 1e-9;
@@ -129,14 +136,23 @@ impl Status {
             dry_run: identity.dry_run,
             target_s: seconds(identity.target_ns),
             uptime_s: seconds(now_ns.saturating_sub(identity.began_ns)),
-            queue: QueueStatus {
-                bytes: station.queue_bytes,
-                rate_bps: rate.map(|rate| rate * 8.0),
-                horizon_s: f64::from(station.horizon_ms()) * 1e-3,
-                delay_s: rate.filter(|rate| *rate > 0.0).map(|rate| station.queue_bytes as f64 / rate),
-                weights: station.weights(),
-                client_rtt_s: station.client.value().map(seconds),
-            },
+            source: identity.source.into(),
+            queues: stations
+                .iter()
+                .take(FLOWS_TOLD)
+                .map(|(key, station)| {
+                    let rate = station.rate();
+                    QueueStatus {
+                        client: key.client().map(|client| client.to_string()),
+                        bytes: station.queue_bytes,
+                        rate_bps: rate.map(|rate| rate * 8.0),
+                        horizon_s: f64::from(station.horizon_ms()) * 1e-3,
+                        delay_s: rate.filter(|rate| *rate > 0.0).map(|rate| station.queue_bytes as f64 / rate),
+                        weights: station.weights(),
+                        client_rtt_s: station.client.value().map(seconds),
+                    }
+                })
+                .collect(),
             unsteered_fraction: unsteered(&counts),
             counts: COUNTED
                 .iter()
@@ -159,6 +175,7 @@ impl Status {
                     acknowledged_bytes: flow.acknowledged_bytes,
                     rtt_s: (flow.rtt_ns > 0).then(|| seconds(flow.rtt_ns)),
                     server_rtt_s: flow.upstream.value().map(seconds),
+                    ack_delay_s: seconds(flow.ack_delay_ns),
                     idle_s: seconds(now_ns.saturating_sub(flow.seen_ns)),
                 })
                 .collect(),
@@ -200,16 +217,19 @@ impl fmt::Display for Status {
             ms(Some(self.target_s)),
             self.uptime_s
         )?;
-        let queue = &self.queue;
-        writeln!(
-            f,
-            "queue: {} B, {} at {} (over {}), path to clients {}",
-            queue.bytes,
-            ms(queue.delay_s),
-            queue.rate_bps.map_or("? Mbit/s".into(), mbps),
-            ms(Some(queue.horizon_s)),
-            ms(queue.client_rtt_s)
-        )?;
+        for queue in &self.queues {
+            writeln!(
+                f,
+                "queue{}, by {}: {} B, {} at {} (over {}), path to clients {}",
+                queue.client.as_ref().map_or(String::new(), |client| format!(" of {client}")),
+                self.source,
+                queue.bytes,
+                ms(queue.delay_s),
+                queue.rate_bps.map_or("? Mbit/s".into(), mbps),
+                ms(Some(queue.horizon_s)),
+                ms(queue.client_rtt_s)
+            )?;
+        }
         if let Some(fraction) = self.unsteered_fraction {
             writeln!(f, "not steered: {:.1} % of the bytes", 100.0 * fraction)?;
         }

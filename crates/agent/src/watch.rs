@@ -7,7 +7,7 @@ use lasthop_linux::clock;
 use lasthop_linux::signals::Signals;
 
 use crate::attach::{Device, Links};
-use crate::config::{Config, Law};
+use crate::config::{Config, Law, Queue};
 use crate::control::Listener;
 use crate::load::Proxy;
 use crate::state::{FLOW_CLOSING, FLOW_ESTABLISHED, Flow};
@@ -35,18 +35,20 @@ pub fn run(config: &Config) -> Result<()> {
     let listener = Listener::bind(&device.name)?;
     let signals = Signals::block()?;
     let Law::Share(law) = config.law;
-    let settings = config.settings(device.link_header_bytes);
+    let (is_hidden, why) = source(config.queue, &device)?;
+    let settings = config.settings(device.link_header_bytes, is_hidden);
     let proxy = Proxy::load(&settings)?;
     let links = Links::attach(&proxy, &device)?;
     let began_ns = clock::monotonic_ns();
-    let identity =
-        Identity { device: device.name.clone(), dry_run: config.dry_run, target_ns: law.target.as_nanos(), began_ns };
-    eprintln!(
-        "lasthop-agent: at {}: target {}{}",
-        device.name,
-        law.target,
-        if config.dry_run { ", dry run" } else { "" }
-    );
+    let identity = Identity {
+        device: device.name.clone(),
+        source: if is_hidden { "outstanding" } else { "qdisc" },
+        dry_run: config.dry_run,
+        target_ns: law.target.as_nanos(),
+        began_ns,
+    };
+    let mode = if config.dry_run { ", dry run" } else { "" };
+    eprintln!("lasthop-agent: at {}: target {}, queue by {}: {why}{mode}", device.name, law.target, identity.source);
     let mut reaped_ns = began_ns;
     let why = loop {
         if let Some((signal, _)) = signals.wait(LOOK_MS)? {
@@ -70,12 +72,33 @@ pub fn run(config: &Config) -> Result<()> {
     Ok(())
 }
 
+/// Whether the queue is hidden, and why that is thought.
+fn source(queue: Queue, device: &Device) -> Result<(bool, String)> {
+    match queue {
+        Queue::Qdisc => Ok((false, "as told".into())),
+        Queue::Outstanding => Ok((true, "as told".into())),
+        Queue::Auto => {
+            let (qdisc, tells) = device.queue()?;
+            let what = if tells { "tells" } else { "does not tell" };
+            Ok((!tells, format!("{qdisc} {what} what it holds")))
+        }
+    }
+}
+
 /// Forgets what has ended, and what is idle where there is a crowd.
 fn reap(proxy: &Proxy, now_ns: u64) -> Result<()> {
+    proxy.look_through()?;
     let flows = proxy.flows()?;
     let crowded = flows.len() > CROWD;
     for (key, _) in flows.iter().filter(|(_, flow)| is_over(flow, now_ns, crowded)) {
         proxy.forget(key)?;
+    }
+    let stations = proxy.stations()?;
+    for (key, station) in stations.iter().filter(|(key, _)| key.client().is_some()) {
+        let is_used = flows.iter().any(|(flow, _)| Some(flow.client().0) == key.client());
+        if !is_used && now_ns.saturating_sub(station.seen_ns) > CLOSED_NS {
+            proxy.forget_station(key)?;
+        }
     }
     Ok(())
 }

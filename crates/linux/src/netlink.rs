@@ -6,11 +6,12 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope};
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_packet_route::route::{RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
@@ -178,6 +179,44 @@ impl Routing {
             NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link.header.link_layer_type.into()),
             NetlinkPayload::Error(error) => Err(error.to_io()),
             _ => Err(io::Error::other("no answer of the kernel's routing tables")),
+        }
+    }
+
+    /// The kind of a device's root qdisc; none if it has none.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn root_qdisc(&self, device: u32) -> io::Result<Option<String>> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+        let mut message =
+            NetlinkMessage::new(header, RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()).into());
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let mut found = None;
+        loop {
+            let (answer, _) = self.socket.recv_from_full()?;
+            let mut rest = &answer[..];
+            while !rest.is_empty() {
+                let message = <NetlinkMessage<RouteNetlinkMessage>>::deserialize(rest).map_err(io::Error::other)?;
+                match message.payload {
+                    NetlinkPayload::Done(_) => return Ok(found),
+                    NetlinkPayload::Error(error) => return Err(error.to_io()),
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(qdisc))
+                        if qdisc.header.index == device as i32 && qdisc.header.parent == TcHandle::ROOT =>
+                    {
+                        found = qdisc.attributes.into_iter().find_map(|attribute| match attribute {
+                            TcAttribute::Kind(kind) => Some(kind),
+                            _ => None,
+                        });
+                    }
+                    _ => {}
+                }
+                // Each message begins at a multiple of four.
+                rest = rest.get((message.header.length as usize).next_multiple_of(4)..).unwrap_or_default();
+            }
         }
     }
 
