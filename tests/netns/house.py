@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A house in network namespaces: a server, a router whose link to the client is slow, the client.
+"""A house in network namespaces: a server, a router, a modem, the client.
 
-The agent is at the router's device `lan`, whose qdisc is a token bucket.
+The agent is at the router's device `lan`. What is slow is a token bucket: its qdisc, or where the
+queue is to be hidden, that of the modem's `lan`.
 """
 
 import json
 import os
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +23,14 @@ AGENT = os.environ.get("LASTHOP_AGENT", str(ROOT / "target" / "release" / "lasth
 SERVER, CLIENT = "10.2.0.2", "10.1.0.2"
 SERVER6 = "fd00:2::2"
 PATIENCE_S = 30.0
+SUMS = """
+import fcntl, socket, struct, sys
+value = bytearray(struct.pack("II", 0x17, 0))  # ETHTOOL_STXCSUM
+import ctypes
+held = (ctypes.c_char * 8).from_buffer(value)
+request = struct.pack("16sP16x", sys.argv[1].encode(), ctypes.addressof(held))
+fcntl.ioctl(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0x8946, request)  # SIOCETHTOOL
+"""
 
 
 def demand_agent() -> None:
@@ -36,36 +46,39 @@ def demand_agent() -> None:
 class House:
     """The namespaces, each held by a process that sleeps."""
 
-    def __init__(self, rate: str, limit: int, congestion: str) -> None:
-        self.holders = {name: self._hold() for name in ("server", "router", "client")}
+    def __init__(self, rate: str, limit: int, congestion: str, slow: str) -> None:
+        names = ("server", "router", "modem", "client")
+        self.holders = {name: self._hold() for name in names}
         self.agents: list[subprocess.Popen[str]] = []
         try:
-            self._build(rate, limit, congestion)
+            self._build(rate, limit, congestion, slow)
         except BaseException:
             self.close()
             raise
 
-    def _build(self, rate: str, limit: int, congestion: str) -> None:
+    def _build(self, rate: str, limit: int, congestion: str, slow: str) -> None:
         run = self.run
         pid = {name: holder.pid for name, holder in self.holders.items()}
         for name in self.holders:
             run(name, "ip", "link", "set", "lo", "up")
             run(name, "sysctl", "-qw", f"net.ipv4.tcp_congestion_control={congestion}")
-        run("router", "ip", "link", "add", "lan", "type", "veth", "peer", "name", "eth",
-            "netns", str(pid["client"]))  # fmt: skip
-        run("router", "ip", "link", "add", "wan", "type", "veth", "peer", "name", "eth",
-            "netns", str(pid["server"]))  # fmt: skip
-        ends = [("router", "lan", "1::1", "1.0.1"), ("router", "wan", "2::1", "2.0.1"),
-                ("client", "eth", "1::2", "1.0.2"), ("server", "eth", "2::2", "2.0.2")]  # fmt: skip
-        for name, device, v6, v4 in ends:
-            run(name, "ip", "addr", "add", f"10.{v4}/24", "dev", device)
-            run(name, "ip", "addr", "add", f"fd00:{v6}/64", "dev", device, "nodad")
-            run(name, "ip", "link", "set", device, "up")
-        run("router", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
-        for name, net in (("client", 1), ("server", 2)):
-            run(name, "ip", "route", "add", "default", "via", f"10.{net}.0.1")
-            run(name, "ip", "-6", "route", "add", "default", "via", f"fd00:{net}::1")
-        run("router", "tc", "qdisc", "add", "dev", "lan", "root", "tbf",
+        wires = [("router", "wan", "server", "eth", 2), ("router", "lan", "modem", "wan", 3),
+                 ("modem", "lan", "client", "eth", 1)]  # fmt: skip
+        for near, here, far, there, net in wires:
+            run(near, "ip", "link", "add", here, "type", "veth", "peer", "name", there,
+                "netns", str(pid[far]))  # fmt: skip
+            for name, device, number in ((near, here, 1), (far, there, 2)):
+                run(name, "ip", "addr", "add", f"10.{net}.0.{number}/24", "dev", device)
+                run(name, "ip", "addr", "add", f"fd00:{net}::{number}/64", "dev", device, "nodad")
+                run(name, "ip", "link", "set", device, "up")
+        for name in ("router", "modem"):
+            run(name, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        for name, to, net, number in (("client", "default", 1, 1), ("server", "default", 2, 1),
+                                      ("modem", "default", 3, 1), ("router", 1, 3, 2)):  # fmt: skip
+            v4, v6 = (to, to) if to == "default" else (f"10.{to}.0.0/24", f"fd00:{to}::/64")
+            run(name, "ip", "route", "add", v4, "via", f"10.{net}.0.{number}")
+            run(name, "ip", "-6", "route", "add", v6, "via", f"fd00:{net}::{number}")
+        run(slow, "tc", "qdisc", "add", "dev", "lan", "root", "tbf",
             "rate", rate, "burst", "3000", "limit", str(limit))  # fmt: skip
 
     @staticmethod
@@ -155,6 +168,10 @@ class House:
         assert found
         return found
 
+    def sum_in_software(self, name: str, device: str) -> None:
+        """Has a device's checksums computed before packets leave it, as a capture wants them."""
+        self.run(name, sys.executable, "-c", SUMS, device)
+
     def close(self) -> None:
         """Ends what was started, and the namespaces with it."""
         for agent in self.agents:
@@ -167,10 +184,13 @@ class House:
 
 @contextmanager
 def house(
-    rate: str = "10mbit", limit: int = 1_000_000, congestion: str = "reno"
+    rate: str = "10mbit",
+    limit: int = 1_000_000,
+    congestion: str = "reno",
+    slow: str = "router",
 ) -> Iterator[House]:
     demand_agent()
-    built = House(rate, limit, congestion)
+    built = House(rate, limit, congestion, slow)
     try:
         yield built
     finally:

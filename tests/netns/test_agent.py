@@ -3,10 +3,13 @@
 
 import signal
 import statistics
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from box import demand_program
 from house import AGENT, SERVER, SERVER6, House, house
 
 LINE_BPS = 9.57e6
@@ -54,6 +57,71 @@ def test_four_flows_share_evenly(host: str, congestion: str) -> None:
         # Four, and the one that iperf3 itself speaks by.
         assert len(flows) == 5
         assert sum(flow["state"] == "limited" for flow in flows) >= 4
+
+
+@pytest.mark.parametrize("host", [SERVER, SERVER6])
+def test_a_queue_downstream_is_known_from_acks(host: str) -> None:
+    with house(slow="modem") as built:
+        built.agent()
+        with built.download(4, flows=2, host=host) as found:
+            time.sleep(2.5)
+            waits_ms = built.ping_ms(30, host=host)
+            status = built.status()
+        assert status["source"] == "outstanding"
+        (queue,) = status["queues"]
+        # Of payload: 9.57 Mbit/s.
+        assert queue["rate_bps"] == pytest.approx(LINE_BPS, rel=0.04)
+        assert queue["client_rtt_s"] < 0.005
+        assert 10 <= statistics.mean(waits_ms) <= 32
+        assert found["bps"] >= 0.96 * LINE_BPS
+        assert jain(found["each"]) >= 0.98
+
+
+def test_a_capture_has_no_edge_to_the_left_no_zero_window_and_right_sums(tmp_path: Path) -> None:
+    demand_program("tshark")
+    capture = tmp_path / "acks.pcapng"
+    with house() as built:
+        built.sum_in_software("client", "eth")
+        built.agent("--target", "10 ms")
+        # Behind the agent, and out of its programs' sight.
+        what = "tcp and src host 10.1.0.2"
+        tshark = built.start("router", "tshark", "-i", "wan", "-w", capture, "-f", what)
+        while "Capturing on" not in tshark.stderr.readline():
+            assert tshark.poll() is None
+        with built.download(3, flows=4) as found:
+            pass
+        time.sleep(0.5)
+        tshark.terminate()
+        tshark.communicate()
+        lowered = built.status()["counts"]["lowered"]["packets"]
+    fields = ["tcp.stream", "tcp.ack_raw", "tcp.window_size_value", "tcp.options.wscale.shift"]
+    fields += ["tcp.flags", "tcp.checksum.status"]
+    words = ["tshark", "-r", str(capture), "-o", "tcp.check_checksum:TRUE", "-T", "fields"]
+    words += [word for field in fields for word in ("-e", field)]
+    out = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    edges: dict[str, int] = {}
+    shifts: dict[str, int] = {}
+    acks = 0
+    for line in out.splitlines():
+        stream, ack, window, shift, flags, checksum = line.split("\t")
+        assert checksum == "1", line
+        if int(flags, 16) & 0x02:
+            # What the SYN opens, at most the first ten segments.
+            shifts[stream] = int(shift)
+            assert 0 < int(window) <= 14600
+            continue
+        if int(flags, 16) & 0x04:
+            continue
+        assert int(window) > 0, line
+        edge = int(ack) + (int(window) << shifts[stream])
+        before = edges.get(stream, edge)
+        # Sequence numbers go round.
+        assert (edge - before) % 2**32 < 2**31, line
+        edges[stream] = edge
+        acks += 1
+    assert acks >= 1000
+    assert lowered >= 0.9 * acks
+    assert found["bps"] >= 0.9 * LINE_BPS
 
 
 def test_a_dry_run_touches_nothing() -> None:

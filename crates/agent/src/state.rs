@@ -124,6 +124,8 @@ pub struct Flow {
 
 /// Horizons of the rate.
 pub const HORIZONS: usize = 7;
+/// Of less busy time a rate is not known: `SHARE_KNOWN_NS`.
+const KNOWN_NS: u64 = 12_000_000;
 
 /// What is kept of what shares a queue: `struct station`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -187,7 +189,7 @@ impl Station {
     pub fn rate(&self) -> Option<f64> {
         let i = self.chosen as usize;
         let (busy_ns, bytes_q4) = (*self.busy_ns.get(i)?, *self.bytes_q4.get(i)?);
-        (busy_ns > 0).then(|| bytes_q4 as f64 / 16.0 / (busy_ns as f64 * 1e-9))
+        (busy_ns >= KNOWN_NS).then(|| bytes_q4 as f64 / 16.0 / (busy_ns as f64 * 1e-9))
     }
 
     /// Over which time that is \[ms\].

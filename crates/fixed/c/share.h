@@ -12,6 +12,8 @@
 #define SHARE_HORIZONS 7
 /* The one to start with: 50 ms. */
 #define SHARE_FIRST_HORIZON 1
+/* A rate of less busy time is not known yet: a shaper lets its first bytes go at once. */
+#define SHARE_KNOWN_NS (12 * NS_PER_MS)
 /* Spans shorter than that are put together: with less, time is lost to rounding. */
 #define SHARE_LEAST_SPAN_NS 65536
 
@@ -45,19 +47,23 @@ LASTHOP_INLINE void share_rate_add(struct share_rate *r, u64 span_ns, u64 bytes)
 /* The rate of busy time over the horizon i; 0 as long as it is unknown. */
 LASTHOP_INLINE u64 share_rate_over(const struct share_rate *r, u32 i)
 {
-	return i < SHARE_HORIZONS ? rate_of(r->bytes_q4[i], r->busy_ns[i]) >> 4 : 0;
+	if (i >= SHARE_HORIZONS || r->busy_ns[i] < SHARE_KNOWN_NS)
+		return 0;
+	return rate_of(r->bytes_q4[i], r->busy_ns[i]) >> 4;
 }
 
-/* The rate is at least that: what was delivered while the queue was empty shows it. Where no time is known, a horizon's
- * worth of it. */
+/* The rate is at least that: what was delivered while the queue was empty shows it. Where none is known, for a
+ * horizon's time. */
 LASTHOP_INLINE void share_rate_raise(struct share_rate *r, u64 rate)
 {
 	UNROLLED
 	for (int i = 0; i < SHARE_HORIZONS; i++) {
 		u64 bytes_q4;
 
-		if (!r->busy_ns[i])
+		if (r->busy_ns[i] < SHARE_KNOWN_NS) {
 			r->busy_ns[i] = share_horizon_of_ns(i);
+			r->bytes_q4[i] = 0;
+		}
 		/* B = rate * time: time in 1024 ns, at most 2^21 of them. */
 		bytes_q4 = (least(rate, 1ULL << 34) * (r->busy_ns[i] >> 10) / (NS_PER_S >> 10)) << 4;
 		if (bytes_q4 > r->bytes_q4[i])

@@ -6,6 +6,9 @@ pub const HORIZONS: usize = 7;
 /// The shortest span that [`rate_add`] takes in without loss \[ns\].
 pub const LEAST_SPAN_NS: u64 = 65_536;
 
+/// Of less busy time than this a rate is not known \[ns\].
+pub const KNOWN_NS: u64 = 12_000_000;
+
 /// Busy time and what left in it, each forgotten with its horizon: `struct share_rate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -30,7 +33,7 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_rate_over"]
     pub safe fn rate_over(r: &BusyRate, i: u32) -> u64;
 
-    /// The rate is at least that: what was delivered while the queue was empty shows it. Where no time is known, a horizon's worth of it.
+    /// The rate is at least that: what was delivered while the queue was empty shows it. Where none is known, for a horizon's time.
     #[link_name = "lasthop_share_rate_raise"]
     pub safe fn rate_raise(r: &mut BusyRate, rate: u64);
 

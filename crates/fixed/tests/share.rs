@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share window in integers against its equations, over the domains that `c/share.h` states.
 
+use lasthop_core::estimator;
+use lasthop_core::law::share::equations;
 use lasthop_fixed::share::*;
 use lasthop_fixed::{arith, estimate};
 use proptest::prelude::*;
@@ -12,29 +14,6 @@ fn any_length(bits: u32) -> impl Strategy<Value = u64> {
 #[track_caller]
 fn close(found: f64, exact: f64, relative: f64, absolute: f64) {
     assert!((found - exact).abs() <= absolute + relative * exact.abs(), "{found}, wanted {exact}");
-}
-
-/// The equations in f64. Bytes, seconds, bytes/s.
-mod exact {
-    /// Busy time and bytes after a busy span.
-    pub(crate) fn busy(before: (f64, f64), span_s: f64, bytes: f64, horizon_s: f64) -> (f64, f64) {
-        let (kept, lost) = (libm::exp(-span_s / horizon_s), -libm::expm1(-span_s / horizon_s));
-        (before.0 * kept + horizon_s * lost, before.1 * kept + bytes / span_s * horizon_s * lost)
-    }
-
-    pub(crate) fn error(rate: f64, forecast: f64) -> f64 {
-        let apart = libm::log(rate) - libm::log(forecast);
-        (apart * apart).min(4.0)
-    }
-
-    pub(crate) fn smoothed(before: f64, fair: f64, gap_s: f64, delay_s: f64) -> f64 {
-        let c = if fair > before { 2.0 } else { 0.5 };
-        before - libm::expm1(-gap_s / (c * delay_s)) * (fair - before)
-    }
-
-    pub(crate) fn horizon(delay_s: f64, target_s: f64, wait_s: f64, g: f64, kappa: f64) -> f64 {
-        (g * delay_s + target_s + kappa * (target_s - wait_s)).max(0.0)
-    }
 }
 
 proptest! {
@@ -69,7 +48,10 @@ proptest! {
         for (span_ns, bytes) in steps {
             rate_add(&mut found, span_ns, bytes);
             for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = exact::busy(*sum, span_ns as f64 * 1e-9, bytes as f64, horizon_of_ns(i as u32) as f64 * 1e-9);
+                let (span_s, horizon_s) = (span_ns as f64 * 1e-9, horizon_of_ns(i as u32) as f64 * 1e-9);
+                let kept = estimator::kept(span_s, horizon_s);
+                sum.0 = estimator::horizon_time(sum.0, horizon_s, kept);
+                sum.1 = estimator::horizon_bytes(sum.1, bytes as f64, span_s, horizon_s, kept);
             }
         }
         for (i, (busy_s, bytes)) in sums.into_iter().enumerate() {
@@ -79,13 +61,15 @@ proptest! {
     }
 
     #[test]
-    fn a_lower_bound(rate in 10_000u64..1u64 << 34, before in 1u64..1u64 << 34, busy_ns in 1_000_000u64..1_600_000_000u64) {
+    fn a_lower_bound(rate in 10_000u64..1u64 << 34, before in 1u64..1u64 << 34, busy_ns in 12_000_000u64..1_600_000_000u64) {
         let mut found = BusyRate { busy_ns: [busy_ns; HORIZONS], bytes_q4: [0; HORIZONS] };
         found.bytes_q4 = [(u128::from(before) * u128::from(busy_ns) / 62_500_000) as u64; HORIZONS];
         rate_raise(&mut found, rate);
         // A rate in whole bytes of so much time.
         close(rate_over(&found, 3) as f64, rate.max(before) as f64, 1.1e-3, 2.0 + 1e9 / busy_ns as f64);
-        let mut none = BusyRate::default();
+        // Of less than 12 ms a rate is not known.
+        let mut none = BusyRate { busy_ns: [KNOWN_NS - 1; HORIZONS], bytes_q4: [1 << 40; HORIZONS] };
+        prop_assert_eq!(rate_over(&none, 0), 0);
         rate_raise(&mut none, rate);
         close(rate_over(&none, 0) as f64, rate as f64, 1e-3, 40.0);
     }
@@ -94,58 +78,60 @@ proptest! {
     fn errors_of_forecasts(rate in any_length(34), forecast in any_length(34)) {
         // In nats, squared: Q20 of log2 times (ln 2)^2. The logs are within .009.
         let found = error_q20(arith::log2_q16(rate), arith::log2_q16(forecast)) as f64 / f64::from(1 << 20) * 0.480453;
-        let exact = exact::error(rate as f64, forecast as f64);
+        let exact = estimator::horizon_error(rate as f64, forecast as f64);
         close(found.sqrt(), exact.sqrt(), 0.0, 0.0126);
     }
 
     #[test]
     fn losses(before in 0..9u64 << 20, error in 0..9u64 << 20) {
-        let weight = -libm::expm1(-0.01);
-        let exact = before as f64 + weight * (error as f64 - before as f64);
+        let exact = estimator::horizon_loss(before as f64, error as f64);
         close(loss_q20(before, error) as f64, exact, 0.0, 1.0 + 2e-5 * (error as f64 - before as f64).abs());
         // 32/33 is .9697.
         if (error as f64 - 0.97 * before as f64).abs() > 1e-3 * before as f64 + 1.0 {
-            prop_assert_eq!(is_better(error, before) != 0, (error as f64) < 0.97 * before as f64);
+            prop_assert_eq!(is_better(error, before) != 0, estimator::horizon_changes(error as f64, before as f64));
         }
     }
 
     #[test]
     fn fair_rates(rate in any_length(34), weights in 1u64..1u64 << 24) {
-        close(fair(rate, weights) as f64, rate as f64 * 256.0 / weights as f64, 0.0, 1.0);
+        close(fair(rate, weights) as f64, equations::share(rate as f64, weights as f64 / 256.0), 0.0, 1.0);
     }
 
     #[test]
     fn smoothing(before in any_length(34), sample in any_length(34), gap_ns in any_length(36), delay_ns in 1_000u64..1u64 << 36) {
-        let exact = exact::smoothed(before as f64, sample as f64, gap_ns as f64 * 1e-9, delay_ns as f64 * 1e-9);
+        let rounds = if sample > before { 2.0 } else { 0.5 };
+        let (gap_s, delay_s) = (gap_ns as f64 * 1e-9, delay_ns as f64 * 1e-9);
+        let exact = equations::follow(before as f64, sample as f64, gap_s, rounds, delay_s);
         let apart = (before as f64 - sample as f64).abs();
         close(smoothed(before, sample, gap_ns, delay_ns) as f64, exact, 0.0, 1.0 + 2e-4 * apart);
         prop_assert_eq!(smoothed(0, sample, gap_ns, delay_ns), sample);
     }
 
+    /// The horizon and the window together are the law's: φ ρ̄ (g d + r)·payload/size.
     #[test]
-    fn horizons(delay in 0u64..1u64 << 36, target in 0u64..1u64 << 36, wait in 0u64..1u64 << 36, g in 0..=1024u32, kappa in 0..1024u32) {
+    fn windows(
+        (delay, target, wait) in (0u64..1u64 << 36, 1_000_000u64..1u64 << 34, 0u64..1u64 << 36),
+        (g, kappa) in (0..=1024u32, 0..1024u32),
+        (phi, rho) in (1u32..=65_536, any_length(34)),
+        (mss, header) in (1..65_536u32, 0..256u32),
+    ) {
         let s = |ns: u64| ns as f64 * 1e-9;
-        let exact = exact::horizon(s(delay), s(target), s(wait), f64::from(g) / 1024.0, f64::from(kappa) / 1024.0);
-        close(horizon_ns(delay, target, wait, g, kappa) as f64, exact * 1e9, 1e-12, 3.0);
-    }
-
-    #[test]
-    fn windows(phi in 1u32..=65_536, rho in any_length(34), horizon_ns in 1_000_000u64..1u64 << 36) {
-        let exact = f64::from(phi) / 256.0 * rho as f64 * horizon_ns as f64 * 1e-9;
-        prop_assume!(exact < (1u64 << 34) as f64 && f64::from(phi) / 256.0 * (rho as f64) < (1u64 << 34) as f64);
-        // A rate in sixteenths of a byte.
-        close(window_bytes(phi, rho, horizon_ns) as f64, exact, 1e-5, 1.0 + horizon_ns as f64 / 16e9);
-    }
-
-    #[test]
-    fn payloads(wire in 0u64..1u64 << 34, mss in 1..65_536u32, header in 0..256u32) {
-        let exact = wire as f64 * f64::from(mss) / f64::from(mss + header);
-        close(payload(wire, mss, header) as f64, exact, 0.0, 1.0);
+        let (g_f, kappa_f, phi_f) = (f64::from(g) / 1024.0, f64::from(kappa) / 1024.0, f64::from(phi) / 256.0);
+        let room_s = equations::room(s(target), kappa_f, s(wait));
+        let exact_s = (g_f * s(delay) + room_s).max(0.0);
+        let found_ns = horizon_ns(delay, target, wait, g, kappa);
+        close(s(found_ns), exact_s, 1e-12, 3e-9);
+        let payload_share = f64::from(mss) / f64::from(mss + header);
+        let exact = equations::window(phi_f, rho as f64, g_f, s(delay), room_s, payload_share).max(0.0);
+        prop_assume!(exact < payload_share * (1u64 << 34) as f64 && phi_f * (rho as f64) < (1u64 << 34) as f64);
+        let found = payload(window_bytes(phi, rho, found_ns), mss, header) as f64;
+        // A rate in sixteenths of a byte, and 3 ns.
+        close(found, exact, 1e-5, 2.0 + exact_s / 16.0 + phi_f * rho as f64 * 3e-9);
     }
 
     #[test]
     fn waits(queue in any_length(34), rate in 10_000u64..1u64 << 34) {
-        close(wait_ns(queue, rate) as f64, queue as f64 / rate as f64 * 1e9, 0.0, 1.0);
+        close(wait_ns(queue, rate) as f64, equations::wait(queue as f64, rate as f64) * 1e9, 0.0, 1.0);
     }
 
     /// The least of the last one to two spans, against all samples kept.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The field of the header: what a sender may rely on, whatever the numbers are.
 
+use lasthop_core::law::share::equations;
 use lasthop_fixed::window::*;
 use proptest::prelude::*;
 
@@ -55,6 +56,12 @@ proptest! {
         let (w, segment) = (u128::from(window), u128::from(mss));
         let whole = ((w << 32) + u128::from(random) * segment) / (segment << 32);
         prop_assert_eq!(u128::from(whole_segments(window, mss, random)), whole.max(1) * segment);
+        // The law itself, where its floating point is not on the edge of a segment.
+        let dither = f64::from(random) / 4_294_967_296.0;
+        let segments = window as f64 / f64::from(mss) + dither;
+        if (segments - libm::round(segments)).abs() > 1e-6 {
+            prop_assert_eq!(whole_segments(window, mss, random) as f64, equations::advertised(window as f64, f64::from(mss), dither));
+        }
     }
 }
 
