@@ -208,7 +208,7 @@ def test_figure_2_and_its_claims(tmp_path: Path) -> None:
 def brief(stem: str) -> Paper:
     """A paper whose runs are short and few: this is about drawing, not about what is measured."""
     paper = load_paper(stem)
-    lengths = {"clamp": ("220 s", "5 s"), "qfcp": ("12 s", "5 s")}
+    lengths = {"clamp": ("220 s", "5 s"), "clamp-report": ("40 s", "5 s"), "qfcp": ("12 s", "5 s")}
     if stem in lengths:
         duration, warmup = lengths[stem]
         paper.document["setting"]["length"] = {"duration": duration, "warmup": warmup}
@@ -226,7 +226,11 @@ def labs() -> dict[str, tuple[Paper, Lab]]:
 
 @pytest.mark.parametrize(
     ("stem", "figure"),
-    [(s, f) for s in ("analysis", "clamp", "gamma", "qfcp") for f in load_paper(s).figures],
+    [
+        (s, f)
+        for s in ("analysis", "clamp", "clamp-report", "gamma", "qfcp")
+        for f in load_paper(s).figures
+    ],
 )
 def test_every_figure_is_drawn_with_named_axes(
     stem: str, figure: str, labs: dict[str, tuple[Paper, Lab]]

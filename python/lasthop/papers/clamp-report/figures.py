@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The figures of ``clamp-report``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ... import _lasthop
+from ...lab import Drawing, Lab, over_time, rates
+from ...lab.samples import acknowledged
+from ...plot import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FLOWS = {"flow-1": "134.5 ms", "flow-2": "41 ms", "flow-3": "284.3 ms", "flow-4": "2.525 ms"}
+"""The flows with their propagation delays; the last two share a mobile."""
+CURVES = {"clamp": ("CLAMP", COLOURS[0]), "tcp": ("TCP Reno", COLOURS[1])}
+
+
+def against(
+    lab: Lab, x: str, column: str, x_label: str, label: str, x_times: float = 1.0,
+    times: float = 1.0, top: float | None = None,
+) -> Drawing:  # fmt: skip
+    """A total of all flows along CLAMP's a and TCP's buffer, at two loss rates (Figs. 4 and 5)."""
+    frames = [lab.frame(name).assign(curve=text) for name, (text, _) in CURVES.items()]
+    data = pd.concat(frames, ignore_index=True)[
+        ["curve", "loss", "parameter_bytes", "seed", x, column]
+    ]
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for text, colour in CURVES.values():
+            for loss, style in ((0.001, "-"), (0.01, "--")):
+                rows = data[(data["curve"] == text) & (data["loss"] == loss)]
+                mean = rows.groupby("parameter_bytes").mean(numeric_only=True).sort_values(x)
+                axes.plot(mean[x] * x_times, mean[column] * times, style, marker=".",
+                          color=colour, label=f"{text}, loss {loss:g}")  # fmt: skip
+        axes.set(xlabel=x_label, ylabel=label, xlim=(0, None))
+        axes.set_ylim(0, top)
+        axes.legend()
+
+    return Drawing(data, draw)
+
+
+def each_flow(lab: Lab, sweep: str, loss: float) -> Drawing:
+    """Goodput of each flow against the mean queueing delay (Fig. 7)."""
+    data = lab.frame(sweep, loss=loss)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        mean = data.groupby("parameter_bytes").mean(numeric_only=True).sort_values("delay_s")
+        for index, (flow, delay) in enumerate(FLOWS.items()):
+            axes.plot(
+                mean["delay_s"] * 1e3, mean[f"{flow}_bps"] / 1e3, "--" if index > 1 else "-",
+                marker=".", color=COLOURS[index], label=f"flow {index + 1}: {delay}",
+            )  # fmt: skip
+        axes.set(xlabel="mean queueing delay [ms]", ylabel="goodput per flow [kbit/s]")
+        axes.set(xlim=(0, None), ylim=(0, None))
+        axes.legend()
+
+    return Drawing(data, draw)
+
+
+def windows(lab: Lab) -> Drawing:
+    """Mean windows against the loss rate, and the square-root law (Fig. 8)."""
+    data = lab.frame("losses")
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        mean = data.groupby("loss").mean()
+        axes.plot(mean.index, mean["cwnd_packets"], ".-", color=COLOURS[1], label="CWND")
+        axes.plot(mean.index, mean["awnd_packets"], ".-", color=COLOURS[0], label="AWND")
+        law = [_lasthop.square_root_window(float(loss)) for loss in mean.index]
+        axes.plot(mean.index, law, "k--", lw=0.9, label="√(3/2p)")
+        axes.set(xscale="log", yscale="log", xlabel="loss rate [1]", ylabel="mean window [packets]")
+        axes.legend()
+
+    return Drawing(data, draw)
+
+
+def weights(lab: Lab) -> Drawing:
+    """The rates over time."""
+    found = rates(acknowledged(lab.run("weights").tables))
+    named = found.rename(columns={"one": "φ = 1", "two": "φ = 2", "four": "φ = 4"})
+    return over_time(named / 1e6, "rate [Mbit/s]")
