@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lasthop.paper import load_paper, stems
+from lasthop.paper import folder_of, load_paper, stems
 from lasthop.report import number
 from page_text import DOCS, between, cell, rows
 
@@ -46,7 +46,7 @@ def _verdicts(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
     seeds = sorted({entry["seeds"] for entry in entries})
     longer = sum(_needs_longer_runs(entry) for entry in entries)
     line = (
-        f"Of {len(entries)} [claims](../python/lasthop/papers/{stem}/claims.toml) "
+        f"Of {len(entries)} [claims](../python/lasthop/papers/{folder_of(stem).name}/claims.toml) "
         "{} hold, {} fail and {} are open".format(*_counts(entries))
         + (f", {longer} of them because they need longer runs" if longer else "")
         + f" (`{_command(stem, entries)}`, "

@@ -18,7 +18,7 @@ from conftest import Command, assert_drawn, assert_one_line
 from lasthop.figures import make
 from lasthop.lab import Lab, Sweep
 from lasthop.lab.measures import OPERATORS, POINT
-from lasthop.paper import FOLDER, Paper, load_paper, select, stems
+from lasthop.paper import FOLDER, Paper, folder_of, load_paper, select, stems
 from lasthop.report import Picture
 from lasthop.runs import Runner
 from lasthop.scenario import load
@@ -93,9 +93,9 @@ def test_each_point_of_a_sweep_is_a_right_scenario(stem: str) -> None:
 
 @pytest.mark.parametrize("stem", stems())
 def test_the_python_of_a_paper_is_what_its_data_name(stem: str) -> None:
-    text = "".join(path.read_text() for path in (FOLDER / stem).glob("*.toml"))
+    text = "".join(path.read_text() for path in folder_of(stem).glob("*.toml"))
     named = set(re.findall(r'python = "([^"]+)"', text))
-    code = {path: path.read_text() for path in (FOLDER / stem).glob("*.py")}
+    code = {path: path.read_text() for path in folder_of(stem).glob("*.py")}
     public = {
         f"{path.stem}.{node.name}"
         for path, source in code.items()

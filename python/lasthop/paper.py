@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Papers: each is a folder ``papers/<stem>/`` of data, with Python for what is real code.
 
+In the folder's name a hyphen of the stem is an underscore, so that Python can import it.
+
 ``paper.toml``
     What the paper is and says: equations, symbols, parameters, and the readings that were taken.
 ``sweeps.toml``
@@ -171,10 +173,10 @@ class Paper:
         """The function that an entry names, with the arguments that it gives."""
         module, _, name = entry["python"].rpartition(".")
         try:
-            home = import_module(f".papers.{self.stem}.{module}", __package__)
+            home = import_module(f".papers.{folder_of(self.stem).name}.{module}", __package__)
             function: Callable[..., Any] = getattr(home, name)
         except (ImportError, AttributeError) as error:
-            wanted = f"wanted a function of a module in {FOLDER / self.stem}"
+            wanted = f"wanted a function of a module in {folder_of(self.stem)}"
             raise UserError(f'python = "{entry["python"]}": {wanted} ({error})') from error
         return partial(function, **entry["with"]) if "with" in entry else function
 
@@ -201,7 +203,12 @@ def _claim(entry: dict[str, Any]) -> Claim:
 
 def stems() -> list[str]:
     """The papers that there are."""
-    return sorted(path.parent.name for path in FOLDER.glob("*/paper.toml"))
+    return sorted(path.parent.name.replace("_", "-") for path in FOLDER.glob("*/paper.toml"))
+
+
+def folder_of(stem: str) -> Path:
+    """A paper's folder, whose name is one that Python can import."""
+    return FOLDER / stem.replace("-", "_")
 
 
 def _papers() -> list[str]:
@@ -213,7 +220,7 @@ def load_paper(stem: str) -> Paper:
     """A paper by its stem."""
     document: dict[str, Any] = {}
     for name in FILES:
-        path = FOLDER / stem / name
+        path = folder_of(stem) / name
         if path.exists():
             document |= tomllib.loads(path.read_text(encoding="utf-8"))
     return Paper(stem, document)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ... import _lasthop
-from ...lab import Drawing, Lab, over_time, rates
-from ...lab.samples import acknowledged
+from ...lab import Drawing, Lab, acknowledged, over_time, rates, shade
 from ...plot import COLOURS
 
 if TYPE_CHECKING:
@@ -86,3 +85,15 @@ def weights(lab: Lab) -> Drawing:
     found = rates(acknowledged(lab.run("weights").tables))
     named = found.rename(columns={"one": "φ = 1", "two": "φ = 2", "four": "φ = 4"})
     return over_time(named / 1e6, "rate [Mbit/s]")
+
+
+def core(lab: Lab) -> Drawing:
+    """What of each flow has been acknowledged over time (Fig. 10)."""
+    so_far = acknowledged(lab.run("core").tables)[list(FLOWS)]
+    plain = over_time(so_far / 1e6, "acknowledged [MB]")
+
+    def draw(figure: Figure) -> None:
+        plain.draw(figure)
+        shade(figure.axes[0], 100, 300)
+
+    return Drawing(plain.data, draw)

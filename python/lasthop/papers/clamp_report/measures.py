@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean
 
-from ...lab import Run
+from ...lab import Run, acknowledged, rates
 
 MEGABYTE_BITS = 8e6
 PAYLOAD_BYTES = 460
@@ -35,3 +36,26 @@ def window_packets(run: Run, figure: str) -> float:
 def loss_rate(run: Run) -> float:
     """The loss rate that is set."""
     return float(run.point["loss"])
+
+
+def _rates_bps(run: Run, flows: Sequence[str], start_s: float, end_s: float) -> list[float]:
+    """Mean rates of flows in a span."""
+    found = rates(acknowledged(run.tables)[list(flows)])
+    return [float(rate) for rate in found[(found.index >= start_s) & (found.index < end_s)].mean()]
+
+
+def most_bps(run: Run, flows: Sequence[str], start_s: float, end_s: float) -> float:
+    """The greatest of the rates of flows in a span."""
+    return max(_rates_bps(run, flows, start_s, end_s))
+
+
+def unequal(run: Run, flows: Sequence[str], start_s: float, end_s: float) -> float:
+    """The greatest of the rates of flows in a span over the least."""
+    found = _rates_bps(run, flows, start_s, end_s)
+    return max(found) / max(min(found), 1e-9)
+
+
+def first_over_second(run: Run, flows: Sequence[str], start_s: float, end_s: float) -> float:
+    """The rate of one flow in a span over that of another."""
+    first, second = _rates_bps(run, flows, start_s, end_s)
+    return first / max(second, 1e-9)
