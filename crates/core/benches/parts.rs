@@ -15,7 +15,7 @@ use lasthop_core::error::ParameterError;
 use lasthop_core::fading::Kinds;
 use lasthop_core::law::clamp::{Arrival, ClampParams, PriceLaw, PriceParams, Receiver, Router};
 use lasthop_core::law::codel::CodelParams;
-use lasthop_core::law::fq_codel::FqCodelParams;
+use lasthop_core::law::fq_codel::FqParams;
 use lasthop_core::law::proportional_fair::ProportionalFairParams;
 use lasthop_core::law::red::{Red, RedParams};
 use lasthop_core::link::{Link, LinkConfig};
@@ -107,7 +107,7 @@ fn elements(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("elements");
     let codel =
         CodelParams { target: Duration::from_millis(5), interval: Duration::from_millis(100), mtu: Bytes::new(1500) };
-    let fair = With { own: FqCodelParams { queues: 1024, quantum: Bytes::new(1514), batch: 64 }, common: codel };
+    let fair = With { own: FqParams { queues: 1024, quantum: Bytes::new(1514), batch: 64 }, common: codel };
     for (name, aqm) in [
         ("link-droptail", AqmParams::DropTail),
         ("link-red", AqmParams::Red(RedParams::default())),

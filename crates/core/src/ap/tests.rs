@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::law::clamp::{PriceLaw, PriceParams};
 use crate::law::codel::CodelParams;
-use crate::law::fq_codel::FqCodelParams;
+use crate::law::fq_codel::FqParams;
 use crate::law::red::RedParams;
 use crate::loss::tests::bernoulli;
 use crate::packet::Packet;

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::law::codel::CodelParams;
-use crate::law::fq_codel::FqCodelParams;
+use crate::law::fq_codel::FqParams;
 use crate::law::red::RedParams;
 use crate::law::two_queues::TwoQueuesParams;
 use crate::loss::tests::bernoulli;
@@ -118,13 +118,13 @@ fn losses_come_after_the_transmitter() {
 }
 
 /// Every management that cannot be foreseen, with settings at which it acts soon.
-fn managements() -> [AqmParams; 4] {
+fn managements() -> [AqmParams; 5] {
     let codel =
         CodelParams { target: Duration::from_millis(2), interval: Duration::from_millis(10), mtu: Bytes::new(1500) };
     let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.2, ..RedParams::default() };
-    let fair = With { own: FqCodelParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
+    let fair = With { own: FqParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
     let two = AqmParams::TwoQueues(TwoQueuesParams::default());
-    [AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair), two]
+    [AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair), AqmParams::Drr(fair.own), two]
 }
 
 fn managed(limit: Option<Amount>, aqm: AqmParams) -> Link<Packet> {

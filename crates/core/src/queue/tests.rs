@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::law::clamp::{PriceLaw, PriceParams};
 use crate::law::codel::CodelParams;
-use crate::law::fq_codel::FqCodelParams;
+use crate::law::fq_codel::FqParams;
 use crate::law::red::RedParams;
 use crate::law::two_queues::TwoQueuesParams;
 use crate::packet::{Packet, Signal};
@@ -90,13 +90,20 @@ fn nothing_fits_is_refused() {
 }
 
 /// Every management, with settings at which it acts within a hundred milliseconds.
-fn managements() -> [AqmParams; 5] {
+fn managements() -> [AqmParams; 6] {
     let codel =
         CodelParams { target: Duration::from_millis(1), interval: Duration::from_millis(5), mtu: Bytes::new(1500) };
     let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.3, ..RedParams::default() };
-    let fair = With { own: FqCodelParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
+    let fair = With { own: FqParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
     let two = AqmParams::TwoQueues(TwoQueuesParams::default());
-    [AqmParams::DropTail, AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair), two]
+    [
+        AqmParams::DropTail,
+        AqmParams::Red(red),
+        AqmParams::Codel(codel),
+        AqmParams::FqCodel(fair),
+        AqmParams::Drr(fair.own),
+        two,
+    ]
 }
 
 /// A packet that says when it is gone.
@@ -135,7 +142,7 @@ proptest! {
     /// sight of, and Little's law holds, in that bytes over time are the sum over packets of size and stay.
     #[test]
     fn every_management_keeps_its_books(
-        which in 0..4_usize,
+        which in 0..6_usize,
         limit in prop_oneof![
             Just(None),
             (1..20_u64).prop_map(|n| Some(Amount::Packets(n))),

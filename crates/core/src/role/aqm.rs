@@ -4,7 +4,7 @@
 //! ```text
 //!   arrival ─► RED: drop? ─► [ first in, first out ] ───────────────────────► departure
 //!   arrival ─► [ CoDel's backlog ] ─► drop at its head? ─► [ let go ] ──────► departure
-//!   arrival ─► hash ─► [ FQ-CoDel's flows, each with a CoDel ] ─► [ let go ] ─► departure
+//!   arrival ─► hash ─► [ FQ-CoDel's flows, each with a CoDel, or DRR's without ] ─► [ let go ] ─► departure
 //!   arrival ─► [ two queues, served in turns ] ─► [ let go ] ────────────────► departure
 //! ```
 //!
@@ -130,7 +130,9 @@ laws! {
         Codel(law::codel::CodelParams) = "codel" => law::codel::Backlog<P>,
         /// Fair queueing with a CoDel for each flow (RFC 8290). Without a limit the queue holds 10240 packets; when it is full,
         /// the flow with the most bytes loses.
-        FqCodel(With<law::fq_codel::FqCodelParams, law::codel::CodelParams>) = "fq-codel" => law::fq_codel::FqCodel<P>,
+        FqCodel(With<law::fq_codel::FqParams, law::codel::CodelParams>) = "fq-codel" => law::fq_codel::FqCodel<P>,
+        /// Fair queueing alone: deficit round robin of flows, nothing dropped before there is no room.
+        Drr(law::fq_codel::FqParams) = "drr" => law::fq_codel::Drr<P>,
         /// Packets that speak to routers, XCP's and QFCP's, in one queue, all others in another, served in turns (Katabi,
         /// Handley, Rohrs 2002, §6). When there is no room the longer one loses. XCP is to be told its share of the capacity;
         /// QFCP finds it.

@@ -78,6 +78,7 @@ fn each_key_of_a_management_moves_something() {
     let changes = [("queues", "1"), ("quantum", "300 B"), ("batch", "1")];
     let full = r#"{ kind = "fq-codel", interval = "1 s" }"#;
     moves(&DUMBBELL.replace("100 packets", "30 packets"), "link[0].queue.aqm", full, &changes);
+    moves(&DUMBBELL.replace("100 packets", "30 packets"), "link[0].queue.aqm", r#"{ kind = "drr" }"#, &changes);
 }
 
 #[test]
@@ -179,9 +180,10 @@ fn codel_keeps_the_wait_near_its_target_for_one_flow_and_for_twenty() {
 #[test]
 fn fq_codel_shares_alike_whatever_the_round_trip_and_the_packet() {
     let jain = |aqm| run(DUMBBELL, &[("link[0].queue.aqm", aqm), ("duration", "60 s")]).fairness.jain.unwrap();
-    let (tail, fair) = (jain("drop-tail"), jain("fq-codel"));
+    let (tail, fair, turns) = (jain("drop-tail"), jain("fq-codel"), jain("drr"));
     // Three packets of 1500 B at 60 ms against one of 700 B at 100 ms.
     assert!(fair > 0.98 && tail < 0.95, "{fair} with FQ-CoDel, {tail} without");
+    assert!(turns > 0.98, "{turns} with its round robin alone");
 }
 
 #[test]

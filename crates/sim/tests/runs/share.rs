@@ -105,6 +105,23 @@ fn transfers_that_come_and_go_have_the_weight_of_their_kind() {
 }
 
 #[test]
+fn by_turns_a_transfer_does_not_wait_for_the_bulk() {
+    let flows = r#"[
+        { name = "bulk", count = 4, station = "phone", rtt = "40 ms", sender = "cubic", receiver = "share" },
+        { name = "mouse", station = "phone", rtt = "40 ms", sender = "cubic", receiver = "share", start = "6 s",
+          app = { kind = "fixed", size = "30 kB" } },
+    ]"#;
+    let seconds = |aqm| {
+        let summary = run(AP, &[("flow", flows), ("ap[0].queue.aqm", aqm)]);
+        assert!(summary.queues[0].utilisation.unwrap() > 0.995, "{aqm}");
+        summary.flows[4].finish_s.unwrap()
+    };
+    // 21 packets in two round trips: 2 · 50 ms, and their part of the line; in order each waits for 22 ms of the others.
+    let (in_order, by_turns) = (seconds("drop-tail"), seconds("drr"));
+    assert!(by_turns < in_order - 0.02, "{by_turns} s by turns, {in_order} s in order");
+}
+
+#[test]
 fn on_two_links_the_least_share_holds() {
     // The second link could give the long flow 8 Mbit/s, the first has 6 for each.
     let even = run(WIRES, &[]);

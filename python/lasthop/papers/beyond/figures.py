@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ... import _lasthop
 from ...lab import Drawing, Lab, PlusMinus
+from ...paper import load_paper
 from ...plot import COLOURS
+from .measures import TARGET_MS, TRACES, frame, recordings
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LAWS = {
@@ -24,6 +30,28 @@ TARGET_S, G, KAPPA = 0.025, 0.9, 0.5
 """The share window's defaults."""
 DELAY_S = 0.12
 """The mean round trip of the flows on the line of constant rate, with the access point's delay."""
+
+POINTS = {
+    "fq-codel": ("FQ-CoDel", COLOURS[2], "^"),
+    "codel": ("CoDel", COLOURS[4], "v"),
+    "vegas": ("Vegas, drop-tail", "#8a8a8a", "s"),
+}
+"""What has no parameter to vary."""
+SETS = ("1x40", "1x100", "4mix", "10mix")
+"""The flow sets that are drawn; the table has all."""
+FORMS = {
+    "two": "two numbers",
+    "one": "one integer",
+    "fair": "fair setting",
+    "turns": "turns of flows (DRR)",
+    "unsmoothed": "share not smoothed",
+    "kappa-0": "κ = 0",
+    "rounded": "no dither",
+    "horizon-50": "horizon of 50 ms",
+}
+SKIPPED = "SKIPPED: LASTHOP_TRACES names no folder with *.down files"
+FIGURES = {"utilisation": 1.0, "mean_delay_s": 1e3, "p95_delay_s": 1e3, "fairness": 1.0}
+HEAD = ("util", "mean ms", "95 % ms", "Jain")
 
 
 def steady(lab: Lab) -> Drawing:
@@ -68,3 +96,147 @@ def _steady_table(lab: Lab) -> list[list[str]]:
             ]
         rows.append(row)
     return rows
+
+
+def planes(lab: Lab) -> Drawing:
+    """Utilisation against delay on our traces."""
+    return _planes({name: frame(lab, name) for name in ("share", "clamp", "others")}, TRACES)
+
+
+def recorded(lab: Lab) -> Drawing:
+    """Utilisation against delay on a user's recordings."""
+    titles = {name: name for name in recordings()}
+    if not titles:
+        print(f"beyond:recorded: {SKIPPED}", file=sys.stderr)
+        return Drawing(pd.DataFrame(), _skipped, (5.2, 1.2))
+    sweeps = ("share", "clamp", "others")
+    return _planes({name: frame(lab, name, recorded=True) for name in sweeps}, titles)
+
+
+def _skipped(figure: Figure) -> None:
+    figure.text(0.5, 0.5, SKIPPED, ha="center", va="center")
+
+
+def _planes(frames: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Drawing:
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(len(titles), len(SETS), squeeze=False, sharey="row")
+        for line, (trace, title) in zip(grid, titles.items(), strict=True):
+            for axes, flows in zip(line, SETS, strict=True):
+                here = {name: data[(data["trace"] == trace) & (data["flows"] == flows)]
+                        for name, data in frames.items()}  # fmt: skip
+                _plane(axes, here)
+                axes.set(title=f"{title}: {flows}")
+            line[0].set_ylabel("utilisation [1]")
+        for axes in grid[-1]:
+            axes.set_xlabel("queueing delay, 95th percentile [ms]")
+        pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in grid.flat]
+        handles = {text: handle for pair in pairs for handle, text in pair}
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
+
+    rows = [["law", "trace", "flows", *HEAD, "drops"]]
+    columns = {**FIGURES, "drops": 1.0}
+    for name, axis, label in (
+        ("share", "target", "share window, T = {} ms"),
+        ("clamp", "a", "CLAMP, a = {} kB"),
+        ("others", "law", "{}"),
+    ):
+        for (value, trace, flows), here in frames[name].groupby(
+            [axis, "trace", "flows"], sort=False
+        ):
+            text = POINTS[value][0] if axis == "law" else label.format(value)
+            rows.append([text, titles[trace], flows, *_cells(here, columns)])
+    data = pd.concat([data.assign(kind=name) for name, data in frames.items()])
+    return Drawing(data, draw, (3.3 * len(SETS), 0.9 + 2.9 * len(titles)), rows)
+
+
+def _plane(axes: Axes, here: Mapping[str, pd.DataFrame]) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    for name, axis in (("share", "target"), ("clamp", "a")):
+        means = here[name].groupby(axis)[["p95_delay_s", "utilisation"]].mean()
+        label, colour = LAWS[name]
+        axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], ".-", color=colour, label=label)
+        if name == "share":
+            default = means.loc[TARGET_MS]
+            axes.plot(default["p95_delay_s"] * 1e3, default["utilisation"], "o", color=colour, ms=7,
+                      label=f"T = {TARGET_MS} ms")  # fmt: skip
+    for law, (label, colour, marker) in POINTS.items():
+        rows = here["others"][here["others"]["law"] == law]
+        axes.plot(rows["p95_delay_s"].mean() * 1e3, rows["utilisation"].mean(), marker, ls="none",
+                  color=colour, label=label)  # fmt: skip
+    axes.set(xscale="log", ylim=(0.3, 1.01))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def accepted(lab: Lab) -> Drawing:
+    """The share window at its default target beside FQ-CoDel, and what is accepted of it."""
+    share, others = frame(lab, "share"), frame(lab, "others")
+    laws = {
+        "share": share[share["target"] == TARGET_MS],
+        "fq-codel": others[others["law"] == "fq-codel"],
+    }
+    sets = list(lab.sweep("share").values("flows"))
+    bands = {claim.id: claim.band for claim in load_paper("beyond").claims}
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(2, len(TRACES), sharex=True, squeeze=False)
+        for column, (trace, title) in zip(grid.T, TRACES.items(), strict=True):
+            for axes, measure in zip(column, ("utilisation", "p95"), strict=True):
+                edges = [bands[f"beyond:{trace}-{name}-{measure}"] for name in sets]
+                edge = [low if measure == "utilisation" else high for low, high in edges]
+                places = np.arange(len(sets) + 1) - 0.5
+                axes.step(places, [*edge, edge[-1]], where="post", color="0.6")
+                name = {"p95": "p95_delay_s"}.get(measure, measure)
+                for law, data in laws.items():
+                    label, colour = LAWS[law]
+                    means = data[data["trace"] == trace].groupby("flows")[name].mean()
+                    values = [means[flows] * FIGURES[name] for flows in sets]
+                    axes.plot(range(len(sets)), values, "o", color=colour, label=label)
+            column[0].set(title=title, ylabel="utilisation [1]", ylim=(None, 1.01))
+            column[1].set(ylabel="delay, 95th percentile [ms]", ylim=(0, None))
+            column[1].set_xticks(range(len(sets)), sets)
+        grid[0, 0].legend(loc="lower left")
+
+    rows = [["law", "trace", "flows", *HEAD]]
+    for law, data in laws.items():
+        for (trace, flows), here in data.groupby(["trace", "flows"], sort=False):
+            rows.append([LAWS[law][0], TRACES[trace], flows, *_cells(here, FIGURES)])
+    return Drawing(pd.concat(laws.values()), draw, (8.6, 5.4), rows)
+
+
+def forms(lab: Lab) -> Drawing:
+    """What each part of the law is worth."""
+    data = lab.frame("forms")
+    sets = ("1x40", "4mix", "10mix")
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(len(TRACES), len(sets), squeeze=False)
+        palette = [*COLOURS, "#8a8a8a"]
+        for line, (trace, title) in zip(grid, TRACES.items(), strict=True):
+            for axes, flows in zip(line, sets, strict=True):
+                there = data[(data["trace"] == trace) & (data["flows"] == flows)]
+                for (form, label), colour in zip(FORMS.items(), palette, strict=False):
+                    means = there[there["form"] == form][["p95_delay_s", "utilisation"]].mean()
+                    style = {"color": colour, "mec": "white", "mew": 0.5, "label": label}
+                    axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], "o", **style)
+                axes.set(title=f"{title}: {flows}")
+            line[0].set_ylabel("utilisation [1]")
+        for axes in grid[-1]:
+            axes.set_xlabel("delay, 95th percentile [ms]")
+        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+
+    rows = [["form", "trace", "flows", *HEAD]]
+    for (form, trace, flows), here in data.groupby(["form", "trace", "flows"], sort=False):
+        rows.append([FORMS[form], TRACES[trace], flows, *_cells(here, FIGURES)])
+    return Drawing(data, draw, (9.0, 6.0), rows)
+
+
+def _cells(here: pd.DataFrame, columns: Mapping[str, float]) -> Sequence[str]:
+    """Means over the seeds, with half the 95 % interval."""
+    digits = {"utilisation": 3, "mean_delay_s": 1, "p95_delay_s": 1, "fairness": 3, "drops": 0}
+    return [
+        PlusMinus.of([times * value for value in here[name]]).text(digits[name])
+        for name, times in columns.items()
+    ]

@@ -11,7 +11,7 @@ use crate::error::ParameterError;
 use crate::parameter::{Parameter, above};
 use crate::parameters;
 use crate::units::{Bytes, Duration};
-pub use backlog::Backlog;
+pub use backlog::{Backlog, HeadLaw};
 
 parameters! {
     /// Controlled delay; the defaults are RFC 8289's for the Internet.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fair queueing with a CoDel for each flow (RFC 8290): deficit round robin in which flows that have just come are
-//! served before those that stay.
+//! Fair queueing (RFC 8290): deficit round robin in which flows that have just come are served before those that stay, with a
+//! CoDel for each flow, or with nothing that drops before there is no room.
 
 use std::collections::VecDeque;
 
 use crate::error::ParameterError;
-use crate::law::codel::{Backlog, CodelParams};
+use crate::law::codel::{Backlog, Codel, CodelParams, HeadLaw};
 use crate::packet::Parcel;
 use crate::parameter::{Parameter, With};
 use crate::parameters;
@@ -16,7 +16,7 @@ use crate::units::{Bytes, Instant, Rate};
 parameters! {
     /// Fair queueing, without each flow's CoDel; the defaults are RFC 8290's, and Linux's.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct FqCodelParams {
+    pub struct FqParams {
         /// Queues that flows are hashed into (RFC 8290 §5.2.2).
         pub queues: u32 = 1024, in 1..=65_536;
         /// Bytes that a queue may send in a round (RFC 8290 §5.2.1).
@@ -26,10 +26,65 @@ parameters! {
     }
 }
 
-/// FQ-CoDel's queues.
+/// What watches the head of each flow's queue.
+pub trait FlowLaw: HeadLaw + Sized {
+    /// The parameters of the whole.
+    type Params: Copy + core::fmt::Debug + PartialEq;
+
+    /// Those of fair queueing among them.
+    fn queueing(params: Self::Params) -> FqParams;
+
+    /// The law of a flow's queue.
+    ///
+    /// # Errors
+    /// A parameter outside its domain.
+    fn of_flow(params: Self::Params) -> Result<Self, ParameterError>;
+}
+
+impl FlowLaw for Codel {
+    type Params = With<FqParams, CodelParams>;
+
+    fn queueing(params: Self::Params) -> FqParams {
+        params.own
+    }
+
+    fn of_flow(params: Self::Params) -> Result<Self, ParameterError> {
+        Self::new(params.common)
+    }
+}
+
+/// Lets every packet pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience;
+
+impl HeadLaw for Patience {
+    fn drops(&mut self, _now_s: f64, _waited_s: f64, _behind_bytes: f64) -> bool {
+        false
+    }
+}
+
+impl FlowLaw for Patience {
+    type Params = FqParams;
+
+    fn queueing(params: FqParams) -> FqParams {
+        params
+    }
+
+    fn of_flow(_params: FqParams) -> Result<Self, ParameterError> {
+        Ok(Self)
+    }
+}
+
+/// Fair queueing with a CoDel for each flow.
+pub type FqCodel<P> = FairQueues<P, Codel>;
+
+/// Deficit round robin of flows alone: they wait for no others' packets, and nobody drops theirs before there is no room.
+pub type Drr<P> = FairQueues<P, Patience>;
+
+/// The flows' queues.
 #[derive(Debug)]
-pub struct FqCodel<P> {
-    flows: Vec<Flow<P>>,
+pub struct FairQueues<P, L> {
+    flows: Vec<Flow<P, L>>,
     /// Queues that wait for their turn, by their place: those that have just become active, and the others.
     new: VecDeque<usize>,
     old: VecDeque<usize>,
@@ -44,21 +99,19 @@ pub struct FqCodel<P> {
 }
 
 #[derive(Debug)]
-struct Flow<P> {
-    backlog: Backlog<P>,
+struct Flow<P, L> {
+    backlog: Backlog<P, L>,
     /// Bytes that it may still send in its turn.
     credit: i64,
     /// Whether it is on one of the lists.
     is_active: bool,
 }
 
-impl<P: Parcel> FqCodel<P> {
-    pub(super) fn new(
-        With { own: params, common: codel }: With<FqCodelParams, CodelParams>,
-        stream: &mut Stream,
-    ) -> Result<Self, ParameterError> {
+impl<P: Parcel, L: FlowLaw> FairQueues<P, L> {
+    pub(super) fn new(all: L::Params, stream: &mut Stream) -> Result<Self, ParameterError> {
+        let params = L::queueing(all);
         params.validate()?;
-        let flow = |_| Ok(Flow { backlog: Backlog::new(codel)?, credit: 0, is_active: false });
+        let flow = |_| Ok(Flow { backlog: Backlog::under(L::of_flow(all)?), credit: 0, is_active: false });
         Ok(Self {
             flows: (0..params.queues).map(flow).collect::<Result<_, ParameterError>>()?,
             new: VecDeque::new(),
@@ -81,8 +134,8 @@ impl<P: Parcel> FqCodel<P> {
     }
 }
 
-impl<P: Parcel> AqmLaw<P> for FqCodel<P> {
-    type Params = With<FqCodelParams, CodelParams>;
+impl<P: Parcel, L: FlowLaw> AqmLaw<P> for FairQueues<P, L> {
+    type Params = L::Params;
 
     fn set_up(params: Self::Params, _rate: Rate, stream: &dyn Fn(&str) -> Stream) -> Result<Self, ParameterError> {
         Self::new(params, &mut stream("perturbation"))
@@ -185,7 +238,7 @@ mod tests {
     use crate::rng::Streams;
     use crate::units::Duration;
 
-    fn fq(params: FqCodelParams) -> FqCodel<Packet> {
+    fn fq(params: FqParams) -> FqCodel<Packet> {
         FqCodel::new(With { own: params, ..With::default() }, &mut Streams::new(1).stream("link", "perturbation"))
             .unwrap()
     }
@@ -208,7 +261,7 @@ mod tests {
     //= RFC 8290 §4.2
     #[test]
     fn queues_take_turns_by_bytes() {
-        let mut fq = fq(FqCodelParams { quantum: Bytes::new(1500), ..FqCodelParams::default() });
+        let mut fq = fq(FqParams { quantum: Bytes::new(1500), ..FqParams::default() });
         (0..3).for_each(|seq| fq.enqueue(at(0), packet(1, seq, 1500)));
         (0..6).for_each(|seq| fq.enqueue(at(0), packet(2, seq, 750)));
         // 1500 B a turn: a packet of the first, two of the second.
@@ -219,7 +272,7 @@ mod tests {
     //= RFC 8290 §4.1, §4.2
     #[test]
     fn who_has_just_come_goes_first_and_only_once() {
-        let mut fq = fq(FqCodelParams::default());
+        let mut fq = fq(FqParams::default());
         let mut dropped = Dropped::default();
         (0..4).for_each(|seq| fq.enqueue(at(0), packet(1, seq, 1500)));
         // Two packets use up the first quantum of 1514 B, and the queue is an old one.
@@ -237,7 +290,7 @@ mod tests {
     //= RFC 8290 §4.1
     #[test]
     fn the_queue_with_the_most_bytes_pays_for_the_lack_of_room() {
-        let mut fq = fq(FqCodelParams { batch: 3, ..FqCodelParams::default() });
+        let mut fq = fq(FqParams { batch: 3, ..FqParams::default() });
         (0..4).for_each(|seq| fq.enqueue(at(0), packet(1, seq, 1500)));
         (0..10).for_each(|seq| fq.enqueue(at(0), packet(2, seq, 100)));
         assert_eq!(fq.make_room(), Dropped { packets: 2, bytes: Bytes::new(3000) }, "half of four");
@@ -245,6 +298,22 @@ mod tests {
         assert_eq!(fq.make_room(), Dropped { packets: 1, bytes: Bytes::new(1500) }, "half of one is one");
         assert_eq!(fq.make_room(), Dropped { packets: 3, bytes: Bytes::new(300) }, "three at most");
         assert_eq!(order(&mut fq), [3, 4, 5, 6, 7, 8, 9].map(|seq| (2, seq)), "from the head");
+    }
+
+    #[test]
+    fn without_codel_nobody_is_dropped_and_turns_are_the_same() {
+        let (mut drr, mut managed) = (
+            Drr::<Packet>::new(FqParams::default(), &mut Streams::new(1).stream("link", "perturbation")).unwrap(),
+            fq(FqParams::default()),
+        );
+        for (flow, seq) in [(1, 0), (1, 1), (2, 0), (1, 2), (2, 1)] {
+            drr.enqueue(at(0), packet(flow, seq, 1500));
+            managed.enqueue(at(0), packet(flow, seq, 1500));
+        }
+        let mut dropped = Dropped::default();
+        let late = std::iter::from_fn(|| drr.dequeue(at(60_000), &mut dropped)).map(|(_, p)| (p.flow, p.seq()));
+        assert_eq!(late.collect::<Vec<_>>(), order(&mut managed));
+        assert_eq!(dropped, Dropped::default());
     }
 
     #[test]
@@ -262,11 +331,11 @@ mod tests {
     #[test]
     fn what_is_no_fq_codel_is_refused() {
         let key = |params| FqCodel::<Packet>::new(params, &mut Streams::new(1).stream("l", "p")).unwrap_err().key;
-        let usual = FqCodelParams::default();
+        let usual = FqParams::default();
         let with = |own| With { own, ..With::default() };
-        assert_eq!(key(with(FqCodelParams { queues: 0, ..usual })), "queues");
-        assert_eq!(key(with(FqCodelParams { quantum: Bytes::ZERO, ..usual })), "quantum");
-        assert_eq!(key(with(FqCodelParams { batch: 0, ..usual })), "batch");
+        assert_eq!(key(with(FqParams { queues: 0, ..usual })), "queues");
+        assert_eq!(key(with(FqParams { quantum: Bytes::ZERO, ..usual })), "quantum");
+        assert_eq!(key(with(FqParams { batch: 0, ..usual })), "batch");
         let common = CodelParams { target: Duration::ZERO, ..CodelParams::default() };
         assert_eq!(key(With { common, own: usual }), "target");
     }
