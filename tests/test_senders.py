@@ -59,12 +59,14 @@ def test_the_shipped_walk_is_what_its_maker_makes() -> None:
 
 def test_tfrc_under_the_price_is_refused() -> None:
     for name, sweep in load_paper("senders").sweeps.items():
-        if name != "matrix":
-            refused = {"sender": "tfrc", "queue": "clamp"}
+        if name == "matrix":
+            continue
+        for queue in ("clamp", "share"):
+            refused = {"sender": "tfrc", "queue": queue}
             with pytest.raises(lasthop.ScenarioError, match="no window"):
                 lasthop.run(sweep.scenario, set=sweep.overrides(refused, "quick"))
             assert refused not in sweep.points("full")
-            assert len(sweep.points("full")) == len(figures.SENDERS) * len(figures.QUEUES) - 1
+        assert len(sweep.points("full")) == len(figures.SENDERS) * len(figures.QUEUES) - 2
 
 
 def test_time_to_recover_with_a_pencil() -> None:
@@ -113,7 +115,7 @@ def test_every_figure_is_drawn_with_named_axes(
     assert len(rows) == len(figures.SENDERS) * len(figures.QUEUES)
     assert all(len(row) == len(head) for row in rows)
     refused = [row[:2] for row in rows if row[2] == "–"]
-    assert refused == [["TFRC", "CLAMP's price"]]
+    assert refused == [["TFRC", "CLAMP's price"], ["TFRC", "share window"]]
 
 
 def test_a_recording_is_a_place(
@@ -138,8 +140,8 @@ def test_the_report_has_the_numbers(tmp_path: Path) -> None:
     assert [checked.claim.id for checked in outcome.claims] == ["senders:tfrc-recovery"]
     page = (tmp_path / "report.html").read_text()
     assert "The numbers of Fig. recovery" in page
-    assert len(re.findall(r"<td class=\"n\">Westwood\+</td>", page)) == 4
-    assert len(pd.read_parquet(tmp_path / "senders-recovery.parquet")) == 31 * 2
+    assert len(re.findall(r"<td class=\"n\">Westwood\+</td>", page)) == 5
+    assert len(pd.read_parquet(tmp_path / "senders-recovery.parquet")) == 38 * 2
 
 
 def test_a_trace_of_a_walk(command: Command) -> None:

@@ -33,10 +33,11 @@ QUEUES = {
     "red": "RED",
     "fq-codel": "FQ-CoDel",
     "clamp": "CLAMP's price",
+    "share": "share window",
 }
 PAINT = dict(zip(SENDERS, (*COLOURS, "#8a8a8a"), strict=True))
-MARKERS = dict(zip(QUEUES, ("o", "s", "^", "*"), strict=True))
-SIZES = dict(zip(QUEUES, (6, 5.5, 6.5, 10), strict=True))
+MARKERS = dict(zip(QUEUES, ("o", "s", "^", "*", "D"), strict=True))
+SIZES = dict(zip(QUEUES, (6, 5.5, 6.5, 10, 5), strict=True))
 ABREAST = 3
 """Panels beside each other."""
 EVEN_MOBILES = 0.9
@@ -170,7 +171,7 @@ def _by_sender(axes: Axes, data: pd.DataFrame, column: str) -> None:
                 continue
             mean, half = PlusMinus.of(values)
             axes.errorbar(
-                i + 0.18 * (j - 1.5), mean, yerr=np.nan_to_num(half), ecolor="0.5", elinewidth=0.9,
+                i + 0.15 * (j - 2), mean, yerr=np.nan_to_num(half), ecolor="0.5", elinewidth=0.9,
                 **_mark(sender, queue),
             )  # fmt: skip
     axes.set_xticks(range(len(SENDERS)), [SENDERS[s] for s in SENDERS], rotation=40, ha="right")
