@@ -125,6 +125,10 @@ def _without_intervals(cells: Sequence[str]) -> str:
     return means[0] if set(means) == {"–"} else ", ".join(means)
 
 
+QUOTED = ("senders", "reality")
+"""Whose tables the page quotes."""
+
+
 def keep(folders: Sequence[str]) -> None:
     """Takes over what ``lasthop fig`` left in some folders, in the place of what was kept."""
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
@@ -135,5 +139,6 @@ def keep(folders: Sequence[str]) -> None:
         old = [entry for entry in kept["claims"] if entry["id"].partition(":")[0] not in new]
         known = [entry for entry in (*old, *claims) if entry["id"] in order]
         kept["claims"] = sorted(known, key=lambda entry: order.index(entry["id"]))
-        kept["tables"] |= json.loads((folder / "tables.json").read_text(encoding="utf-8"))
+        tables = json.loads((folder / "tables.json").read_text(encoding="utf-8"))
+        kept["tables"] |= {k: v for k, v in tables.items() if k.partition(":")[0] in QUOTED}
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

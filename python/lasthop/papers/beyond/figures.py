@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,9 +140,7 @@ def _planes(frames: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Dr
         ("clamp", "a", "CLAMP, a = {} kB"),
         ("others", "law", "{}"),
     ):
-        for (value, trace, flows), here in frames[name].groupby(
-            [axis, "trace", "flows"], sort=False
-        ):
+        for (value, trace, flows), here in _groups(frames[name], axis):
             text = POINTS[value][0] if axis == "law" else label.format(value)
             rows.append([text, titles[trace], flows, *_cells(here, columns)])
     data = pd.concat([data.assign(kind=name) for name, data in frames.items()])
@@ -201,7 +199,7 @@ def accepted(lab: Lab) -> Drawing:
 
     rows = [["law", "trace", "flows", *HEAD]]
     for law, data in laws.items():
-        for (trace, flows), here in data.groupby(["trace", "flows"], sort=False):
+        for (_, trace, flows), here in _groups(data.assign(law=law), "law"):
             rows.append([LAWS[law][0], TRACES[trace], flows, *_cells(here, FIGURES)])
     return Drawing(pd.concat(laws.values()), draw, (8.6, 5.4), rows)
 
@@ -228,9 +226,15 @@ def forms(lab: Lab) -> Drawing:
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
     rows = [["form", "trace", "flows", *HEAD]]
-    for (form, trace, flows), here in data.groupby(["form", "trace", "flows"], sort=False):
+    for (form, trace, flows), here in _groups(data, "form"):
         rows.append([FORMS[form], TRACES[trace], flows, *_cells(here, FIGURES)])
     return Drawing(data, draw, (9.0, 6.0), rows)
+
+
+def _groups(data: pd.DataFrame, what: str) -> Iterator[tuple[list[str], pd.DataFrame]]:
+    """The runs of each value of an axis, trace and flow set, by their names."""
+    for key, here in data.groupby([what, "trace", "flows"], sort=False):
+        yield [str(part) for part in key], here
 
 
 def _cells(here: pd.DataFrame, columns: Mapping[str, float]) -> Sequence[str]:
