@@ -216,11 +216,11 @@ def test_results_are_taken_over_by_paper(tmp_path: Path, monkeypatch: pytest.Mon
     kept.write_text(json.dumps({"claims": [entry, other, gone], "tables": {"clamp:1": []}}))
     monkeypatch.setattr(pages, "KEPT", kept)
     (tmp_path / "claims.json").write_text(json.dumps([{**entry, "verdict": "other"}]))
-    (tmp_path / "tables.json").write_text(json.dumps({"clamp:2": [["a"]]}))
+    (tmp_path / "tables.json").write_text(json.dumps({"senders:x": [["a"]], "clamp:2": [["b"]]}))
     pages.keep([str(tmp_path)])
     found = json.loads(kept.read_text())
     assert found["claims"] == [{**entry, "verdict": "other"}, other]
-    assert found["tables"] == {"clamp:1": [], "clamp:2": [["a"]]}
+    assert found["tables"] == {"clamp:1": [], "senders:x": [["a"]]}
 
 
 def test_a_verdict_in_words() -> None:
