@@ -140,12 +140,22 @@ pub enum Action {
 }
 
 /// What an application writes while it lives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Writes {
     /// So many bytes at the start, and all there are for ever without.
     Once(Option<Bytes>),
-    /// `chunk` bytes each `chunk / rate`, in bursts with pauses, or without in one endless burst.
-    Paced { rate: Rate, chunk: Bytes, bursts: Option<OnOff> },
+    /// In a box, as few applications do, and many flows need not carry it.
+    Paced(Box<Paced>),
+}
+
+/// `chunk` bytes each `chunk / rate`, in bursts with pauses, or without in one endless burst.
+#[derive(Clone, Debug)]
+struct Paced {
+    rate: Rate,
+    chunk: Bytes,
+    bursts: Option<OnOff>,
+    burst_ends: Instant,
+    stream: Stream,
 }
 
 /// An application on its connection.
@@ -154,8 +164,6 @@ pub struct App {
     writes: Writes,
     stop: Option<Instant>,
     next: Option<(Instant, Action)>,
-    burst_ends: Instant,
-    stream: Stream,
 }
 
 impl App {
@@ -174,8 +182,10 @@ impl App {
         let writes = match *params {
             AppParams::Bulk => Writes::Once(None),
             AppParams::Fixed(Transfer { size }) => Writes::Once(Some(size.in_bytes(payload))),
-            AppParams::OnOff(bursts) => Writes::paced(bursts.rate, bursts.chunk.unwrap_or(payload), Some(bursts))?,
-            AppParams::Cbr(Cbr { rate, chunk }) => Writes::paced(rate, chunk.unwrap_or(payload), None)?,
+            AppParams::OnOff(bursts) => {
+                Writes::paced(bursts.rate, bursts.chunk.unwrap_or(payload), Some(bursts), stream)?
+            }
+            AppParams::Cbr(Cbr { rate, chunk }) => Writes::paced(rate, chunk.unwrap_or(payload), None, stream)?,
             AppParams::Poisson(_) => {
                 return Err(ParameterError::new("kind", "poisson", "what one connection carries"));
             }
@@ -183,7 +193,7 @@ impl App {
         if let Some(stop) = stop {
             ensure(stop > start, "stop", format!("{stop:?}"), "later than `start`")?;
         }
-        Ok(Self { writes, stop, next: Some((start, Action::Open)), burst_ends: start, stream })
+        Ok(Self { writes, stop, next: Some((start, Action::Open)) })
     }
 
     /// When the application next acts.
@@ -210,28 +220,40 @@ impl App {
     }
 
     fn following(&mut self, at: Instant, action: Action) -> Option<(Instant, Action)> {
-        match (self.writes, action) {
+        match (&mut self.writes, action) {
             (_, Action::Close | Action::Stop) => None,
             (Writes::Once(size), Action::Open) => Some((at, Action::Write(size.unwrap_or(Bytes::MAX)))),
             (Writes::Once(size), Action::Write(_)) => size.map(|_| (at, Action::Close)),
-            (Writes::Paced { chunk, bursts, .. }, Action::Open) => {
-                self.burst_ends = match bursts {
-                    Some(bursts) => at + self.length(bursts.on, bursts),
-                    None => Instant::MAX,
-                };
-                Some((at, Action::Write(chunk)))
-            }
-            (Writes::Paced { rate, chunk, bursts }, Action::Write(_)) => {
-                let mut next = at + chunk / rate;
-                if let Some(bursts) = bursts
-                    && next >= self.burst_ends
-                {
-                    next = self.burst_ends + self.length(bursts.off, bursts);
-                    self.burst_ends = next + self.length(bursts.on, bursts);
-                }
-                Some((next, Action::Write(chunk)))
-            }
+            (Writes::Paced(paced), Action::Open) => Some((at, paced.first(at))),
+            (Writes::Paced(paced), Action::Write(_)) => Some(paced.next(at)),
         }
+    }
+}
+
+impl Writes {
+    fn paced(rate: Rate, chunk: Bytes, bursts: Option<OnOff>, stream: Stream) -> Result<Self, ParameterError> {
+        ensure(chunk / rate >= LEAST_INTERVAL, "rate", format!("{rate:?}"), "less than a chunk in 100 ns")?;
+        Ok(Self::Paced(Box::new(Paced { rate, chunk, bursts, burst_ends: Instant::MAX, stream })))
+    }
+}
+
+impl Paced {
+    fn first(&mut self, at: Instant) -> Action {
+        if let Some(bursts) = self.bursts {
+            self.burst_ends = at + self.length(bursts.on, bursts);
+        }
+        Action::Write(self.chunk)
+    }
+
+    fn next(&mut self, at: Instant) -> (Instant, Action) {
+        let mut next = at + self.chunk / self.rate;
+        if let Some(bursts) = self.bursts
+            && next >= self.burst_ends
+        {
+            next = self.burst_ends + self.length(bursts.off, bursts);
+            self.burst_ends = next + self.length(bursts.on, bursts);
+        }
+        (next, Action::Write(self.chunk))
     }
 
     fn length(&mut self, mean: Duration, bursts: OnOff) -> Duration {
@@ -240,13 +262,6 @@ impl App {
         }
         let factor: f64 = self.stream.sample(&Exp1);
         Duration::from_secs_f64(mean.as_secs_f64() * factor)
-    }
-}
-
-impl Writes {
-    fn paced(rate: Rate, chunk: Bytes, bursts: Option<OnOff>) -> Result<Self, ParameterError> {
-        ensure(chunk / rate >= LEAST_INTERVAL, "rate", format!("{rate:?}"), "less than a chunk in 100 ns")?;
-        Ok(Self::Paced { rate, chunk, bursts })
     }
 }
 

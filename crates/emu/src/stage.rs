@@ -109,7 +109,7 @@ impl<P: Traveller> Stage<P> {
         let mut built: Assembly<P> = Assembly::new(&scenario, seed.unwrap_or(scenario.seed), directory)?;
         let mut flows = vec![];
         for (label, flow) in built.labels.flows.iter().zip(std::mem::take(&mut built.flows)) {
-            let (table, app) = (flow.table, flow.app);
+            let (table, app) = (flow.table, flow.into_app());
             let spec = &scenario.flow[table];
             let (end, is_upload) = match (&spec.station, &spec.source) {
                 (Some(_), Some(_)) => {

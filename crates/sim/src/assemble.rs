@@ -23,7 +23,6 @@ use std::path::Path as FilePath;
 use lasthop_core::ap::AccessPoint;
 use lasthop_core::app::App;
 use lasthop_core::fading::Kinds;
-use lasthop_core::line::Path;
 use lasthop_core::link::Link;
 use lasthop_core::packet::Packet;
 use lasthop_core::rng::Streams;
@@ -33,7 +32,7 @@ use lasthop_core::wlan::Wlan;
 
 use crate::capture::{self, Capture};
 use crate::events::MOST_ELEMENTS;
-use crate::host::{Host, Receiver, Sender};
+use crate::host::Sender;
 use crate::hosts::{self, Hosts};
 use crate::network::{Network, Parts, Place, Traveller};
 use crate::node::Node;
@@ -66,12 +65,14 @@ pub struct Assembly<P> {
 pub struct Flow {
     /// Which of the scenario's tables it comes from.
     pub table: usize,
+    ends: hosts::Flow,
+}
+
+impl Flow {
     /// When it opens, writes and closes.
-    pub app: App,
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    /// The private links in front of a receiver that is asked ahead of time.
-    exit: Path,
+    pub fn into_app(self) -> App {
+        self.ends.host.app
+    }
 }
 
 impl<P: Traveller> Assembly<P> {
@@ -109,20 +110,21 @@ pub(crate) fn simulation(
     }
     let Assembly { mut parts, flows, labels, recorder, .. } = built;
     let capture = scenario.probe.as_ref().is_some_and(|probe| probe.packets).then(|| capture(&labels.flows, &flows));
-    let mut hosts =
-        Hosts { flows: Vec::with_capacity(flows.len()), end: labels.span.until, packets: 0, recorder, capture };
-    for (number, flow) in (0..).zip(flows) {
-        let feed = if ahead { ahead::feed(&mut parts, number, &flow) } else { None };
-        let home = ahead::home(&parts, &parts.routes[number as usize]);
-        let Flow { app, sender, receiver, exit, .. } = flow;
-        hosts.flows.push(hosts::Flow { host: Host { app, sender }, receiver, exit, feed, home });
+    // In place: of many flows there is no room for two lists.
+    let mut flows: Vec<_> = flows.into_iter().map(|flow| flow.ends).collect();
+    if ahead {
+        for (number, flow) in (0..).zip(&mut flows) {
+            flow.home = ahead::home(&parts, &parts.routes[number as usize]);
+            flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
+        }
     }
+    let hosts = Hosts { flows, end: labels.span.until, packets: 0, recorder, capture };
     Ok((World::new(parts, hosts), labels))
 }
 
 fn capture(labels: &[FlowLabel], flows: &[Flow]) -> Capture {
     Capture::new(labels.iter().zip(flows).map(|(label, flow)| capture::Options {
-        is_rate_based: matches!(flow.sender, Sender::Tfrc(_)),
+        is_rate_based: matches!(flow.ends.host.sender, Sender::Tfrc(_)),
         sack: label.sack,
         timestamps: u64::from(label.header_bytes) > HEADER,
     }))

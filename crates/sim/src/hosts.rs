@@ -158,8 +158,11 @@ impl Hosts {
             return network.send_back(self, out, ack);
         };
         let Some((at, overtakes_nothing)) = network.come_home(home, out, ack.size) else { return };
+        if at >= self.end {
+            return; // it comes too late to be heard
+        }
         let is_free = host.app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
-        if !(overtakes_nothing && is_free && at < self.end) {
+        if !(overtakes_nothing && is_free) {
             return network.wait(home, at, ack.into_packet(number));
         }
         sender.hear(at, &ack);

@@ -24,7 +24,7 @@ pub(super) struct Rto {
     min: Duration,
     max: Duration,
     granularity_ns: f64,
-    linux: Option<Linux>,
+    linux: Option<Box<Linux>>,
 }
 
 impl Rto {
@@ -36,7 +36,7 @@ impl Rto {
             min: config.rto_min,
             max: config.rto_max,
             granularity_ns: config.rto_granularity.as_nanos() as f64,
-            linux: (config.rtt_estimator == RttEstimator::Linux).then(Linux::default),
+            linux: (config.rtt_estimator == RttEstimator::Linux).then(Box::default),
         }
     }
 

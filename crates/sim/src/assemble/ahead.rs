@@ -68,9 +68,9 @@ fn shorten_to_receivers<P: Traveller>(network: &mut Parts<P>) {
 }
 
 /// The first line of a flow, as its ends keep it: if it is a plain one, and the segments on it ask routers nothing.
-pub(super) fn feed<P>(network: &mut Parts<P>, number: u32, flow: &Flow) -> Option<Feed> {
+pub(super) fn feed<P>(network: &mut Parts<P>, number: u32, sender: &Sender) -> Option<Feed> {
     let route = network.routes[number as usize];
-    let (Hop::Lane(lane), Sender::Tcp(sender)) = (network.hops_of(&route)[0], &flow.sender) else { return None };
+    let (Hop::Lane(lane), Sender::Tcp(sender)) = (network.hops_of(&route)[0], sender) else { return None };
     let Lane { line, to } = &mut network.lanes[lane as usize];
     if sender.asks_routers() || !line.path().is_plain() {
         return None;
@@ -142,7 +142,7 @@ fn first_back<P>(network: &Parts<P>, route: &Route, flow: &Flow) -> Option<(Plac
         return None;
     }
     let way_back = network.lanes[*first as usize].line.path().fixed_delay()?;
-    Some((from, flow.exit.fixed_delay()?, way_back))
+    Some((from, flow.ends.exit.fixed_delay()?, way_back))
 }
 
 #[cfg(test)]

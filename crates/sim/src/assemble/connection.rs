@@ -12,7 +12,8 @@ use lasthop_core::units::{Amount, Bytes, Duration, Instant, LONGEST};
 use super::legs::Leg;
 use super::wireless::{Outermost, Wireless};
 use super::{Builder, Flow, elements, ends, rate};
-use crate::host::{Receiver, Sender};
+use crate::host::{Host, Receiver, Sender};
+use crate::hosts;
 use crate::network::{Hop, Place, Route, Traveller};
 use crate::scenario::{self, MOST_FLOWS, ScenarioError};
 use crate::summary::{FlowLabel, ReaderLabel};
@@ -145,7 +146,8 @@ impl<P: Traveller> Builder<'_, P> {
         self.parts.hops.extend(hops);
         let Common { station, source, table, .. } = *common;
         self.parts.routes.push(Route { base, back, hops: count, station, source });
-        self.flows.push(Flow { table, app, sender, receiver, exit });
+        let host = Host { app, sender };
+        self.flows.push(Flow { table, ends: hosts::Flow { host, receiver, exit, feed: None, home: None } });
         self.labels.push(FlowLabel {
             name,
             sender: sender_kind.into(),
