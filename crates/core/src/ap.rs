@@ -198,14 +198,15 @@ impl<P: Parcel> AccessPoint<P> {
     fn slot(&mut self, now: Instant) {
         let Timing::Slots { length, slot: number, attempts, shared } = &self.timing else { return };
         let (length, number, shared) = (*length, *number, *shared);
-        let mut again = None;
-        if let Some(frame) = self.on_air.take() {
+        if let Some(frame) = &self.on_air {
             let station = &mut self.stations[frame.station];
             let tries = attempts[frame.station];
-            let got_through = succeeds(station, &frame, number);
+            let got_through = succeeds(station, frame, number);
             if self.span.contains(now) {
-                station.air.count(&frame, got_through);
+                station.air.count(frame, got_through);
             }
+            // On a channel that is not shared the same frame goes again, or the packet goes on, coded anew.
+            let (mut repeats_it, index) = (false, frame.station);
             let mut through = 0;
             if got_through {
                 station.failures = 0;
@@ -218,28 +219,35 @@ impl<P: Parcel> AccessPoint<P> {
                         true => station.give_up(frame.bits, now),
                         false => station.damage(frame.bits, frame.airtime, now, &mut self.departures),
                     };
-                } else if !shared && repeats(station) {
-                    again = Some(frame);
+                } else {
+                    repeats_it = !shared && repeats(station);
                 }
             }
             self.held -= through;
-            self.scheduler.on_served(frame.station, frame.rate, got_through);
-            if !shared && through == 0 && again.is_none() {
-                // The packet goes on, coded anew.
-                again = Some(self.slot_frame(frame.station, now, number, length, shared));
+            self.scheduler.on_served(index, frame.rate, got_through);
+            if !shared && through == 0 {
+                if !repeats_it {
+                    self.on_air = Some(self.slot_frame(index, now, number, length, shared));
+                }
+                return self.await_end_of_slot(now + length, number);
             }
         }
-        self.on_air = again.or_else(|| {
-            let chosen = self.scheduler.pick(&mut At { stations: &mut self.stations, slot: number })?;
-            Some(self.slot_frame(chosen, now, number, length, shared))
-        });
+        self.on_air = self
+            .scheduler
+            .pick(&mut At { stations: &mut self.stations, slot: number })
+            .map(|chosen| self.slot_frame(chosen, now, number, length, shared));
         self.next = None;
         if self.on_air.is_some() {
-            if let Timing::Slots { slot, .. } = &mut self.timing {
-                *slot = number + 1;
-            }
-            self.next = Some(now + length);
+            self.await_end_of_slot(now + length, number);
         }
+    }
+
+    #[inline]
+    fn await_end_of_slot(&mut self, end: Instant, number: u64) {
+        if let Timing::Slots { slot, .. } = &mut self.timing {
+            *slot = number + 1;
+        }
+        self.next = Some(end);
     }
 
     /// What a station would send in a slot.

@@ -20,6 +20,8 @@ const HALF: usize = 64;
 const BLOCK: u64 = 2 * HALF as u64;
 /// Slots that are computed side by side.
 const LANES: usize = 4;
+/// Numbers in a vector register of any processor of 64 bits.
+const PAIR: usize = 2;
 
 /// The SNR of one mobile, N(t) = SNR·|√(2/G) Σ cos(ω_n t + θ_n) e^(jπn/G)|² over n = 0 … G−1, where
 /// ω_n = 2π f_d cos(π(n + ½)/(2G)) (clamp §5.2) at t = slot·T.
@@ -31,8 +33,8 @@ pub struct Fading {
     kind: Arc<Kind>,
     /// Each oscillator's phase at slot 0, in turns.
     phases: Vec<f64>,
-    /// cos φ and sin φ at the block's middle, times cos πn/G and sin πn/G.
-    weights: Vec<[f64; 4]>,
+    /// cos φ and sin φ at the block's middle, times cos πn/G and sin πn/G; each PAIR times, as processors multiply in pairs.
+    weights: Vec<[[f64; PAIR]; 4]>,
     scale: f64,
     /// SNRs of the block whose number is `cached`.
     block: Vec<f64>,
@@ -114,7 +116,7 @@ impl Fading {
         Self {
             kind: kinds.of(doppler.as_hz(), generators, slot),
             phases: (0..generators).map(|_| stream.uniform()).collect(),
-            weights: vec![[0.0; 4]; generators as usize],
+weights: vec![[[0.0; PAIR]; 4]; generators as usize],
             scale: snr * 2.0 / f64::from(generators),
             block: vec![0.0; BLOCK as usize],
             cached: u64::MAX,
@@ -137,8 +139,8 @@ impl Fading {
         for ((oscillator, phase), weight) in oscillators.zip(&mut self.weights) {
             let turns = phase + oscillator.step * middle;
             let (sin, cos) = libm::sincos(2.0 * PI * (turns - libm::floor(turns)));
-            *weight =
-                [oscillator.real * cos, oscillator.real * sin, oscillator.imaginary * cos, oscillator.imaginary * sin];
+            let Oscillator { real, imaginary, .. } = oscillator;
+            *weight = [real * cos, real * sin, imaginary * cos, imaginary * sin].map(|factor| [factor; PAIR]);
         }
         let (before, after) = self.block.split_at_mut(HALF);
         let groups = self.kind.table.chunks_exact(self.weights.len());
@@ -147,12 +149,12 @@ impl Fading {
             // The even and odd parts, about the middle, of the sum's real and imaginary parts.
             let (mut re_even, mut re_odd) = ([0.0; LANES], [0.0; LANES]);
             let (mut im_even, mut im_odd) = ([0.0; LANES], [0.0; LANES]);
-            for (turn, &[re_cos, re_sin, im_cos, im_sin]) in group.iter().zip(&self.weights) {
+            for (turn, [re_cos, re_sin, im_cos, im_sin]) in group.iter().zip(&self.weights) {
                 for lane in 0..LANES {
-                    re_even[lane] += re_cos * turn.cos[lane];
-                    re_odd[lane] += re_sin * turn.sin[lane];
-                    im_even[lane] += im_cos * turn.cos[lane];
-                    im_odd[lane] += im_sin * turn.sin[lane];
+                    re_even[lane] += re_cos[lane % PAIR] * turn.cos[lane];
+                    re_odd[lane] += re_sin[lane % PAIR] * turn.sin[lane];
+                    im_even[lane] += im_cos[lane % PAIR] * turn.cos[lane];
+                    im_odd[lane] += im_sin[lane % PAIR] * turn.sin[lane];
                 }
             }
             for lane in 0..LANES {

@@ -196,7 +196,7 @@ impl<P: Parcel> Queue<P> {
 
     /// The head leaves: the marker stamps it and the meter counts it. Its bytes are for the line to count, as it sends
     /// them.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         self.let_go(now, Bytes::new(1));
         let (arrived, mut packet) = self.remove(now)?;
@@ -260,7 +260,7 @@ impl<P: Parcel> Queue<P> {
         self.head_sent = sent;
     }
 
-    #[inline]
+    #[inline(always)]
     fn remove(&mut self, now: Instant) -> Option<(Instant, P)> {
         self.account(now);
         let (arrived, packet) = self.packets.pop_front()?;
@@ -270,9 +270,11 @@ impl<P: Parcel> Queue<P> {
 
     #[inline]
     fn account(&mut self, now: Instant) {
-        // A packet waits as a whole until it leaves: only so does Little's law hold.
-        self.meter.hold(self.held_until, now, self.bytes + self.head_sent);
-        self.held_until = now;
+        if now > self.held_until {
+            // A packet waits as a whole until it leaves: only so does Little's law hold.
+            self.meter.hold(self.held_until, now, self.bytes + self.head_sent);
+            self.held_until = now;
+        }
     }
 
     /// The part of the head that has been sent.

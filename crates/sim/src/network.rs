@@ -417,27 +417,29 @@ impl<P: Traveller> Network<P> {
     /// What leaves a node goes on.
     #[inline]
     fn pump(&mut self, ends: &mut impl Ends<P>, node: u32) {
-        let number = node as usize;
-        match &self.parts.nodes[number] {
-            Node::Link(_) => {
-                while let Some(departure) = self.parts.nodes[number].poll_departure() {
-                    self.forward(ends, departure.at, departure.packet);
-                }
+        let wake = loop {
+            match &mut self.parts.nodes[node as usize] {
+                Node::Link(link) => match link.poll_departure() {
+                    Some(Departure { at, packet }) => self.forward(ends, at, packet),
+                    None => break link.next_wake(),
+                },
+                Node::AccessPoint(ap) => match ap.poll_departure() {
+                    Some(Departure { at, packet }) => {
+                        ends.leaves(at, node, &packet);
+                        self.forward(ends, at, packet);
+                    }
+                    None => break ap.next_wake(),
+                },
+                Node::Wlan(wlan) => match wlan.poll_departure() {
+                    Some(Departure { at, mut packet }) => {
+                        packet.set_station(self.parts.routes[packet.stream() as usize].station);
+                        self.forward(ends, at, packet);
+                    }
+                    None => break wlan.next_wake(),
+                },
             }
-            Node::AccessPoint(_) => {
-                while let Some(departure) = self.parts.nodes[number].poll_departure() {
-                    ends.leaves(departure.at, node, &departure.packet);
-                    self.forward(ends, departure.at, departure.packet);
-                }
-            }
-            Node::Wlan(_) => {
-                while let Some(Departure { at, mut packet }) = self.parts.nodes[number].poll_departure() {
-                    packet.set_station(self.parts.routes[packet.stream() as usize].station);
-                    self.forward(ends, at, packet);
-                }
-            }
-        }
-        self.schedule(self.first.node + node, self.parts.nodes[number].next_wake());
+        };
+        self.schedule(self.first.node + node, wake);
     }
 
     /// Data goes up from its source and down to its station, acknowledgements the other way round.
