@@ -116,7 +116,7 @@ impl Fading {
         Self {
             kind: kinds.of(doppler.as_hz(), generators, slot),
             phases: (0..generators).map(|_| stream.uniform()).collect(),
-weights: vec![[[0.0; PAIR]; 4]; generators as usize],
+            weights: vec![[[0.0; PAIR]; 4]; generators as usize],
             scale: snr * 2.0 / f64::from(generators),
             block: vec![0.0; BLOCK as usize],
             cached: u64::MAX,

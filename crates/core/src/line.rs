@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use crate::element::{Departure, Element};
+use crate::element::Departure;
 use crate::loss::Loss;
 use crate::packet::Parcel;
 use crate::rng::Stream;
@@ -198,13 +198,12 @@ impl Chain {
 pub struct Line<P> {
     path: Path,
     packets: VecDeque<Departure<P>>,
-    due: Instant,
 }
 
 impl<P> Line<P> {
     /// An empty line.
     pub fn new(path: Path) -> Self {
-        Self { path, packets: VecDeque::new(), due: Instant::ZERO }
+        Self { path, packets: VecDeque::new() }
     }
 
     /// What the packets cross.
@@ -225,8 +224,24 @@ impl<P> Line<P> {
         self.packets.push_back(Departure { at, packet });
     }
 
-    /// Takes the head off the line if it is out at the far end by `now`: the short way of
-    /// [`wake`](Element::wake) and one [`poll_departure`](Element::poll_departure).
+    /// Takes a packet in, unless it is lost.
+    #[inline]
+    pub fn receive(&mut self, now: Instant, packet: P)
+    where
+        P: Parcel,
+    {
+        if let Some(at) = self.path.transit(now, packet.size()) {
+            self.put(at, packet);
+        }
+    }
+
+    /// When the head is out at the far end.
+    #[inline]
+    pub fn next_wake(&self) -> Option<Instant> {
+        self.packets.front().map(|head| head.at)
+    }
+
+    /// Takes the head off the line if it is out at the far end by `now`.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Departure<P>> {
         if self.packets.front()?.at <= now { self.packets.pop_front() } else { None }
@@ -240,30 +255,6 @@ impl<P> Line<P> {
     /// Whether nothing is on the line.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
-    }
-}
-
-impl<P: Parcel> Element<P> for Line<P> {
-    #[inline]
-    fn receive(&mut self, now: Instant, packet: P) {
-        if let Some(at) = self.path.transit(now, packet.size()) {
-            self.packets.push_back(Departure { at, packet });
-        }
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Option<Instant> {
-        self.packets.front().map(|head| head.at)
-    }
-
-    #[inline]
-    fn wake(&mut self, now: Instant) {
-        self.due = now;
-    }
-
-    #[inline]
-    fn poll_departure(&mut self) -> Option<Departure<P>> {
-        self.take(self.due)
     }
 }
 
@@ -297,6 +288,16 @@ impl SegmentLine {
     #[inline(never)]
     fn make_room(&mut self) {
         self.segments.reserve_exact((self.segments.len() / 4).max(4));
+    }
+
+    /// Segments on the line.
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Whether nothing is on the line.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
     }
 
     /// Takes the head off the line, and gives with it the instant at which the next is out.
@@ -356,10 +357,9 @@ mod tests {
         line.receive(at(0), Packet::data(0, 0, 1460, 40, at(0)));
         line.receive(at(3), Packet::data(0, 1460, 1460, 40, at(3)));
         assert_eq!(line.next_wake(), Some(at(10)));
-        line.wake(at(12));
-        let departure = line.poll_departure().unwrap();
+        let departure = line.take(at(12)).unwrap();
         assert_eq!((departure.at, departure.packet.seq()), (at(10), 0));
-        assert!(line.poll_departure().is_none());
+        assert!(line.take(at(12)).is_none());
         assert_eq!(line.next_wake(), Some(at(13)));
     }
 
@@ -374,8 +374,7 @@ mod tests {
             packets.receive(at(us), packet);
         }
         while let Some((segment, next)) = segments.take() {
-            packets.wake(at(10_000));
-            let departure = packets.poll_departure().unwrap();
+            let departure = packets.take(at(10_000)).unwrap();
             assert_eq!((segment, due), (Segment::of(&departure.packet), Some(departure.at)));
             due = next;
         }

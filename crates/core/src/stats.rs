@@ -40,8 +40,8 @@ impl Span {
 /// Buckets per octave, as a power of two: quantiles are within 2⁻⁶ = 1.6 % of the value.
 const PRECISION: u32 = 6;
 
-/// Buckets by which a histogram grows: a cache line of them.
-const GROWTH: usize = 16;
+/// Buckets by which a histogram grows: half a cache line of them.
+const GROWTH: usize = 8;
 
 /// A histogram of durations with 64 buckets an octave, exact below 64 ns. Its mean is exact. It holds the buckets between the
 /// least and the greatest value and no others, because a network of many flows has one for each.

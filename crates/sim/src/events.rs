@@ -2,7 +2,7 @@
 //! The event list: which element wakes next.
 //!
 //! An entry is "wake element `id` at `at`", sixteen bytes, in a heap with four children a node: half the depth of a
-//! binary heap, and the four children of a node share a cache line. An element has at most one entry, so the list is as
+//! binary heap, and the four children of a node are one cache line. An element has at most one entry, so the list is as
 //! long as the network, not the traffic.
 //!
 //! Entries compare as whole 128-bit numbers: by time, and ties by a hash of time and element. So ties have a total order that
@@ -12,14 +12,31 @@
 
 use lasthop_core::units::Instant;
 
-const ARITY: usize = 4;
-
 /// The pending wakes, earliest first.
 #[derive(Debug, Default)]
 pub struct EventList {
-    heap: Vec<u128>,
+    /// The root is the last of the first four; the children of entry number i, counted from it, are the four of number i + 1.
+    heap: Vec<Four>,
+    /// Entries, with the one that has been handed out.
+    len: usize,
     /// The root has been handed out: the next entry may take its place, which saves a removal.
     hole: bool,
+}
+
+/// Four entries in a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Four([u128; 4]);
+
+/// Where the root is.
+const ROOT: (usize, usize) = (0, 3);
+/// No entry: later than all.
+const NONE: u128 = u128::MAX;
+
+/// Where entry number `i` is.
+#[inline]
+fn place(i: usize) -> (usize, usize) {
+    ((i + 3) / 4, (i + 3) % 4)
 }
 
 /// Bits of an entry for the element; the 40 above them hold the hash.
@@ -50,8 +67,8 @@ impl EventList {
             self.hole = false;
             self.sift_down(entry);
         } else {
-            self.heap.push(entry);
-            self.sift_up(self.heap.len() - 1, entry);
+            self.sift_up(place(self.len), entry);
+            self.len += 1;
         }
     }
 
@@ -59,14 +76,10 @@ impl EventList {
     #[inline]
     pub fn pop_before(&mut self, until: Instant) -> Option<(Instant, u32)> {
         if self.hole {
-            self.hole = false;
-            match self.heap.pop() {
-                Some(last) if !self.heap.is_empty() => self.sift_down(last),
-                _ => {}
-            }
+            self.remove_root();
         }
-        let (at, id) = unpack(*self.heap.first()?);
-        if at >= until {
+        let (at, id) = unpack(self.heap.first()?.0[ROOT.1]);
+        if at >= until || self.len == 0 {
             return None;
         }
         self.hole = true;
@@ -75,47 +88,56 @@ impl EventList {
 
     /// The instant of the wake that was served last, or else of the earliest.
     pub fn earliest(&self) -> Option<Instant> {
-        self.heap.first().map(|&entry| unpack(entry).0)
+        (self.len > 0).then(|| unpack(self.heap[ROOT.0].0[ROOT.1]).0)
     }
 
     #[inline]
-    fn sift_up(&mut self, mut i: usize, entry: u128) {
-        while i > 0 {
-            let parent = (i - 1) / ARITY;
-            if self.heap[parent] <= entry {
+    fn remove_root(&mut self) {
+        self.hole = false;
+        self.len -= 1;
+        let (four, lane) = place(self.len);
+        let last = std::mem::replace(&mut self.heap[four].0[lane], NONE);
+        if self.len > 0 {
+            self.sift_down(last);
+        }
+    }
+
+    #[inline]
+    fn sift_up(&mut self, (mut four, mut lane): (usize, usize), entry: u128) {
+        if four == self.heap.len() {
+            self.heap.push(Four([NONE; 4]));
+        }
+        while four > 0 {
+            let parent = place(four - 1);
+            let above = self.heap[parent.0].0[parent.1];
+            if above <= entry {
                 break;
             }
-            self.heap[i] = self.heap[parent];
-            i = parent;
+            self.heap[four].0[lane] = above;
+            (four, lane) = parent;
         }
-        self.heap[i] = entry;
+        self.heap[four].0[lane] = entry;
     }
 
     /// Puts `entry` in place of the root.
     #[inline]
     fn sift_down(&mut self, entry: u128) {
-        let heap = self.heap.as_mut_slice();
-        let mut i = 0;
+        let (mut four, mut lane) = ROOT;
         loop {
-            let first = i * ARITY + 1;
-            let child = if let Some(four) = heap.get(first..first + ARITY) {
-                // A tournament without branches.
-                let a = usize::from(four[1] < four[0]);
-                let b = 2 + usize::from(four[3] < four[2]);
-                first + if four[b] < four[a] { b } else { a }
-            } else {
-                match (first..heap.len()).min_by_key(|&c| heap[c]) {
-                    Some(child) => child,
-                    None => break,
-                }
-            };
-            if entry <= heap[child] {
+            let below = 4 * four + lane - 2;
+            let Some(Four(children)) = self.heap.get(below) else { break };
+            // A tournament without branches.
+            let a = usize::from(children[1] < children[0]);
+            let b = 2 + usize::from(children[3] < children[2]);
+            let least = if children[b] < children[a] { b } else { a };
+            let child = children[least];
+            if entry <= child {
                 break;
             }
-            heap[i] = heap[child];
-            i = child;
+            self.heap[four].0[lane] = child;
+            (four, lane) = (below, least);
         }
-        heap[i] = entry;
+        self.heap[four].0[lane] = entry;
     }
 }
 

@@ -133,6 +133,11 @@ impl Ends<Packet> for Hosts {
 }
 
 impl Hosts {
+    /// Segments on the lines that are kept here.
+    pub(crate) fn under_way(&self) -> usize {
+        self.flows.iter().filter_map(|flow| flow.feed.as_ref()).map(|feed| feed.line.len()).sum()
+    }
+
     /// What leaves for its receiver at `at` comes there, is answered, and the host hears the answer at once if nothing speaks
     /// against it.
     #[inline(always)]

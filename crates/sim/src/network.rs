@@ -197,7 +197,7 @@ impl<P: Traveller> Network<P> {
         Self {
             parts,
             events: EventList::default(),
-            pending: vec![Instant::MAX; (last - end) as usize + 1],
+            pending: vec![Instant::MAX; last as usize + 1],
             first: Numbers { end, node, last },
             served: 0,
         }
@@ -237,8 +237,8 @@ impl<P: Traveller> Network<P> {
             self.served += 1;
             if id < self.first.end {
                 self.wake_lane(ends, id, at);
-            } else if self.pending[(id - self.first.end) as usize] == at {
-                self.pending[(id - self.first.end) as usize] = Instant::MAX;
+            } else if self.pending[id as usize] == at {
+                self.pending[id as usize] = Instant::MAX;
                 self.wake(ends, id, at);
             }
         }
@@ -334,7 +334,7 @@ impl<P: Traveller> Network<P> {
     #[inline(always)]
     fn schedule(&mut self, id: u32, at: Option<Instant>) {
         if let Some(at) = at
-            && let pending = &mut self.pending[(id - self.first.end) as usize]
+            && let pending = &mut self.pending[id as usize]
             && at < *pending
         {
             *pending = at;

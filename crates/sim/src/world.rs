@@ -51,7 +51,7 @@ impl World {
     /// Refuses what fills the memory.
     pub(crate) fn check_memory(&self) -> Result<(), ScenarioError> {
         let recorded = self.hosts.capture.as_ref().map_or(0, Capture::len);
-        check_memory(self.now(), self.network.under_way(), recorded)
+        check_memory(self.now(), self.network.under_way() + self.hosts.under_way(), recorded)
     }
 
     fn now(&self) -> Instant {
@@ -102,6 +102,15 @@ mod tests {
         rtt = "20 ms"
         sender = { initial_window = 1000 }
     "#;
+
+    #[test]
+    fn segments_on_a_host_s_own_line_are_counted() {
+        let text = BURST.replace("probe = { packets = true }", "").replace("rtt = \"20 ms\"", "rtt = \"20 s\"");
+        let (mut world, _) = simulation(&parse(&text).unwrap(), 1, Path::new("."), true).unwrap();
+        // The answer to the SYN comes after 20 s, and then the window waits 10 s on the line.
+        while world.now() < Instant::ZERO + Duration::from_secs(25) && world.advance(1) {}
+        assert_eq!((world.network.under_way(), world.hosts.under_way()), (0, 1000));
+    }
 
     #[test]
     fn packets_are_counted_wherever_they_wait() {

@@ -468,7 +468,7 @@ impl Sender {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn grow(&mut self, acked: u64, flight: u64, rtt: Duration) {
         let sample = AckSample {
             now: self.now,

@@ -5,10 +5,13 @@ use std::collections::VecDeque;
 
 use crate::units::{Duration, Instant};
 
-/// The retransmissions of a recovery. Every acknowledgement tells when what caused it was sent, so none is taken for that
-/// of an earlier transmission.
+/// The retransmissions of a recovery, in a box, as few senders ask which of them are lost. Every acknowledgement tells when
+/// what caused it was sent, so none is taken for that of an earlier transmission.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Repairs {
+pub(super) struct Repairs(Option<Box<Lists>>);
+
+#[derive(Clone, Debug, Default)]
+struct Lists {
     /// First byte, end, when it was sent, in this order.
     under_way: VecDeque<(u64, u64, Instant)>,
     /// First byte and end of those that are lost.
@@ -18,7 +21,7 @@ pub(super) struct Repairs {
 impl Repairs {
     /// Bytes `start..end` were sent again.
     pub(super) fn sent(&mut self, start: u64, end: u64, now: Instant) {
-        self.under_way.push_back((start, end, now));
+        self.0.get_or_insert_default().under_way.push_back((start, end, now));
     }
 
     /// Something that was sent at `sent` has arrived: what was sent more than `reordering` before it, and has not, is
@@ -29,40 +32,44 @@ impl Repairs {
         reordering: Duration,
         is_missing: impl Fn(u64, u64) -> bool,
     ) -> Option<Instant> {
+        let Lists { under_way, lost } = self.0.as_deref_mut()?;
         let mut latest = None;
-        while let Some(&(start, end, when)) = self.under_way.front() {
+        while let Some(&(start, end, when)) = under_way.front() {
             if when + reordering >= sent {
                 break;
             }
-            self.under_way.pop_front();
+            under_way.pop_front();
             if is_missing(start, end) {
-                self.lost.push_back((start, end));
+                lost.push_back((start, end));
                 latest = Some(when);
             }
         }
-        self.lost.retain(|&(start, end)| is_missing(start, end));
+        lost.retain(|&(start, end)| is_missing(start, end));
         latest
     }
 
     /// When the last of those was sent that are acknowledged up to `una`, of those sent by `latest`; none: none was.
     pub(super) fn acknowledged(&self, una: u64, latest: Instant) -> Option<Instant> {
-        self.under_way.iter().filter(|&&(_, end, when)| end <= una && when <= latest).map(|&(.., when)| when).max()
+        let under_way = self.0.iter().flat_map(|lists| &lists.under_way);
+        under_way.filter(|&&(_, end, when)| end <= una && when <= latest).map(|&(.., when)| when).max()
     }
 
     /// Bytes of lost retransmissions that have not been sent again.
     pub(super) fn lost_bytes(&self) -> u64 {
-        self.lost.iter().map(|(start, end)| end - start).sum()
+        self.0.iter().flat_map(|lists| &lists.lost).map(|(start, end)| end - start).sum()
     }
 
     /// The lost retransmission that is to be sent again first.
     pub(super) fn take_lost(&mut self) -> Option<(u64, u64)> {
-        self.lost.pop_front()
+        self.0.as_mut()?.lost.pop_front()
     }
 
     /// The recovery is over.
     pub(super) fn clear(&mut self) {
-        self.under_way.clear();
-        self.lost.clear();
+        if let Some(lists) = &mut self.0 {
+            lists.under_way.clear();
+            lists.lost.clear();
+        }
     }
 }
 
