@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ... import _lasthop
-from ...lab import Lab, Run, acknowledged, count_at, moving_rate, rates, settled_s
+from ...lab import Lab, Run, acknowledged, count_at, moving_rate, rates, settled_s, within
 from ...paper import load_paper
 
 PAYLOAD_BYTES = 1300
@@ -73,6 +73,12 @@ def qfcp_share(run: Run) -> float:
 def found_s(run: Run) -> float:
     """Seconds until one download has its rate."""
     return settled_s(_rate(run))
+
+
+def window_variation(run: Run) -> float:
+    """The deviation of one download's window over its mean, in the steady state."""
+    window = within(run.flow("down"), STEADY_S, float("inf"))["cwnd_bytes"]
+    return float(window.std(ddof=0) / window.mean())
 
 
 def follows_s(run: Run) -> float:
