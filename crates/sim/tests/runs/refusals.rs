@@ -98,7 +98,7 @@ fn an_error_names_the_key_that_was_written() {
             "{ kind = \"fixed\", value = 2 }",
             "ap[0].radio.margin.value = 2: wanted from -999 to 0.999",
         ),
-        (AP, "ap[0].radio.slot", "0 s", "ap[0].radio.slot = 0 s: wanted at least 1 \u{3bc}s"),
+        (AP, "ap[0].radio.slot", "0 s", "ap[0].radio.slot = 0 s: wanted at least 1 \u{b5}s"),
         (AP, "flow[0].station", "", "flow[0].station = \"\": wanted a name"),
         (
             WLAN,

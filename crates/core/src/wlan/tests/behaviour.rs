@@ -182,7 +182,7 @@ fn what_cannot_be_is_refused() {
     assert!(rates(&[(0, 1)]).unwrap_err().starts_with("rate_steps[0].at = 0"));
     assert_eq!(
         rates(&[(5, 1), (5, 2)]).unwrap_err(),
-        "rate_steps[1].at = 5 \u{3bc}s: wanted more than that of the step before"
+        "rate_steps[1].at = 5 \u{b5}s: wanted more than that of the step before"
     );
     assert!(rates(&[(5, 0)]).unwrap_err().starts_with("rate_steps[0].rate = 0 bit/s"));
     let steps = rates(&[(5, 2), (9, 3)]).unwrap();
