@@ -69,7 +69,8 @@ fn every_key_of_a_sender_moves_something() {
                 "initial_window = 4",
                 "rack = false, tail_loss_probe = false",
                 "rate_reduction = false",
-                "rtt_estimator = \"rfc6298\"",
+                "timer_tick = \"0 s\"",
+                "timer_tick = \"0 s\", rtt_estimator = \"rfc6298\"",
             ],
         ),
         (
@@ -98,7 +99,9 @@ fn a_response_taken_back_moves_something() {
         let loss = format!("{{ loss = {{ kind = \"handoff\", on = {on:?}, off = {off:?} }} }}");
         outcome_with(sender, &[("flow[0].sink", &loss), ("link[0].loss.p", "0")]).unwrap()
     };
-    for (others, rule, (on, off)) in [("", "eifel", ("1 s", "3 s")), ("eifel = false, ", "frto", ("400 ms", "2 s"))] {
+    for (others, rule, (on, off)) in
+        [("frto = false, dsack = false, ", "eifel", ("400 ms", "2 s")), ("eifel = false, ", "frto", ("400 ms", "2 s"))]
+    {
         let sender = |is_on| format!("{{ kind = \"linux-cubic\", {others}{rule} = {is_on} }}");
         assert_ne!(with(&sender(true), on, off), with(&sender(false), on, off), "{rule}");
     }
