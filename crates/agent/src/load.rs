@@ -120,11 +120,21 @@ impl Proxy {
     /// # Errors
     /// The kernel's.
     pub fn look_through(&self) -> Result<()> {
-        let input = ProgramInput { data_in: Some(&[0; 64]), ..ProgramInput::default() };
-        let found = self.object.progs_mut().find(|program| program.name() == "look_through");
-        let program = found.ok_or_else(|| anyhow!("no program look_through"))?;
-        program.test_run(input).context("cannot look through the connections")?;
-        Ok(())
+        self.try_packet("look_through", &[0; 64]).map(drop)
+    }
+
+    /// Runs a program on a packet that no device sees; gives its verdict and the packet it leaves.
+    ///
+    /// # Errors
+    /// The kernel's, which refuses packets that are too short to be any.
+    pub fn try_packet(&self, name: &str, packet: &[u8]) -> Result<(u32, Vec<u8>)> {
+        let mut left = vec![0; packet.len()];
+        let input = ProgramInput { data_in: Some(packet), data_out: Some(&mut left), ..ProgramInput::default() };
+        let found = self.object.progs_mut().find(|program| program.name() == name);
+        let program = found.ok_or_else(|| anyhow!("no program {name}"))?;
+        let output = program.test_run(input).with_context(|| format!("cannot run {name}"))?;
+        let verdict = output.return_value;
+        Ok((verdict, left))
     }
 
     /// What became of packets, in the order of [`COUNTED`], all processors together.
