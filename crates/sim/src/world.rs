@@ -104,15 +104,6 @@ mod tests {
     "#;
 
     #[test]
-    fn segments_on_a_host_s_own_line_are_counted() {
-        let text = BURST.replace("probe = { packets = true }", "").replace("rtt = \"20 ms\"", "rtt = \"20 s\"");
-        let (mut world, _) = simulation(&parse(&text).unwrap(), 1, Path::new("."), true).unwrap();
-        // The answer to the SYN comes after 20 s, and then the window waits 10 s on the line.
-        while world.now() < Instant::ZERO + Duration::from_secs(25) && world.advance(1) {}
-        assert_eq!((world.network.under_way(), world.hosts.under_way()), (0, 1000));
-    }
-
-    #[test]
     fn packets_are_counted_wherever_they_wait() {
         for (aqm, seen) in [("codel", 1000), ("drop-tail", 1000)] {
             let scenario = parse(&BURST.replace("codel", aqm)).unwrap();
