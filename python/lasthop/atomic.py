@@ -1,14 +1,30 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and what is no file to read."""
 
 import glob
 import os
 import platform
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from .errors import UserError
+
+LARGEST = 1 << 28
+"""Bytes of the largest file that is read."""
+
+
+def regular(name: str) -> None:
+    """Refuses what is no regular file of a bearable size: it may never end."""
+    try:
+        about = os.stat(name)
+    except OSError as error:
+        raise UserError(f"{name}: cannot read: {error.strerror}") from error
+    if not stat.S_ISREG(about.st_mode):
+        raise UserError(f"{name}: cannot read: wanted a regular file")
+    if about.st_size > LARGEST:
+        raise UserError(f"{name}: {about.st_size} B: wanted at most {LARGEST}")
 
 
 @contextmanager

@@ -14,8 +14,8 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from .atomic import regular
 from .errors import UserError
-from .trace import regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

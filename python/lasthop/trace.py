@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,6 @@ MTU_BITS = 1500 * 8
 MOST_LINES = 10_000_000
 """Longer files are refused: nobody has recorded one, and they fill the memory."""
 
-LARGEST = 1 << 28
-"""Bytes of the largest file that is read."""
 
 LONGEST_MADE_S = 86_400
 """A day: longer synthetic traces take hours to make."""
@@ -55,18 +52,6 @@ def _read(path: str | os.PathLike[str]) -> tuple[np.ndarray[Any, np.dtype[np.int
     except _lasthop.TraceError as error:
         raise UserError(f"{name}: {error}") from error
     return np.frombuffer(raw, dtype=kind).astype(np.int64), start_s
-
-
-def regular(name: str) -> None:
-    """Refuses what is no regular file of a bearable size: it may never end."""
-    try:
-        about = os.stat(name)
-    except OSError as error:
-        raise UserError(f"{name}: cannot read: {error.strerror}") from error
-    if not stat.S_ISREG(about.st_mode):
-        raise UserError(f"{name}: cannot read: wanted a regular file")
-    if about.st_size > LARGEST:
-        raise UserError(f"{name}: {about.st_size} B: wanted at most {LARGEST}")
 
 
 def stamps_of(path: str | os.PathLike[str]) -> tuple[Sequence[int], float | None]:

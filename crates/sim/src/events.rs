@@ -36,7 +36,8 @@ const NONE: u128 = u128::MAX;
 /// Where entry number `i` is.
 #[inline]
 fn place(i: usize) -> (usize, usize) {
-    ((i + 3) / 4, (i + 3) % 4)
+    let slot = i + 3;
+    (slot / 4, slot % 4)
 }
 
 /// Bits of an entry for the element; the 40 above them hold the hash.

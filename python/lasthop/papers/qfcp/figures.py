@@ -161,7 +161,7 @@ def beside(lab: Lab) -> Drawing:
         for colour, name in zip(COLOURS, data.columns, strict=False):
             axes.plot(data.index, data[name], "o-", color=colour, label=name)
         axes.axhline(0.5, color="k", linestyle="--", linewidth=0.8, label="half")
-        axes.set(xlabel="flows of each", ylabel="QFCP's share of the goodput [1]", ylim=(0, 1))
+        axes.set(xlabel="flows of each [1]", ylabel="QFCP's share of the goodput [1]", ylim=(0, 1))
         axes.legend()
 
     return Drawing(data.reset_index(), draw)
