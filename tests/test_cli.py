@@ -67,6 +67,26 @@ def test_set_and_seed_reach_the_run(command: Command, short: Path) -> None:
     assert result["flows"][1]["name"] == "away"
 
 
+def test_a_seed_that_changes_nothing_is_told(command: Command, short: Path) -> None:
+    link = '[[link]]\nname = "l"\nfrom = "a"\nto = "b"\nrate = "1 Mbit/s"\n'
+    flow = '[[flow]]\nname = "f"\npath = ["a", "b"]\nrtt = "20 ms"\n'
+    short.with_name("plain.toml").write_text(f'duration = "3 s"\n{link}{flow}')
+    done = command("run", "plain.toml", "--seed", 7)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "lasthop: note: plain.toml: nothing depends on the seed: every --seed gives this result\n"
+    )
+    assert command("run", "plain.toml").stderr == ""
+    for random in (
+        ("flow[0].jitter=1 ms",),
+        ('flow[0].app={ kind = "on-off", rate = "1 Mbit/s", on = "1 s", off = "1 s" }',),
+        ("link[0].queue.aqm=red",),
+        ('link[0].loss={ kind = "bernoulli", p = 0.01 }',),
+    ):
+        assert command("run", "plain.toml", "--seed", 7, "--set", *random).stderr == "", random
+    assert command("run", short, "--seed", 7).stderr == ""
+
+
 def test_several_scenarios_stand_side_by_side(command: Command, short: Path) -> None:
     other = short.with_name("other.toml")
     other.write_text(SHORT)
@@ -102,6 +122,8 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["run", "short.toml", "--set", "ap[0].radio.slot=-3 ms"], ["ap[0].radio.slot", "wanted"]),
         (["run", "short.toml", "--set", 'flow[0].path=["a", "b"]'], ["short.toml: flow[0].path"]),
         (["run", "short.toml", "--set", "nonsense=1"], ["short.toml: nonsense"]),
+        (["run", "short.toml", "--set", "flow[nobody].rtt=1 s"], ['"near" or "far"']),
+        (["run", "short.toml", "--set", 'flow[0].sender={ kind = "reno"'], ["last bracket"]),
         (["run", "short.toml", "--pcap-end", "receiver"], ["--pcap-end receiver", "--pcap FILE"]),
         (["delay", "20", "--", "true"], ["argument TIME: 20", 'such as "20 ms"']),
         (["delay", "20 ms", "true"], ["unrecognized arguments: true", "wanted -- before"]),
@@ -168,6 +190,7 @@ def test_wrong_input_is_one_clear_line(
     ("arguments", "near"),
     [
         (["lsitt"], "did you mean list?"),
+        (["run", "short.toml", "--set", 'flow[0].sender={ kind = "cubc" }'], "did you mean cubic?"),
         (["RUN", "short.toml"], "did you mean run?"),
         (["run", "LTE-Clamp"], "did you mean the shipped lte-clamp?"),
         (["run", "short.toml", "--set", "flow[0].sender=Cubic"], "did you mean cubic?"),

@@ -25,6 +25,9 @@ class RunResult:
     @property
     def scenario(self) -> str:
         """The scenario that was run, overrides included, as TOML."""
+    @property
+    def is_random(self) -> bool:
+        """Whether anything depends on the seed."""
     def write_pcapng(self, path: str, end: str) -> None:
         """Writes the packets of one end of the flows, ``sender`` or ``receiver``."""
 

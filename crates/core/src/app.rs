@@ -265,6 +265,13 @@ impl Paced {
     }
 }
 
+impl AppParams {
+    /// Whether a connection's application draws from its stream.
+    pub fn draws(&self) -> bool {
+        matches!(self, Self::OnOff(bursts) if bursts.exponential)
+    }
+}
+
 impl SizeDistribution {
     /// Refuses sizes that do not fit together where a packet has `payload` bytes.
     ///

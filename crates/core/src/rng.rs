@@ -4,13 +4,17 @@
 //! A stream depends on its name alone: two protocols compared under one seed meet the same fading and the same
 //! losses, whatever else draws. The generator is `rand_pcg`'s PCG64, whose values are stable.
 
+use core::cell::Cell;
+
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
 /// The streams of one run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Streams {
     seed: u64,
+    /// Whether a stream was asked for.
+    are_used: Cell<bool>,
 }
 
 /// One stream of random numbers.
@@ -20,7 +24,12 @@ pub struct Stream(Pcg64);
 impl Streams {
     /// The streams of the run with this seed.
     pub fn new(seed: u64) -> Self {
-        Self { seed }
+        Self { seed, are_used: Cell::new(false) }
+    }
+
+    /// Whether anything has asked for a stream: if not, nothing depends on the seed.
+    pub fn are_used(&self) -> bool {
+        self.are_used.get()
     }
 
     /// The seed of the run.
@@ -30,6 +39,7 @@ impl Streams {
 
     /// The stream of one element for one purpose, say `("ap/m1", "fading")`.
     pub fn stream(&self, element: &str, purpose: &str) -> Stream {
+        self.are_used.set(true);
         // FNV-1a over the name; the zero byte keeps ("a", "bc") apart from ("ab", "c").
         let name = element.bytes().chain([0]).chain(purpose.bytes());
         let hash = name.fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
@@ -74,6 +84,14 @@ mod tests {
         assert_ne!(first(1, "ap/m1", "fading"), first(1, "ap/m2", "fading"));
         assert_ne!(first(1, "ap/m1", "fading"), first(1, "ap/m1", "loss"));
         assert_ne!(first(1, "ab", "c"), first(1, "a", "bc"));
+    }
+
+    #[test]
+    fn they_know_whether_anybody_draws() {
+        let streams = Streams::new(1);
+        assert!(!streams.are_used());
+        let _ = streams.stream("ap", "fading");
+        assert!(streams.are_used());
     }
 
     #[test]

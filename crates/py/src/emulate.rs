@@ -82,7 +82,7 @@ fn emulate(
         Ended::Command(status) => (Some(status), None),
         Ended::Interrupted(signal) => (None, Some(signal)),
     };
-    Ok((RunResult { outcome, emulation: Some(emulation) }, (status, signal, complaints)))
+    Ok((RunResult { outcome, emulation: Some(emulation), is_random: true }, (status, signal, complaints)))
 }
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -34,6 +34,9 @@ type Overrides = Vec<(String, String)>;
 struct RunResult {
     outcome: Outcome,
     emulation: Option<Emulation>,
+    /// Whether anything depends on the seed.
+    #[pyo3(get)]
+    is_random: bool,
 }
 
 #[pymethods]
@@ -116,10 +119,11 @@ fn run(
             }
             watch.tell(run.progress());
         }
-        Ok(Some(run.finish()))
+        let is_random = run.is_random();
+        Ok(Some((run.finish(), is_random)))
     })?;
-    let outcome = outcome.map_err(refuse)?.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
-    Ok(RunResult { outcome, emulation: None })
+    let (outcome, is_random) = outcome.map_err(refuse)?.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
+    Ok(RunResult { outcome, emulation: None, is_random })
 }
 
 /// Checks a scenario without running it; gives its full text, overrides put in.

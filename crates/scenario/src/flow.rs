@@ -6,6 +6,7 @@ use lasthop_core::error::{ParameterError, ensure};
 use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{above, given};
 use lasthop_core::parameters;
+use lasthop_core::tcp::{Recovery, SenderConfig};
 use lasthop_core::units::{Bytes, Duration, LONGEST, Rate};
 
 use super::kinds::Receiver;
@@ -64,6 +65,7 @@ parameters! {
         not_too_long("stagger", (p.start + p.spread, p.stagger, p.count - 1), "flow starts after")?;
         not_too_long("rtt_step", (p.rtt, p.rtt_step, p.count - 1), "round trip takes")?;
         p.check_ends()?;
+        p.check_recovery()?;
         p.read_at()?;
     }
 }
@@ -112,6 +114,19 @@ impl Flow {
 }
 
 impl Flow {
+    /// Refuses keys of loss recovery of which one takes back the other.
+    fn check_recovery(&self) -> Result<(), ParameterError> {
+        let Some(keys) = self.sender.options().map(|options| options.common) else { return Ok(()) };
+        let Some(sack) = keys.sack else { return Ok(()) };
+        let agrees = keys.recovery.is_none_or(|recovery| sack == (recovery == Recovery::Sack));
+        let written = keys.recovery.map_or("", |recovery| recovery.kind());
+        let wanted = format!("{}, or another recovery than {written:?}", !sack);
+        ensure(agrees, "sender.sack", sack, &wanted)?;
+        // What the rules do is not what was written.
+        let needs_sack = keys.rack.is_none() && self.sender.over(SenderConfig::default()).rack;
+        ensure(sack || !needs_sack, "sender.sack", sack, "true, or rack = false with it")
+    }
+
     /// Refuses an end that comes before the latest start, whatever the seed, and transfers of which none can arrive.
     fn check_ends(&self) -> Result<(), ParameterError> {
         let ends_later = |key: &str, end: Option<Duration>, start: Duration, wanted: &str| match end {

@@ -24,7 +24,14 @@ pub fn effective(text: &str, overrides: &[(String, String)]) -> Result<String, S
 /// Puts `value` at `key`. `flow[near].rtt` reaches a table by its name, `flow[0].rtt` by its place,
 /// `flow[*].rtt` all of them.
 fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
-    let value: toml_edit::Value = value.parse().unwrap_or_else(|_| value.into());
+    let value: toml_edit::Value = match value.parse() {
+        Ok(value) => value,
+        // A text may stand without quotes; a table or list that is not whole is meant as none.
+        Err(_) if value.trim_start().starts_with(['{', '[']) => {
+            return Err(ScenarioError::refused(key, value, "a table or list in TOML, whole to its last bracket"));
+        }
+        Err(_) => value.into(),
+    };
     let parts: Vec<&str> = key.split('.').collect();
     let Some(table) = root.as_table_like_mut() else { return Ok(()) };
     put(table, &parts, &value).map_err(|message| ScenarioError::at(key, message))
@@ -49,6 +56,7 @@ fn put(table: &mut dyn TableLike, parts: &[&str], value: &toml_edit::Value) -> R
     let selector = selector.strip_suffix(']').ok_or_else(|| format!("{part}: wanted ] at its end"))?;
     let tables = elements(table.get_mut(name)).ok_or_else(|| format!("there is no [[{name}]]"))?;
     let count = tables.len();
+    let names: Vec<_> = tables.iter().filter_map(|table| table.get("name")?.as_str().map(str::to_owned)).collect();
     let mut found = false;
     for (i, table) in tables.into_iter().enumerate() {
         let named = table.get("name").and_then(Item::as_str) == Some(selector);
@@ -57,7 +65,16 @@ fn put(table: &mut dyn TableLike, parts: &[&str], value: &toml_edit::Value) -> R
             found = true;
         }
     }
-    if found { Ok(()) } else { Err(format!("there is no {name}[{selector}], there are {count}")) }
+    if found { Ok(()) } else { Err(format!("there is no {name}[{selector}], {}", there_are(count, &names))) }
+}
+
+/// What there is in the place of what there is not.
+fn there_are(count: usize, names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<_> = names.iter().take(SHOWN).map(|name| format!("\"{name}\"")).collect();
+    let more = if names.len() > SHOWN { " …" } else { "" };
+    let named = if shown.is_empty() { String::new() } else { format!(": wanted {}{more}", shown.join(" or ")) };
+    format!("there are {count}{named}")
 }
 
 fn write(table: &mut dyn TableLike, key: &str, value: &toml_edit::Value) {

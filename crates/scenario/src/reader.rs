@@ -155,13 +155,19 @@ impl<'de> Deserializer<'de> for Reader {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        kinds: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
         let shown = self.shown();
         let result = match self.0 {
             Value::String(name) => visitor.visit_enum(Kinded { kind: Some(Value::String(name)), rest: Table::new() }),
-            Value::Table(mut rest) => visitor.visit_enum(Kinded { kind: rest.remove("kind"), rest }),
+            Value::Table(mut rest) => match rest.remove("kind") {
+                Some(Value::String(name)) if !kinds.contains(&name.as_str()) => {
+                    let fault: Fault = de::Error::unknown_variant(&name, kinds);
+                    Err(fault.of(Some(format!("{name:?}"))).within("kind"))
+                }
+                kind => visitor.visit_enum(Kinded { kind, rest }),
+            },
             Value::Array(_) => Err(de::Error::invalid_type(Unexpected::Seq, &visitor)),
             other => Err(de::Error::invalid_type(Unexpected::Other(other.type_str()), &visitor)),
         };

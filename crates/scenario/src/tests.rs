@@ -135,7 +135,14 @@ fn overrides_reach_every_key() {
 
 #[test]
 fn an_override_that_leads_nowhere_is_refused() {
-    assert_eq!(refuse("flow[2].rtt", "1 s"), "flow[2].rtt: there is no flow[2], there are 2");
+    assert_eq!(
+        refuse("flow[2].rtt", "1 s"),
+        "flow[2].rtt: there is no flow[2], there are 2: wanted \"near\" or \"far\""
+    );
+    let open = refuse("flow[0].sender", "{ kind = \"reno\"");
+    assert_eq!(open, "flow[0].sender = { kind = \"reno\": wanted a table or list in TOML, whole to its last bracket");
+    let kind = refuse("flow[0].sender", "{ kind = \"nwreno\" }");
+    assert!(kind.starts_with("flow[0].sender.kind = \"nwreno\": wanted \"newreno\" or "), "{kind}");
     assert_eq!(refuse("flow.rtt", "1 s"), "flow.rtt: which flow? wanted flow[0], flow[NAME] or flow[*]");
     assert_eq!(refuse("link[0].rate", "1 s"), "link[0].rate: there is no [[link]]");
     assert!(refuse("duration.x", "1 s").starts_with("duration: wanted a time"));

@@ -233,6 +233,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
         let labels = Labels {
             title: scenario.title.clone(),
             seed: self.streams.seed(),
+            is_random: self.streams.are_used(),
             span: self.span,
             sample: scenario.sample,
             flows: self.labels,

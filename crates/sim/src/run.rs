@@ -68,6 +68,11 @@ impl Run {
         self.world.progress()
     }
 
+    /// Whether anything in the run depends on the seed.
+    pub fn is_random(&self) -> bool {
+        self.labels.is_random
+    }
+
     /// Goes on to the end, whatever memory it takes.
     pub fn finish(mut self) -> Outcome {
         while self.world.advance(u64::MAX) {}

@@ -139,6 +139,8 @@ pub fn schema() -> schemars::Schema {
 pub struct Labels {
     pub(crate) title: String,
     pub(crate) seed: u64,
+    /// Whether anything depends on the seed.
+    pub(crate) is_random: bool,
     /// What is measured.
     pub span: Span,
     /// Length of the intervals in which goodput is sampled.

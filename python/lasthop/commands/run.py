@@ -9,6 +9,7 @@ import time
 
 from .. import _lasthop
 from ..errors import UserError
+from ..errors import tell as note
 from ..scenario import from_here, load, overrides_of
 from ..tables import honest
 
@@ -57,6 +58,8 @@ def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict
         begun = time.perf_counter()
         result = _lasthop.run(scenario.text, scenario.directory, overrides, seed, tell)
         wall_s = time.perf_counter() - begun
+    if seed is not None and not result.is_random:
+        note(f"note: {scenario.label}: nothing depends on the seed: every --seed gives this result")
     return {**honest(json.loads(result.summary_json)), "wall_s": wall_s}
 
 

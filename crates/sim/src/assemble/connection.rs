@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lasthop_core::app::{App, AppParams, Poisson, Transfer, poisson_arrivals};
 use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
+use lasthop_core::rng::Streams;
 use lasthop_core::tcp;
 use lasthop_core::units::{Amount, Bytes, Duration, Instant, LONGEST};
 
@@ -106,7 +107,10 @@ impl<P: Traveller> Builder<'_, P> {
         let TwoEnds { sender, receiver, sender_kind, receiver_kind, header_bytes, sack, ahead } = ends;
         let stop = spec.stop.map(|stop| Instant::ZERO + stop);
         let is_transfer = matches!(app, AppParams::Fixed(_));
-        let app = App::new(app, payload, (start, stop), self.streams.stream(&name, "app"))
+        // A stream from which nothing is drawn does not count as one that is used.
+        let unused = Streams::new(self.streams.seed());
+        let streams = if app.draws() { &self.streams } else { &unused };
+        let app = App::new(app, payload, (start, stop), streams.stream(&name, "app"))
             .map_err(|e| ScenarioError::parameter(if e.key == "stop" { "" } else { "app" }, e))?;
         let (access, jitter) = (spec.access, spec.jitter);
         let mut jitter = (!jitter.is_zero()).then(|| Jitter::new(jitter, self.streams.stream(&name, "jitter")));

@@ -146,7 +146,19 @@ fn what_is_wrong_with_a_law_is_said_by_its_key() {
             "flow[0].sender.betta: unknown key `betta`, wanted one of `beta`, `random_loss_share`",
         ),
         ("{ kind = \"linux-cubic\", tick = \"20 ms\" }", "flow[0].sender.tick = 0.02 s: wanted from 1 ms to 10 ms"),
-        ("{ kind = \"linux-reno\", sack = false }", "flow[0].sender.rack = true: wanted `sack` with it"),
+        (
+            "{ kind = \"linux-reno\", sack = false }",
+            "flow[0].sender.sack = false: wanted true, or rack = false with it",
+        ),
+        ("{ kind = \"newreno\", rack = true }", "flow[0].sender.rack = true: wanted `sack` with it"),
+        (
+            "{ kind = \"newreno\", sack = true, recovery = \"newreno\" }",
+            "flow[0].sender.sack = true: wanted false, or another recovery than \"newreno\"",
+        ),
+        (
+            "{ kind = \"newreno\", sack = false, recovery = \"sack\" }",
+            "flow[0].sender.sack = false: wanted true, or another recovery than \"sack\"",
+        ),
         ("{ kind = \"linux-reno\", mss = \"0 B\" }", "flow[0].sender.mss = 0 B: wanted from 1 B to 65535 B"),
         ("{ kind = \"westwood\", filter = \"high\" }", "flow[0].sender.filter = \"high\": wanted a number"),
     ] {
