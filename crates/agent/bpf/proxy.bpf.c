@@ -392,7 +392,8 @@ int to_server(struct __sk_buff *skb)
 
 		window = window_field(p.ack, f->edge, scale, p.window);
 		said = p.ack + ((u32)window << (scale & 15));
-		if (is_after(said, f->edge) && window < p.window)
+		/* What was said stands, though it be the receiver's own field: rounded up, it may end later than the law's. */
+		if (is_after(f->edge, p.ack) && is_after(said, f->edge))
 			f->edge = said;
 		if (window < p.window)
 			f->flags |= FLOW_LIMITED;

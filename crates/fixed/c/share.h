@@ -123,7 +123,7 @@ LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, u64 target_ns, u64 wait_ns, u3
 	return excess(wanted, kappa_q10 * least(wait_ns, 1ULL << 36) >> 10);
 }
 
-/* phi rho times the horizon, as bytes on the wire. Up to 2^34 B. */
+/* phi rho times the horizon of 2^36 ns at most, as bytes on the wire. Up to 2^34 B. */
 LASTHOP_INLINE u64 share_window_bytes(u32 phi_q8, u64 fair, u64 horizon_ns)
 {
 	/* rate/1024 * ns/1024 * 2^20/10^9: below 2^24 * 2^26 * 2^... in two steps, to keep small rates exact. */

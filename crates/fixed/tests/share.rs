@@ -121,6 +121,10 @@ proptest! {
         let exact_s = (g_f * s(delay) + room_s).max(0.0);
         let found_ns = horizon_ns(delay, target, wait, g, kappa);
         close(s(found_ns), exact_s, 1e-12, 3e-9);
+        // A horizon counts for 2^36 ns at most, a window and a flow's rate for 2^34 of their units.
+        prop_assume!(found_ns <= 1 << 36);
+        let most = (1u128 << 42) * 1_000_000_000 / (u128::from(phi) * u128::from(found_ns.max(1_000_000_000)));
+        let rho = rho.min(u64::try_from(most).unwrap() - 1).max(1);
         let payload_share = f64::from(mss) / f64::from(mss + header);
         let exact = equations::window(phi_f, rho as f64, g_f, s(delay), room_s, payload_share).max(0.0);
         prop_assume!(exact < payload_share * (1u64 << 34) as f64 && phi_f * (rho as f64) < (1u64 << 34) as f64);
