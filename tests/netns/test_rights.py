@@ -131,10 +131,10 @@ def test_root_without_the_right_to_make_namespaces_takes_one_of_users(box: Box) 
 
 
 def test_what_a_result_says_of_a_command(box: Box) -> None:
-    summary = box.summary(TWO, "--set", "warmup=2 s", inner=["sleep", "0.3"])
+    summary = box.summary(TWO, "--set", "warmup=1.9 s", inner=["sleep", "0.3"])
     # Nobody has opened the scenario's flows.
     assert summary["flows"] == []
-    assert any("warm-up of 2 s" in note for note in summary["notes"])
+    assert any("warm-up of 1.9 s" in note for note in summary["notes"])
     assert summary["emulation"]["sysctls"]["net.ipv4.tcp_no_metrics_save"] == "1"
     assert int(summary["emulation"]["sysctls"]["net.core.rmem_default"]) >= 8 << 20
 
