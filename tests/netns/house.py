@@ -61,7 +61,9 @@ class House:
         pid = {name: holder.pid for name, holder in self.holders.items()}
         for name in self.holders:
             run(name, "ip", "link", "set", "lo", "up")
-            run(name, "sysctl", "-qw", f"net.ipv4.tcp_congestion_control={congestion}")
+            run(name, "sysctl", "-qw", f"net.ipv4.tcp_congestion_control={congestion}",
+                # IPv6 works at once: link-local addresses too are taken as they are.
+                "net.ipv6.conf.all.accept_dad=0", "net.ipv6.conf.default.accept_dad=0")  # fmt: skip
         wires = [("router", "wan", "server", "eth", 2), ("router", "lan", "modem", "wan", 3),
                  ("modem", "lan", "client", "eth", 1)]  # fmt: skip
         for near, here, far, there, net in wires:
