@@ -86,8 +86,10 @@ def test_a_capture_has_no_edge_to_the_left_no_zero_window_and_right_sums(tmp_pat
         # Behind the agent, and out of its programs' sight.
         what = "tcp and src host 10.1.0.2"
         tshark = built.start("router", "tshark", "-i", "wan", "-w", capture, "-f", what)
-        while "Capturing on" not in tshark.stderr.readline():
-            assert tshark.poll() is None
+        # Its file is there once packets are taken; it says that it captures before that.
+        while not capture.exists() or not capture.stat().st_size:
+            assert tshark.poll() is None, tshark.communicate()
+            time.sleep(0.02)
         with built.download(3, flows=4) as found:
             pass
         time.sleep(0.5)
