@@ -6,6 +6,7 @@
 //! is an instant that acknowledgements move; nobody has to be told.
 
 mod early;
+mod element;
 mod output;
 mod readings;
 mod recovery;
@@ -23,9 +24,8 @@ use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::segment::Segment;
 use super::stats::{SenderStats, WindowAverages};
-use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::packet::{Ack, Packet, Signal};
+use crate::packet::{Ack, Signal};
 use crate::role::{AckSample, AnySender, Feedback, Window};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
@@ -572,31 +572,5 @@ impl Sender {
             self.on_timeout();
         }
         self.end_event();
-    }
-}
-
-impl Element<Packet> for Sender {
-    /// Takes a SYN-ACK or an acknowledgement.
-    #[inline]
-    fn receive(&mut self, now: Instant, packet: Packet) {
-        self.hear(now, &packet.into_ack());
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Option<Instant> {
-        (self.deadline != Instant::MAX).then_some(self.deadline)
-    }
-
-    #[inline]
-    fn wake(&mut self, now: Instant) {
-        if !self.settled || self.deadline <= now {
-            self.catch_up(now);
-        }
-    }
-
-    #[inline]
-    fn poll_departure(&mut self) -> Option<Departure<Packet>> {
-        let (segment, request) = self.poll()?;
-        Some(Departure { at: segment.sent, packet: segment.into_packet(self.flow, request) })
     }
 }
