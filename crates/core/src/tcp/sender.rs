@@ -298,7 +298,7 @@ impl Sender {
         }
     }
 
-    /// The next segment: what [`poll_departure`](Element::poll_departure) gives, without what it asks the routers.
+    /// The next segment: what [`Element::poll_departure`](crate::element::Element::poll_departure) gives, without what it asks the routers.
     #[inline(always)]
     pub fn poll_segment(&mut self) -> Option<Segment> {
         self.poll().map(|(segment, _)| segment)
