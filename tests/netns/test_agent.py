@@ -192,6 +192,8 @@ def test_connections_that_were_there_before_pass_untouched() -> None:
         (["--dev", "lan", "--target", "20"], ["--target 20", "wanted"]),
         (["--dev", "lan", "--target", "0 ms"], ["target", "wanted more than 0"]),
         (["--dev", "lan", "--config", "/nowhere.toml"], ["/nowhere.toml"]),
+        (["--dev", "lan", "--queue", "modem"], ["--queue modem", '"qdisc"']),
+        (["--dev", "lan", "--set", "law.kappa=1"], ["--set law.kappa = 1", "wanted from 0"]),
         ([], ["no device"]),
     ],
 )

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the agent is told: a file by the rules of scenarios, and the command line over it.
 
-use std::fs;
-use std::path::Path;
-
-use anyhow::{Context, Result, anyhow};
 use lasthop_core::parameter::between;
 use lasthop_core::units::Duration;
 use lasthop_core::{kinds, parameters};
@@ -33,6 +29,7 @@ kinds! {
         /// The share window: a flow's part of the rate, for a round trip and the queue that is wanted.
         Share(Share) = "share",
     }
+    or "share"
 }
 
 kinds! {
@@ -63,15 +60,6 @@ parameters! {
 }
 
 impl Config {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// File, key, value and what is wanted.
-    pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        lasthop_scenario::read(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
-    }
-
     /// What the programs are told, at a device with so much before the IP header, whose queue is hidden or not.
     pub fn settings(&self, link_header_bytes: u32, is_hidden: bool) -> Settings {
         let Law::Share(share) = self.law;

@@ -12,7 +12,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`config`] | the file and the command line |
+//! | [`cli`], [`options`] | the command line |
+//! | [`config`] | what it is told, in a file or there |
 //! | [`doctor`] | whether this machine can run it |
 //! | [`load`], [`state`] | the programs, and what they keep |
 //! | [`attach`] | the device |
@@ -21,10 +22,12 @@
 #![forbid(unsafe_code)]
 
 pub mod attach;
+pub mod cli;
 pub mod config;
 pub mod control;
 pub mod doctor;
 pub mod load;
+pub mod options;
 pub mod state;
 pub mod status;
 pub mod watch;

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The command line's part of the settings. Options stand for keys of the file; what they mean is said where the keys are
+//! declared, in [`crate::config`].
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
+use lasthop_core::parameter::text::schemars::schema_for;
+use lasthop_core::parameter::text::serde_json::Value;
+use lasthop_scenario::ScenarioError;
+
+use crate::config::Config;
+
+/// Where the settings of a machine are.
+pub const FILE: &str = "/etc/lasthop/agent.toml";
+
+/// An option that stands for a key: its name, the key, and what its value is called; none if it takes none.
+type Short = (&'static str, &'static str, Option<&'static str>);
+
+/// A kind stands before its keys.
+const SHORT: [Short; 4] = [
+    ("dev", "device", Some("DEV")),
+    ("target", "law.target", Some("TIME")),
+    ("queue", "queue", Some("auto|qdisc|outstanding")),
+    ("dry-run", "dry_run", None),
+];
+
+/// What the command line says: a file, and keys over it.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    file: Option<PathBuf>,
+    /// Option, key and value in TOML.
+    given: Vec<(String, String, String)>,
+}
+
+impl Options {
+    /// All settings.
+    ///
+    /// # Errors
+    /// File or option, key, value and what is wanted.
+    pub fn config(&self) -> Result<Config> {
+        let text = self.file.as_deref().map(read).transpose()?.unwrap_or_default();
+        let overrides: Vec<_> = self.given.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
+        lasthop_scenario::effective(&text, &overrides)
+            .and_then(|text| lasthop_scenario::read(&text))
+            .map_err(|error| self.told(error))
+    }
+
+    /// Names the option whose key is wrong, or the file.
+    fn told(&self, error: ScenarioError) -> anyhow::Error {
+        let option = self.given.iter().rfind(|(_, key, _)| *key == error.path).map(|(option, ..)| option);
+        match (option, &self.file) {
+            (Some(option), _) if option != "--set" => {
+                anyhow!("{option} {}: {}", error.value.as_deref().unwrap_or_default().trim_matches('"'), error.wanted)
+            }
+            (Some(option), _) => anyhow!("{option} {error}"),
+            (None, Some(file)) => anyhow!("{}: {error}", file.display()),
+            (None, None) => anyhow!("{error}"),
+        }
+    }
+}
+
+/// Reads a file and checks it.
+///
+/// # Errors
+/// File, key, value and what is wanted.
+pub fn check(file: &Path) -> Result<Config> {
+    Options { file: Some(file.to_owned()), given: vec![] }.config()
+}
+
+fn read(file: &Path) -> Result<String> {
+    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+impl FromArgMatches for Options {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut options = Self::default();
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.file = matches.get_one::<PathBuf>("config").cloned();
+        for (name, key, value) in SHORT {
+            let given = match value {
+                None => matches.get_flag(name).then(|| "true".to_owned()),
+                // Where a number is wanted it is one; all else is text.
+                Some(_) => matches.get_one::<String>(name).map(|text| match text.parse::<f64>() {
+                    Ok(_) if is_number(key) => text.clone(),
+                    _ => Value::from(text.as_str()).to_string(),
+                }),
+            };
+            self.given.extend(given.map(|value| (format!("--{name}"), key.to_owned(), value)));
+        }
+        for pair in matches.get_many::<(String, String)>("set").into_iter().flatten() {
+            self.given.push(("--set".into(), pair.0.clone(), pair.1.clone()));
+        }
+        Ok(())
+    }
+}
+
+impl Args for Options {
+    fn augment_args(command: Command) -> Command {
+        let config = Arg::new("config").long("config").value_name("FILE").value_parser(value_parser!(PathBuf));
+        let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).value_parser(pair);
+        let command = command
+            .arg(config.help(format!("A file of settings, such as {FILE}; what the command line says goes before it")));
+        let command = SHORT.iter().fold(command, |command, (name, key, value)| {
+            let action = if value.is_some() { ArgAction::Set } else { ArgAction::SetTrue };
+            let mut arg = Arg::new(*name).long(*name).action(action).help(about(key));
+            if let Some(value) = value {
+                arg = arg.value_name(*value);
+            }
+            command.arg(arg)
+        });
+        command.arg(set.help("Any other key of the file, such as law.kappa=0.25; may be given again"))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("wanted KEY=VALUE, such as law.kappa=0.25")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// The schema of the file.
+fn schema() -> Value {
+    schema_for!(Config).to_value()
+}
+
+/// What the schema says of a key, wherever in a kind's table that is.
+fn entry<'s>(schema: &'s Value, key: &str) -> Option<&'s Value> {
+    key.split('.').try_fold(schema, |table, part| {
+        let table = resolved(schema, table);
+        let own = table.get("properties").and_then(|keys| keys.get(part));
+        own.or_else(|| {
+            let kinds = table.get("oneOf")?.as_array()?;
+            kinds.iter().find_map(|kind| resolved(schema, kind).get("properties")?.get(part))
+        })
+    })
+}
+
+/// What stands where a reference leads.
+fn resolved<'s>(schema: &'s Value, found: &'s Value) -> &'s Value {
+    let place = found.get("$ref").and_then(Value::as_str).and_then(|place| place.strip_prefix('#'));
+    place.and_then(|place| schema.pointer(place)).unwrap_or(found)
+}
+
+fn is_number(key: &str) -> bool {
+    let schema = schema();
+    let of = entry(&schema, key).and_then(|entry| resolved(&schema, entry).get("type")).and_then(Value::as_str);
+    matches!(of, Some("number" | "integer"))
+}
+
+/// A key's description, as help is written: without the stop at its end.
+fn about(key: &str) -> String {
+    let schema = schema();
+    let text = entry(&schema, key).and_then(|entry| entry.get("description")).and_then(Value::as_str);
+    text.unwrap_or_default().replace('\n', " ").trim_end_matches('.').to_owned()
+}
+
+/// The file with every key, each as it is by default, behind what it means: what `lasthop-agent config default` prints.
+pub fn default_file() -> String {
+    let schema = schema();
+    let mut text = format!(
+        "# SPDX-License-Identifier: MIT OR Apache-2.0\n# {FILE}: what lasthop-agent is told. Each key is as it is by default: \
+         take away the # before it to change it.\n"
+    );
+    let keys = schema.get("properties").and_then(Value::as_object);
+    for (key, entry) in keys.into_iter().flatten() {
+        text.push('\n');
+        comment(&mut text, entry, "");
+        let kinds = resolved(&schema, entry).get("oneOf").and_then(Value::as_array);
+        let mut written = entry.get("default").map(Value::to_string).unwrap_or_else(|| "[]".into());
+        for kind in kinds.into_iter().flatten() {
+            let kind = resolved(&schema, kind);
+            let name = kind.pointer("/properties/kind/const").or_else(|| kind.get("const")).and_then(Value::as_str);
+            let Some(name) = name else { continue };
+            comment(&mut text, kind, &format!("  \"{name}\": "));
+            let own = kind.get("properties").and_then(Value::as_object);
+            let own: Vec<_> = own.into_iter().flatten().filter(|(key, _)| *key != "kind").collect();
+            for (key, entry) in &own {
+                comment(&mut text, entry, &format!("    {key}: "));
+            }
+            if entry.get("default").and_then(Value::as_str) == Some(name) && !own.is_empty() {
+                let given = own.iter().filter_map(|(key, entry)| Some(format!("{key} = {}", entry.get("default")?)));
+                let given: Vec<_> = [format!("kind = \"{name}\"")].into_iter().chain(given).collect();
+                written = format!("{{ {} }}", given.join(", "));
+            }
+        }
+        // Writing to text does not fail.
+        let _ = writeln!(text, "#{key} = {written}");
+    }
+    text
+}
+
+fn comment(text: &mut String, entry: &Value, lead: &str) {
+    let about = entry.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+    let domain = entry.get("domain").and_then(Value::as_str).map(|domain| format!(" Wanted: {domain}."));
+    let _ = writeln!(text, "# {lead}{about}{}", domain.unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(words: &[&str]) -> Options {
+        let command = Options::augment_args(Command::new("x"));
+        let matches = command.try_get_matches_from([&["x"], words].concat()).unwrap();
+        Options::from_arg_matches(&matches).unwrap()
+    }
+
+    fn refused(words: &[&str]) -> String {
+        options(words).config().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_option_says_what_its_key_is() {
+        for (name, key, _) in SHORT {
+            assert!(!about(key).is_empty(), "--{name} stands for {key}, which is none");
+        }
+    }
+
+    #[test]
+    fn options_go_before_the_file_and_what_is_wrong_is_named() {
+        let folder = std::env::temp_dir().join(format!("lasthop-options-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("agent.toml");
+        let path = file.to_str().unwrap();
+        fs::write(&file, "device = \"eth1\"\nlaw = { kind = \"share\", target = \"10 ms\", kappa = 0.25 }").unwrap();
+        let words = ["--config", path, "--target", "40 ms", "--set", "law.g=0.5", "--dry-run"];
+        let config = options(&words).config().unwrap();
+        let written = lasthop_scenario::read::<Config>(
+            "device = \"eth1\"\ndry_run = true\nlaw = { kind = \"share\", target = \"40 ms\", kappa = 0.25, g = 0.5 }",
+        );
+        assert_eq!(config, written.unwrap());
+        let wrong = refused(&["--config", path, "--target", "20"]);
+        assert!(wrong.starts_with("--target 20: wanted a time"), "{wrong}");
+        assert_eq!(
+            refused(&["--config", path, "--set", "law.kappa=1.0"]),
+            "--set law.kappa = 1: wanted from 0 up to, but not, 1"
+        );
+        fs::write(&file, "devise = \"eth1\"").unwrap();
+        assert_eq!(check(&file).unwrap_err().to_string().split(": ").next(), Some(path));
+        fs::write(&file, "dry_run = true\ndry_run").unwrap();
+        let wrong = check(&file).unwrap_err().to_string();
+        assert!(wrong.starts_with(path) && wrong.contains("line 2") && wrong.lines().count() == 1, "{wrong}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_default_file_says_every_key_as_it_is_by_default() {
+        let text = default_file();
+        let bare = text.lines().filter_map(|line| line.strip_prefix('#')).filter(|line| !line.starts_with(' '));
+        let bare: Vec<_> = bare.collect();
+        assert!(bare.iter().any(|line| line.starts_with("law = { kind = \"share\", ")), "{text}");
+        assert_eq!(lasthop_scenario::read::<Config>(&bare.join("\n")).unwrap(), Config::default());
+        assert_eq!(lasthop_scenario::read::<Config>(&text).unwrap(), Config::default());
+    }
+}
