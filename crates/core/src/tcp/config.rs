@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a sender and a receiver are told when they are made.
 
+use super::rules::{Rules, Switch, switches};
 use crate::error::{ParameterError, ensure};
-use crate::kinds;
-use crate::role::ReceiverParams;
-use crate::role::SenderParams;
+use crate::parameter::{above, above_to, ensure_within};
+use crate::role::{ReceiverParams, SenderParams};
 use crate::units::{Bytes, Duration};
+use crate::{kinds, parameters};
 
 /// The longest that an acknowledgement may wait (RFC 1122 §4.2.3.2).
-pub(super) const LONGEST_DELAY: Duration = Duration::from_millis(500);
+const LONGEST_DELAY: Duration = Duration::from_millis(500);
 
 kinds! {
     /// How a sender repairs losses that duplicate acknowledgements tell of.
@@ -33,8 +34,8 @@ kinds! {
         Always = "always",
         /// If it was full when the acknowledgement came (RFC 7661 §1, RFC 9438 §5.8).
         Full = "full",
-        /// If it was full at any time in the last round trip, or, in slow start, less than twice what was outstanding (Linux:
-        /// tcp_is_cwnd_limited, tcp_cwnd_validate).
+        /// If it was full at any time in the last round trip, or, in slow start, less than twice what was outstanding
+        /// (Linux: tcp_is_cwnd_limited, tcp_cwnd_validate).
         Linux = "linux",
     }
 }
@@ -46,142 +47,121 @@ kinds! {
         /// SRTT + 4 RTTVAR, at least the least time-out (RFC 6298).
         #[default]
         Rfc6298 = "rfc6298",
-        /// SRTT + RTTVAR, where RTTVAR is the greatest mean deviation of the last round trips, falls slowly, and is at least the
-        /// least time-out (Linux: tcp_rtt_estimator). Times are those of the segments themselves, not of echoes.
+        /// SRTT + RTTVAR, where RTTVAR is the greatest mean deviation of the last round trips, falls slowly, and is at
+        /// least the least time-out (Linux: tcp_rtt_estimator). Times are those of the segments themselves, not of
+        /// echoes.
         Linux = "linux",
     }
 }
 
-/// A sender's parameters. [`Default`] is a NewReno sender by the RFCs' defaults, 1500-byte packets.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SenderConfig {
-    /// Payload of a full segment \[B\], 1 to 65,535 (SMSS).
-    pub mss: u32,
-    /// IP and TCP header of a data segment \[B\].
-    pub header: u32,
-    /// How the congestion window grows and falls.
-    pub law: SenderParams,
-    /// How losses are repaired.
-    pub recovery: Recovery,
-    /// Whether each of the first two duplicate acknowledgements lets a new segment go (RFC 3042).
-    pub limited_transmit: bool,
-    /// Whether every acknowledgement of new data is a round-trip measurement (RFC 7323 §4); otherwise one segment
-    /// a round trip is timed (RFC 6298 §3). Adds 12 bytes to each segment.
-    pub timestamps: bool,
-    /// Initial window in segments; `None`: 2 to 4 by segment size (RFC 5681 eq. 1).
-    pub initial_window: Option<u32>,
-    /// Initial slow-start threshold; `None`: none (RFC 5681 §3.1).
-    pub initial_ssthresh: Option<Bytes>,
-    /// Most bytes outstanding, whatever the windows say (a send buffer); `None`: no such limit.
-    pub window_limit: Option<Bytes>,
-    /// When the congestion window may grow.
-    pub validation: Validation,
-    /// Whether the window falls back to the initial one when nothing was sent for longer than the time-out
-    /// (RFC 5681 §4.1).
-    pub restart_after_idle: bool,
-    /// Whether an acknowledgement that changes the window is no duplicate (RFC 5681 §2 (e)). Receivers that
-    /// steer by the window, as CLAMP's, need `false`.
-    pub strict_duplicate_acks: bool,
-    /// Whether each time-out sets the slow-start threshold, so that two in a row bring it to its floor of 2 segments
-    /// (ns-2); otherwise a segment that times out again leaves it (RFC 5681 §3.1).
-    pub cut_at_each_timeout: bool,
-    /// Whether, with Reno's recovery, a further loss in a window that has had its fast retransmit waits for the timer
-    /// (the fix of RFC 2582 §5, ns-2's Reno); otherwise it gets a fast retransmit of its own (RFC 5681 §3.2).
-    pub one_fast_retransmit: bool,
-    /// Whether a loss leaves a share of the congestion window, as far as its limits let it be used (ns-2); otherwise of
-    /// what is in flight (RFC 5681 §3.1). An application that fills its window sees no difference.
-    pub cut_of_window: bool,
-    /// Whether the acknowledgement that ends a fast recovery leaves the slow-start threshold as the window and grows it as
-    /// any other does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno leaves no more
-    /// than what is in flight and a segment (option 1). With NewReno a partial acknowledgement of more than duplicates have
-    /// inflated the window by then lowers the congestion window itself (ns-2).
-    pub grow_at_recovery_end: bool,
-    /// Whether any acknowledgement of new data ends a back-off (as RFC 9002 §6.2.1 has it for QUIC); otherwise a measurement
-    /// does (RFC 6298 §5), which without timestamps takes data that is sent for the first time after the time-out. Where
-    /// losses are many and windows small, time-outs then follow each other faster than such data comes through.
-    pub new_ack_ends_back_off: bool,
-    /// Whether a retransmission is found lost when something sent later has arrived (RFC 8985 §6.2), with
-    /// [`Recovery::Sack`]; otherwise it waits for the timer.
-    pub find_lost_retransmissions: bool,
-    /// Whether anything is found lost when something sent later has arrived, at once or after a reordering window of a
-    /// quarter of the least round-trip time (RFC 8985 §6.2; as Linux has it, at once in recovery or with three segments
-    /// SACKed, as long as no reordering was seen), and a time-out keeps what is SACKed. With [`Recovery::Sack`] only; it
-    /// implies `find_lost_retransmissions`.
-    pub rack: bool,
-    /// Whether the last segment is repeated, or a new one sent, when no acknowledgement has come for two round trips
-    /// (RFC 8985 §7). With `rack` only.
-    pub tail_loss_probe: bool,
-    /// Whether the window falls in proportion to what arrives in recovery, and not at once (RFC 6937, with Linux's
-    /// reduction bound). With [`Recovery::Sack`] only.
-    pub rate_reduction: bool,
-    /// Whether the response to a loss is taken back when an acknowledgement echoes a time before the first retransmission
-    /// (RFC 3522, 4015). With `timestamps` only.
-    pub eifel: bool,
-    /// Whether the response to a time-out is taken back when data arrives that it has not sent again (RFC 5682).
-    pub frto: bool,
-    /// Whether the response to a loss is taken back when all that was sent again came twice (RFC 3708 §3.3). The receiver must
-    /// tell: [`ReceiverConfig::dsack`].
-    pub dsack: bool,
-    /// How the time-out follows from round-trip times.
-    pub rtt_estimator: RttEstimator,
-    /// The tick of the clock by which timers go off, at most 10 ms; zero: in time. Linux's timer wheel rounds up to ticks, from 63
-    /// of them on to 8 ticks, from 504 on to 64 (kernel/time/timer.c, calc_wheel_index).
-    pub timer_tick: Duration,
-    /// Queues of the path that could speak QFCP: what the difference of two hop counts tells, one that every router
-    /// lowers and one that only QFCP's do (as in RFC 4782 §3).
-    pub queues: u8,
-    /// Least retransmission time-out (RFC 6298 §2.4).
-    pub rto_min: Duration,
-    /// Time-out before the first measurement (RFC 6298 §2.1).
-    pub rto_initial: Duration,
-    /// Greatest time-out (RFC 6298 §2.5).
-    pub rto_max: Duration,
-    /// Clock granularity G (RFC 6298 §2).
-    pub rto_granularity: Duration,
-    /// Whether a connection starts with SYN and SYN-ACK; otherwise it is established at once, with an unlimited
-    /// window until the first acknowledgement.
-    pub handshake: bool,
-    /// Size of a SYN on the wire \[B\].
-    pub syn_size: u32,
-}
-
-impl Default for SenderConfig {
-    fn default() -> Self {
-        Self {
-            mss: 1460,
-            header: 40,
-            law: SenderParams::default(),
-            recovery: Recovery::default(),
-            limited_transmit: false,
-            timestamps: false,
-            initial_window: None,
-            initial_ssthresh: None,
-            window_limit: None,
-            validation: Validation::default(),
-            restart_after_idle: true,
-            strict_duplicate_acks: false,
-            cut_at_each_timeout: false,
-            find_lost_retransmissions: false,
-            rack: false,
-            tail_loss_probe: false,
-            rate_reduction: false,
-            eifel: false,
-            frto: false,
-            dsack: false,
-            rtt_estimator: RttEstimator::default(),
-            timer_tick: Duration::ZERO,
-            queues: 0,
-            one_fast_retransmit: false,
-            cut_of_window: false,
-            grow_at_recovery_end: false,
-            new_ack_ends_back_off: false,
-            rto_min: Duration::from_secs(1),
-            rto_initial: Duration::from_secs(1),
-            rto_max: Duration::from_secs(60),
-            rto_granularity: Duration::ZERO,
-            handshake: true,
-            syn_size: 40,
+switches! {
+    /// The switches of recovery.
+    Switches
+    /// A sender's parameters. [`Default`] is a NewReno sender by the RFCs' defaults, 1500-byte packets.
+    for SenderConfig {
+        config {
+            /// Payload of a full segment \[B\], 1 to 65,535 (SMSS).
+            mss: u32 = 1460;
+            /// IP and TCP header of a data segment \[B\].
+            header: u32 = 40;
+            /// How the congestion window grows and falls.
+            law: SenderParams = SenderParams::default();
+            /// How losses are repaired.
+            recovery: Recovery = Recovery::default();
+            /// Initial slow-start threshold; `None`: none (RFC 5681 §3.1).
+            initial_ssthresh: Option<Bytes> = None;
+            /// Most bytes outstanding, whatever the windows say (a send buffer); `None`: no such limit.
+            window_limit: Option<Bytes> = None;
+            /// Queues of the path that could speak QFCP: what the difference of two hop counts tells, one that every
+            /// router lowers and one that only QFCP's do (as in RFC 4782 §3).
+            queues: u8 = 0;
+            /// Size of a SYN on the wire \[B\].
+            syn_size: u32 = 40;
         }
+        own {
+            /// By whose rules the sender recovers; each switch departs from them. By default those of its kind.
+            rules: Rules;
+            /// How losses are repaired; by default as its kind says, and `sack` by Linux's rules.
+            recovery: Recovery;
+            /// Selective acknowledgements (RFC 2018, 6675): whether `recovery` is `sack`.
+            sack: bool;
+        }
+        /// Timestamps (RFC 7323): an RTT sample from every ACK, for 12 bytes more in each segment; otherwise one
+        /// segment a round trip is timed (RFC 6298 §3).
+        timestamps: bool = [false, false, true];
+        /// Limited transmit: each of the first two duplicate ACKs lets a new segment go (RFC 3042).
+        limited_transmit: bool = [false, true, false];
+        /// Initial window in segments; 2 to 4 by their size where the rules leave it open (RFC 5681; 10: RFC 6928).
+        initial_window: Option<u32> = [None, Some(2), Some(10)], in 1..;
+        /// Least retransmission time-out (RFC 6298: 1 s; TCP_RTO_MIN).
+        rto_min: Duration = [Duration::from_secs(1), Duration::from_millis(200), Duration::from_millis(200)],
+            in above(Duration::ZERO);
+        /// Retransmission time-out before the first RTT sample.
+        rto_initial: Duration = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(1)],
+            in above(Duration::ZERO);
+        /// Greatest retransmission time-out (TCP_RTO_MAX).
+        rto_max: Duration = [Duration::from_secs(60), Duration::from_secs(60), Duration::from_secs(120)],
+            in ..=Duration::from_secs(1_000_000);
+        /// Clock granularity G: the least that the variation of round-trip times counts for (RFC 6298 §2).
+        rto_granularity: Duration = [Duration::ZERO, Duration::ZERO, Duration::ZERO];
+        /// Let the window fall back to the initial one when nothing was sent for longer than the time-out (RFC 5681
+        /// §4.1).
+        restart_after_idle: bool = [true, true, true];
+        /// Count an ACK as a duplicate only if its window is that of the last (RFC 5681 §2 (e)). CLAMP changes the
+        /// window on every ACK, and loses its fast retransmits under this rule.
+        strict_duplicate_acks: bool = [false, false, false];
+        /// Let each time-out set the slow-start threshold, so that two in a row bring it to its floor of two segments
+        /// (ns-2); otherwise a segment that times out again leaves it (RFC 5681).
+        cut_at_each_timeout: bool = [false, true, false];
+        /// With Reno's recovery, let a further loss in a window that has had its fast retransmit wait for the timer
+        /// (the fix of RFC 2582 §5, ns-2's Reno); otherwise it gets a fast retransmit of its own (RFC 5681 §3.2).
+        one_fast_retransmit: bool = [false, true, false];
+        /// A loss leaves a share of the congestion window (ns-2), not of what is in flight (RFC 5681), which is less
+        /// where the application is the slower.
+        cut_of_window: bool = [false, true, false];
+        /// Let the ACK that ends a fast recovery leave the slow-start threshold as the window and grow it as any other
+        /// does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno leaves no more than
+        /// what is in flight and a segment (option 1). With NewReno a partial ACK of more than duplicates have inflated
+        /// the window by then lowers the congestion window itself (ns-2).
+        grow_at_recovery_end: bool = [false, true, false];
+        /// Let any ACK of new data end a time-out's back-off (as in QUIC, RFC 9002 §6.2.1); otherwise a measurement
+        /// does (RFC 6298, ns-2, Linux), which without timestamps takes data that is sent for the first time after it.
+        /// Where losses are many and windows small, time-outs then follow each other faster than such data comes
+        /// through.
+        new_ack_ends_back_off: bool = [false, false, false];
+        /// With selective acknowledgements, find a retransmission lost when something sent later has arrived (RFC
+        /// 8985); otherwise it waits for the time-out.
+        find_lost_retransmissions: bool = [false, false, false];
+        /// With selective acknowledgements, find anything lost when something sent later has arrived, at once or after
+        /// a quarter of the least round-trip time, and keep what was SACKed after a time-out (RFC 8985 §6.2; as Linux
+        /// has it, at once in recovery or with three segments SACKed, as long as no reordering was seen).
+        rack: bool = [false, false, true];
+        /// With `rack`, send a new segment, or the last again, when no acknowledgement has come for two round trips
+        /// (RFC 8985 §7).
+        tail_loss_probe: bool = [false, false, true];
+        /// With selective acknowledgements, let the window fall in recovery in proportion to what arrives (RFC 6937,
+        /// with Linux's reduction bound).
+        rate_reduction: bool = [false, false, true];
+        /// With `timestamps`, take the response to a loss back when an acknowledgement echoes a time before the first
+        /// retransmission (Eifel: RFC 3522, 4015; Linux: tcp_packet_delayed).
+        eifel: bool = [false, false, true];
+        /// Take the response to a time-out back when data arrives that it has not sent again; after the first
+        /// retransmission new data tells (F-RTO: RFC 5682).
+        frto: bool = [false, false, true];
+        /// With `sack`, let the receiver tell of what came twice (RFC 2883), and take the response to a loss back when
+        /// all that was sent again came twice (RFC 3708 §3.3; Linux: tcp_try_undo_dsack).
+        dsack: bool = [false, false, true];
+        /// How the time-out follows from round-trip times.
+        rtt_estimator: RttEstimator = [RttEstimator::Rfc6298, RttEstimator::Rfc6298, RttEstimator::Linux];
+        /// The tick of the clock by which timers go off: after it has ticked, and what is set for 63 ticks and more
+        /// ahead up to an eighth late (Linux: the timer wheel, calc_wheel_index in kernel/time/timer.c, with
+        /// CONFIG_HZ=250); 0 s: in time.
+        timer_tick: Duration = [Duration::ZERO, Duration::ZERO, Duration::from_millis(4)], in ..=Duration::from_millis(10);
+        /// When the congestion window may grow.
+        validation: Validation = [Validation::Always, Validation::Always, Validation::Linux];
+        /// Open with SYN and SYN-ACK; otherwise data goes at once, and the receiver's window is unlimited until its
+        /// first ACK.
+        handshake: bool = [true, true, true];
     }
 }
 
@@ -232,7 +212,6 @@ impl SenderConfig {
         let mss = u64::from(self.mss);
         ensure((1..=65_535).contains(&self.mss), "mss", self.mss, "1 B to 65535 B")?;
         ensure(self.header <= 65_535, "header", self.header, "at most 65535 B")?;
-        ensure(self.initial_window != Some(0), "initial_window", 0, "at least 1 segment")?;
         ensure(
             self.initial_ssthresh.is_none_or(|b| b.get() >= 2 * mss),
             "initial_ssthresh",
@@ -245,24 +224,13 @@ impl SenderConfig {
             format!("{} B", bytes(self.window_limit)),
             "at least 1 segment, in bytes",
         )?;
+        self.validate_switches()?;
+        ensure(self.rto_max >= self.rto_min, "rto_max", format!("{:?}", self.rto_max), "at least `rto_min`")?;
         ensure(
-            self.timer_tick <= Duration::from_millis(10),
-            "timer_tick",
-            format!("{:?}", self.timer_tick),
-            "at most 10 ms",
-        )?;
-        ensure(!self.rto_min.is_zero(), "rto_min", format!("{:?}", self.rto_min), "more than 0 s")?;
-        ensure(
-            self.rto_max >= self.rto_min && self.rto_max <= Duration::from_secs(1_000_000),
-            "rto_max",
-            format!("{:?}", self.rto_max),
-            "at least `rto_min` and at most 1000000 s",
-        )?;
-        ensure(
-            !self.rto_initial.is_zero() && self.rto_initial <= self.rto_max,
+            self.rto_initial <= self.rto_max,
             "rto_initial",
             format!("{:?}", self.rto_initial),
-            "more than 0 s and at most `rto_max`",
+            "at most `rto_max`",
         )?;
         ensure(
             self.rto_granularity <= self.rto_max,
@@ -273,45 +241,55 @@ impl SenderConfig {
     }
 }
 
-/// What a receiver is told. [`Default`] acknowledges each packet and advertises a buffer that is never short.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReceiverConfig {
-    /// What the operating system advertises; at least 1 B.
-    pub buffer: Bytes,
-    /// Payload of a full segment \[B\], which the law may ask for.
-    pub mss: u32,
-    /// Size of an acknowledgement on the wire \[B\], without SACK blocks.
-    pub ack_size: u32,
-    /// How many segments one acknowledgement is for, at least 1: each is acknowledged at once (RFC 5681 §4.2: 2).
-    pub ack_every: u32,
-    /// How many acknowledgements at the start are not delayed, and up to 16 again after a repeated segment (Linux: quickack).
-    pub quick_acks: u32,
-    /// Longest delay, more than 0 and at most 500 ms (RFC 1122 §4.2.3.2).
-    pub ack_timeout: Duration,
-    /// Whether acknowledgements carry up to three SACK blocks (RFC 2018), each of 8 bytes and 4 for the option.
-    pub sack: bool,
-    /// Whether the first of the blocks tells of what came twice (RFC 2883). With `sack` only.
-    pub dsack: bool,
-    /// How the advertised window is chosen.
-    pub law: ReceiverParams,
-    /// Length of the intervals whose goodput is sampled; `None`: no samples.
-    pub sample_interval: Option<Duration>,
+parameters! {
+    /// Delayed acknowledgements.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DelayedAcks {
+        /// The longest that an ACK waits for a second segment (RFC 1122 §4.2.3.2).
+        pub timeout: Duration, in above_to(Duration::ZERO, LONGEST_DELAY);
+    }
 }
 
-impl Default for ReceiverConfig {
-    fn default() -> Self {
-        Self {
-            buffer: Bytes::new(u64::from(u32::MAX)),
-            mss: 1460,
-            ack_size: 40,
-            ack_every: 1,
-            quick_acks: 0,
-            ack_timeout: Duration::from_millis(200),
-            sack: false,
-            dsack: false,
-            law: ReceiverParams::default(),
-            sample_interval: None,
+switches! {
+    /// When a receiver acknowledges, and what it may advertise.
+    ReceiverSwitches
+    /// What a receiver is told. [`Default`] acknowledges each packet and advertises a buffer that is never short.
+    for ReceiverConfig {
+        config {
+            /// Payload of a full segment \[B\], which the law may ask for.
+            mss: u32 = 1460;
+            /// Size of an acknowledgement on the wire \[B\], without SACK blocks.
+            ack_size: u32 = 40;
+            /// Whether acknowledgements carry up to three SACK blocks (RFC 2018), each of 8 bytes and 4 for the option.
+            sack: bool = false;
+            /// Whether the first of the blocks tells of what came twice (RFC 2883). With `sack` only.
+            dsack: bool = false;
+            /// How the advertised window is chosen.
+            law: ReceiverParams = ReceiverParams::default();
+            /// Length of the intervals whose goodput is sampled; `None`: no samples.
+            sample_interval: Option<Duration> = None;
         }
+        own {
+            /// By whose rules the receiver acknowledges; each switch departs from them. By default those of its kind.
+            rules: Rules;
+            /// Acknowledge every second segment (RFC 1122): `ack_every = 2`, with its time-out.
+            delayed_acks: DelayedAcks;
+            /// Size of an ACK on the wire, without SACK blocks; 40 B by default, 52 B if the sender is Linux's and has
+            /// timestamps.
+            ack_size: Bytes, in ..=Bytes::new(65_535);
+        }
+        /// The receiver's buffer: the most that it ever advertises (4 GiB; tcp_rmem).
+        buffer: Bytes = [Bytes::new(u32::MAX as u64), Bytes::new(u32::MAX as u64), Bytes::new(6_291_456)], in Bytes::new(1)..;
+        /// How many segments one ACK is for; 1: each is acknowledged at once. More than 2 where the network card joins
+        /// segments (GRO).
+        ack_every: u32 = [1, 1, 2], in 1..;
+        /// How many ACKs at the start are not delayed. Linux's are as measured with Linux 6.18: 16 by themselves
+        /// (TCP_MAX_QUICKACKS), the others because a sender whose socket buffer is still growing pushes each segment.
+        /// HyStart takes them for a train. After a repeated segment 16 more, if so many are allowed at the start.
+        quick_acks: u32 = [0, 0, 300];
+        /// The longest that an ACK waits for a further segment (RFC 1122 §4.2.3.2; TCP_ATO_MIN).
+        ack_timeout: Duration = [Duration::from_millis(200), Duration::from_millis(200), Duration::from_millis(40)],
+            in above_to(Duration::ZERO, LONGEST_DELAY);
     }
 }
 
@@ -326,14 +304,7 @@ impl ReceiverConfig {
     /// # Errors
     /// The first parameter outside its domain.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        ensure(self.buffer > Bytes::ZERO, "buffer", format!("{:?}", self.buffer), "at least 1 B")?;
-        ensure(self.ack_every >= 1, "ack_every", self.ack_every, "at least 1")?;
-        ensure(
-            !self.ack_timeout.is_zero() && self.ack_timeout <= LONGEST_DELAY,
-            "ack_timeout",
-            self.ack_timeout,
-            "more than 0 s and at most 500 ms",
-        )?;
+        self.validate_switches()?;
         ensure(
             self.sample_interval.is_none_or(|d| !d.is_zero()),
             "sample_interval",

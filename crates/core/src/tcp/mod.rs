@@ -71,9 +71,12 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use config::{ReceiverConfig, Recovery, RttEstimator, SenderConfig, TIMESTAMPS_OPTION, Validation};
+pub use config::{
+    DelayedAcks, ReceiverConfig, ReceiverSwitches, Recovery, RttEstimator, SenderConfig, Switches, TIMESTAMPS_OPTION,
+    Validation,
+};
 pub use receiver::Receiver;
-pub use rules::{DelayedAcks, ReceiverSwitches, Rules, Switch, Switches};
+pub use rules::{Rules, Switch};
 pub use segment::Segment;
 pub use sender::{Sender, State};
 pub use stats::{ReceiverStats, SenderStats, WindowMeans};
