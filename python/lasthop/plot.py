@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,18 @@ def styled(more: Any = ()) -> Any:
     import matplotlib as mpl
 
     return mpl.rc_context({**STYLE, **dict(more)})
+
+
+def legend_below(figure: Figure) -> None:
+    """One legend below all axes, where it hides no curve; each name once, as wide as has room."""
+    pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
+    handles = {label: handle for found in pairs for handle, label in found}
+    if not handles:
+        return
+    inches = 0.42 + 0.075 * max(len(label) for label in handles)
+    rows = math.ceil(len(handles) / max(1, int(figure.get_figwidth() / inches)))
+    columns = math.ceil(len(handles) / rows)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns)
 
 
 def picture_kind(path: str | os.PathLike[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ..claims import mean_interval
-from ..plot import COLOURS
+from ..plot import COLOURS, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def curves(
             axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
         axes.set(xlabel=x_label, ylabel=label)
         axes.set_ylim(bottom=bottom)
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(data, draw)
 
@@ -87,9 +87,9 @@ def over_time(
         axes = figure.subplots()
         for colour, column in zip(colours(len(data.columns)), data.columns, strict=True):
             axes.plot(data.index, data[column] * times, color=colour, lw=0.9, label=column)
-        axes.legend(ncols=2 if len(data.columns) > 3 else 1)
         axes.set(xlabel="time [s]", ylabel=label)
         axes.set_ylim(0, top)
+        legend_below(figure)
 
     return Drawing(data.reset_index(), draw)
 

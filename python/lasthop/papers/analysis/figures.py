@@ -12,7 +12,7 @@ import pandas as pd
 
 from ... import analysis
 from ...lab import Drawing, Lab, colours
-from ...plot import COLOURS
+from ...plot import COLOURS, legend_below
 from .measures import HALF_PI, beside, older
 from .measures import pairs as table_of_pairs
 
@@ -39,8 +39,8 @@ def pairs(lab: Lab) -> Drawing:
         axes.plot(dense, crossing, "o", color=COLOURS[1], mfc="none", label="root crossing")
         ratio, product = table["other_s"] / table["one_s"], table["one_s"] * table["integrated"]
         axes.plot(ratio, product, "x", color="k", label="integration")
-        axes.set(xlabel="d₂/d₁ [1]", ylabel="critical b·d₁ [1]")
-        axes.legend()
+        axes.set(xlabel="d₂/d₁", ylabel="critical b·d₁")
+        legend_below(figure)
 
     columns = ["one_s", "other_s", "theory", "crossing", "integrated"]
     rows = [
@@ -69,11 +69,9 @@ def sets(lab: Lab) -> Drawing:
         centres = finite.groupby(place)["length"].median()
         axes.plot(centres, least, color=COLOURS[1], label="least of all sets, perfect mixing")
         axes.axhline(HALF_PI, color="k", ls="--", lw=0.9, label="π/2: least with rates at rest")
-        axes.set(
-            xscale="log", xlabel="queueing delay over longest delay [1]", ylabel="critical b [1]"
-        )
+        axes.set(xscale="log", xlabel="queueing delay over longest delay", ylabel="critical b")
         axes.set_ylim(0, 6)
-        axes.legend(loc="upper left")
+        legend_below(figure)
 
     rows = []
     for low, high in pairwise(BINS):
@@ -135,8 +133,7 @@ def opening(lab: Lab) -> Drawing:
         )
         top.set(ylabel="window [MB]", ylim=(0, None))
         bottom.set(xlabel="time [s]", ylabel="queue [kB]", ylim=(0, None))
-        for axes in (top, bottom):
-            axes.legend(ncols=2)
+        legend_below(figure)
 
     return Drawing(data, draw, size=(6.4, 5.2))
 
@@ -162,9 +159,9 @@ def averages(lab: Lab) -> Drawing:
             label = f"{1e3 * float(str(queue_s)):g} ms of queue"
             axes.plot(line["gain_per_s"], line["critical_b"], ".-", color=colour, label=label)
         axes.axhline(1, color="k", ls="--", lw=0.9, label="b = 1")
-        axes.set(xscale="log", xlabel="gain of the average [1/s]", ylabel="least critical b [1]")
+        axes.set(xscale="log", xlabel="gain of the average [1/s]", ylabel="least critical b")
         axes.set_ylim(bottom=0)
-        axes.legend()
+        legend_below(figure)
 
     head = ["queue at rest", *(f"g = {gain:g}" for gain in GAINS), "no average"]
     table = [

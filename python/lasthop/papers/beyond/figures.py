@@ -13,7 +13,7 @@ import pandas as pd
 from ... import _lasthop
 from ...lab import Drawing, Lab, PlusMinus
 from ...paper import load_paper
-from ...plot import COLOURS
+from ...plot import COLOURS, legend_below
 from .measures import TARGET_MS, TRACES, frame, recordings
 
 if TYPE_CHECKING:
@@ -70,14 +70,14 @@ def steady(lab: Lab) -> Drawing:
         for wait_s, colour in ((TARGET_S, LAWS["fair"][1]), (rest_s, LAWS["share"][1])):
             left.axhline(wait_s * 1e3, color=colour, ls="--", lw=0.9)
         left.set(ylabel="mean queueing delay [ms]", ylim=(0, None), title="dashed: theory")
-        right.set(ylabel="utilisation [1]", ylim=(None, 1.01))
+        right.set(ylabel="utilisation", ylim=(None, 1.01))
         for axes in (left, right):
             axes.set(xscale="log", xlabel="flows")
             axes.set_xticks(
                 list(np.unique(data["flows"])), [str(k) for k in np.unique(data["flows"])]
             )
             axes.minorticks_off()
-        figure.legend(loc="outside lower center", ncols=4)
+        legend_below(figure)
 
     return Drawing(data, draw, (8.2, 3.8), _steady_table(lab))
 
@@ -126,12 +126,10 @@ def _planes(frames: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Dr
                         for name, data in frames.items()}  # fmt: skip
                 _plane(axes, here)
                 axes.set(title=f"{title}: {flows}")
-            line[0].set_ylabel("utilisation [1]")
+            line[0].set_ylabel("utilisation")
         for axes in grid[-1]:
             axes.set_xlabel("queueing delay, 95th percentile [ms]")
-        pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in grid.flat]
-        handles = {text: handle for pair in pairs for handle, text in pair}
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
+        legend_below(figure)
 
     rows = [["law", "trace", "flows", *HEAD, "drops"]]
     columns = {**FIGURES, "drops": 1.0}
@@ -192,10 +190,10 @@ def accepted(lab: Lab) -> Drawing:
                     means = data[data["trace"] == trace].groupby("flows")[name].mean()
                     values = [means[flows] * FIGURES[name] for flows in sets]
                     axes.plot(range(len(sets)), values, "o", color=colour, label=label)
-            column[0].set(title=title, ylabel="utilisation [1]", ylim=(None, 1.01))
+            column[0].set(title=title, ylabel="utilisation", ylim=(None, 1.01))
             column[1].set(ylabel="delay, 95th percentile [ms]", ylim=(0, None))
             column[1].set_xticks(range(len(sets)), sets)
-        grid[0, 0].legend(loc="lower left")
+        legend_below(figure)
 
     rows = [["law", "trace", "flows", *HEAD]]
     for law, data in laws.items():
@@ -220,10 +218,10 @@ def forms(lab: Lab) -> Drawing:
                     style = {"color": colour, "mec": "white", "mew": 0.5, "label": label}
                     axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], "o", **style)
                 axes.set(title=f"{title}: {flows}")
-            line[0].set_ylabel("utilisation [1]")
+            line[0].set_ylabel("utilisation")
         for axes in grid[-1]:
             axes.set_xlabel("delay, 95th percentile [ms]")
-        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        legend_below(figure)
 
     rows = [["form", "trace", "flows", *HEAD]]
     for (form, trace, flows), here in _groups(data, "form"):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ... import _lasthop
 from ...lab import Drawing, Lab, within
-from ...plot import COLOURS
+from ...plot import COLOURS, legend_below
 from .measures import long_rate
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def throughput(lab: Lab, sweep: str, title: str) -> Drawing:
             )  # fmt: skip
         axes.set(xlabel=DELAY_LABEL, ylabel="throughput per flow [Mbit/s]", title=title)
         axes.set(xlim=(0, None), ylim=(0, None))
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(lab.frame(sweep), draw)
 
@@ -141,7 +141,7 @@ def _curves(
             )  # fmt: skip
         axes.set(xlabel=DELAY_LABEL, ylabel=label, xlim=(0, None))
         axes.set_ylim(0, top)
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(data, draw)
 
@@ -176,7 +176,7 @@ def windows(lab: Lab, at: str, title: str) -> Drawing:
         ceiling = 2.5 * max(data["clamp_awnd_bytes"].max(), data["tcp_cwnd_bytes"].max())
         axes.set(xlabel="time [s]", ylabel="window [packets]", title=title)
         axes.set_ylim(0, ceiling / PACKET_BYTES)
-        axes.legend(loc="upper right", ncols=3)
+        legend_below(figure)
 
     return Drawing(data, draw, size=(6.4, 3.6))
 
@@ -195,7 +195,7 @@ def queue_of_130(lab: Lab, at: str, title: str) -> Drawing:
         bottom.plot(data["time_s"], data["tcp_bytes"] / 1e3, color=TCP, lw=0.6, label="TCP")
         for axes in (top, bottom):
             axes.set(ylabel="queue [kB]", ylim=(0, None))
-            axes.legend(loc="upper right")
+        legend_below(figure)
         top.set_title(title)
         bottom.set_xlabel("time [s]")
 
@@ -216,7 +216,7 @@ def figure_8a(lab: Lab) -> Drawing:
         axes = figure.subplots()
         _both(axes, data, "bps", 1e6, None)
         axes.set(xlabel="time [s]", ylabel="rate of the long flow [Mbit/s]", ylim=(0, None))
-        axes.legend(loc="upper left", ncols=2)
+        legend_below(figure)
 
     return Drawing(data, draw, size=(6.4, 3.6))
 
@@ -230,7 +230,7 @@ def figure_8b(lab: Lab) -> Drawing:
         axes = figure.subplots()
         _both(axes, data, "bytes", 1e3, 0.7)
         axes.set(xlabel="time [s]", ylabel="queue [kB]", ylim=(0, None))
-        axes.legend(loc="upper right", ncols=2)
+        legend_below(figure)
 
     return Drawing(data, draw, size=(6.4, 3.6))
 

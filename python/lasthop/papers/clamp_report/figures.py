@@ -9,7 +9,7 @@ import pandas as pd
 
 from ... import _lasthop
 from ...lab import Drawing, Lab, acknowledged, over_time, rates, shade
-from ...plot import COLOURS
+from ...plot import COLOURS, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ def against(
                           color=colour, label=f"{text}, loss {loss:g}")  # fmt: skip
         axes.set(xlabel=x_label, ylabel=label, xlim=(0, None))
         axes.set_ylim(0, top)
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(data, draw)
 
@@ -58,7 +58,7 @@ def each_flow(lab: Lab, sweep: str, loss: float) -> Drawing:
             )  # fmt: skip
         axes.set(xlabel="mean queueing delay [ms]", ylabel="goodput per flow [kbit/s]")
         axes.set(xlim=(0, None), ylim=(0, None))
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(data, draw)
 
@@ -74,8 +74,8 @@ def windows(lab: Lab) -> Drawing:
         axes.plot(mean.index, mean["awnd_packets"], ".-", color=COLOURS[0], label="AWND")
         law = [_lasthop.square_root_window(float(loss)) for loss in mean.index]
         axes.plot(mean.index, law, "k--", lw=0.9, label="√(3/2p)")
-        axes.set(xscale="log", yscale="log", xlabel="loss rate [1]", ylabel="mean window [packets]")
-        axes.legend()
+        axes.set(xscale="log", yscale="log", xlabel="loss rate", ylabel="mean window [packets]")
+        legend_below(figure)
 
     return Drawing(data, draw)
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ... import _lasthop
 from ...lab import Drawing, Lab, shade
 from ...paper import load_paper
-from ...plot import COLOURS
+from ...plot import COLOURS, legend_below
 from .measures import HANDOFF_ENDS_S, throughput
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def over_time(lab: Lab, sweep: str, column: str, label: str, times: float = 1.0)
         for change in CHANGES_S:
             axes.axvline(change, color="0.7", lw=0.8, ls=":")
         axes.set(xlabel="time [s]", ylabel=label)
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(data, draw)
 
@@ -80,7 +80,7 @@ def figure_20(lab: Lab) -> Drawing:
             axes.plot(data["time_s"], data[key] / 1e6, **_paint(key))
         shade(axes, HANDOFF_ENDS_S - 1, HANDOFF_ENDS_S)
         axes.set(xlabel="time [s]", ylabel="goodput [Mbit/s]", ylim=(0, 10.5))
-        axes.legend(loc="lower right")
+        legend_below(figure)
 
     return Drawing(data, draw, size=(6.4, 3.6))
 
@@ -108,6 +108,7 @@ def equation_1(lab: Lab) -> Drawing:
         left.set(xlabel="log₁₀ p", ylabel="RTT [ms]", zlabel="log₁₀ T [packets/s]")
         left.set_title("TCP(1, 0.5)")
         left.view_init(elev=25, azim=50)
+        left.set_box_aspect(None, zoom=0.85)
         right = figure.add_subplot(1, 2, 2)
         for key, (alpha, beta) in PROTOCOLS.items():
             rows = lines[(lines["alpha"] == alpha) & (lines["beta"] == beta)]
@@ -115,8 +116,8 @@ def equation_1(lab: Lab) -> Drawing:
         right.loglog(
             measured.index, measured, "o", mfc="none", color="k", label="NewReno, simulated"
         )
-        right.set(xlabel="loss rate p [1]", ylabel="T at 100 ms [packets/s]")
-        right.legend()
+        right.set(xlabel="loss rate p", ylabel="T at 100 ms [packets/s]")
+        legend_below(figure)
 
     return Drawing(pd.concat([surface, lines], ignore_index=True), draw, size=(8.4, 3.8))
 
@@ -161,10 +162,9 @@ def knee(lab: Lab) -> Drawing:
         right.plot(ratios, betas, color=COLOURS[0], label="β = 1/(1 + k) (13)")
         for key, (_, beta) in PROTOCOLS.items():
             right.axhline(beta, lw=0.8, ls=":", **_paint(key))
-        right.set(xlabel="buffer over bandwidth × delay, k [1]", ylabel="efficient β [1]")
+        right.set(xlabel="buffer over bandwidth × delay, k", ylabel="efficient β")
         right.set_ylim(0, 1.02)
-        for axes in (left, middle, right):
-            axes.legend(fontsize="x-small")
+        legend_below(figure)
 
     return Drawing(analysis, draw, size=(9.6, 3.4))
 
@@ -183,17 +183,16 @@ def variant(lab: Lab) -> Drawing:
         left, middle, right = figure.subplots(1, 3)
         _against_flows(left, sweeps, "short_term_fairness")
         left.axhline(LEAST_FAIRNESS, color="0.7", lw=0.8)
-        left.set(ylabel="short-term fairness [1]", ylim=(0, 1.02))
+        left.set(ylabel="short-term fairness", ylim=(0, 1.02))
         _against_flows(middle, sweeps, "cov")
         middle.axhline(GREATEST_COV, color="0.7", lw=0.8)
-        middle.set(ylabel="coefficient of variation [1]")
+        middle.set(ylabel="coefficient of variation")
         middle.set_ylim(bottom=0)
         for key in traces.columns[1:]:
             right.plot(traces["time_s"], traces[key] / 1e6, **_paint(key))
         shade(right, HANDOFF_ENDS_S - 1, HANDOFF_ENDS_S)
         right.set(xlabel="time [s]", ylabel="goodput [Mbit/s]", ylim=(0, 10.5))
-        for axes in (left, middle, right):
-            axes.legend(fontsize="x-small")
+        legend_below(figure)
 
     columns = ["network", "contender", "flows", "seed", "short_term_fairness", "cov"]
     return Drawing(sweeps[columns].reset_index(drop=True), draw, size=(9.6, 3.4))
@@ -205,4 +204,4 @@ def _against_flows(axes: Axes, frame: pd.DataFrame, column: str) -> None:
         label, colour = STYLES[str(key)]
         mean = rows.groupby("flows")[column].mean()
         axes.plot(mean.index, mean, style, color=colour, label=f"{label}, {width}")
-    axes.set_xlabel("number of flows [1]")
+    axes.set_xlabel("number of flows")

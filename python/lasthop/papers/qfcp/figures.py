@@ -10,7 +10,7 @@ import pandas as pd
 
 from ... import _lasthop
 from ...lab import Drawing, Lab, Run, acknowledged, colours, over_time, rates
-from ...plot import COLOURS
+from ...plot import COLOURS, legend_below
 from .measures import PACKET_BYTES, PAYLOAD_BYTES, jain
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def table_1(lab: Lab) -> Drawing:
         axes = figure.subplots()
         for colour, beta in zip(colours(10), data.index, strict=True):
             axes.plot(TENTHS, data.loc[beta], ".-", color=colour, label=f"β = {beta:.1f}")
-        axes.set(xlabel="α [1]", ylabel="time to the steady state [s]")
+        axes.set(xlabel="α", ylabel="time to the steady state [s]")
         axes.set_ylim(0, None)
-        axes.legend(ncols=2)
+        legend_below(figure)
 
     return Drawing(data.reset_index(), draw)
 
@@ -103,7 +103,7 @@ def figure_3c(lab: Lab) -> Drawing:
     """Jain's index of each second."""
     names = lab.sweep("twelve").values("protocol")
     parts = {name: jain(goodput(lab.run("twelve", protocol=name))) for name in names}
-    return over_time(pd.DataFrame(parts), "Jain's index of a second [1]", top=1.05)
+    return over_time(pd.DataFrame(parts), "Jain's index in each second", top=1.05)
 
 
 def figure_4a(lab: Lab) -> Drawing:
@@ -135,9 +135,9 @@ def losses(lab: Lab) -> Drawing:
         axes = figure.subplots()
         for colour, name in zip(COLOURS, data.columns, strict=False):
             axes.plot(data.index, data[name] / 1e6, "o-", color=colour, label=name)
-        axes.set(xlabel="share of packets lost [1]", ylabel="goodput [Mbit/s]", xscale="log")
+        axes.set(xlabel="share of packets lost", ylabel="goodput [Mbit/s]", xscale="log")
         axes.set_ylim(0, None)
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(data.reset_index(), draw)
 
@@ -161,8 +161,8 @@ def beside(lab: Lab) -> Drawing:
         for colour, name in zip(COLOURS, data.columns, strict=False):
             axes.plot(data.index, data[name], "o-", color=colour, label=name)
         axes.axhline(0.5, color="k", linestyle="--", linewidth=0.8, label="half")
-        axes.set(xlabel="flows of each [1]", ylabel="QFCP's share of the goodput [1]", ylim=(0, 1))
-        axes.legend()
+        axes.set(xlabel="flows of each", ylabel="QFCP's share of the goodput", ylim=(0, 1))
+        legend_below(figure)
 
     return Drawing(data.reset_index(), draw)
 
@@ -189,8 +189,7 @@ def wire(lab: Lab) -> Drawing:
         bottom.plot(mbps, data["goodput_bps"] / 1e6, "o-", color=COLOURS[1], label="goodput")
         bottom.set(xlabel="capacity that XCP is told [Mbit/s]", ylabel="goodput [Mbit/s]")
         bottom.set_ylim(0, None)
-        for axes in (top, bottom):
-            axes.legend()
+        legend_below(figure)
 
     return Drawing(data, draw, size=(5.2, 4.8))
 

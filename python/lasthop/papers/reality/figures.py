@@ -75,7 +75,7 @@ def _shares(axes: Axes, data: pd.DataFrame, shares: Sequence[str]) -> None:
             axes.bar(at, mean, 0.36, bottom=foot, color=PAINT[world], alpha=shade)
             axes.text(at, foot + mean / 2, str(n + 1), ha="center", va="center", fontsize="small")
             foot += mean
-    axes.set(title="shares of the flows", ylabel="share of the goodput [1]", ylim=(0, 1))
+    axes.set(title="shares of the flows", ylabel="share of the goodput", ylim=(0, 1))
     _name(axes, data)
 
 

@@ -106,9 +106,9 @@ def fairness(lab: Lab) -> Drawing:
     data = lab.frame("matrix")
     titles = _titles(data)
     measures = {
-        "fairness": ("Jain's index [1]", "whole run"),
-        "short_term_fairness": ("Jain's index [1]", "mean over 1 s"),
-        "cov": ("coefficient of variation [1]", "goodput in 1 s"),
+        "fairness": ("Jain's index", "whole run"),
+        "short_term_fairness": ("Jain's index", "mean over 1 s"),
+        "cov": ("coefficient of variation", "goodput in 1 s"),
     }
 
     def draw(figure: Figure) -> None:
