@@ -2,6 +2,7 @@
 """A short scenario, and the command as a person calls it."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -81,8 +82,15 @@ def assert_one_line(done: subprocess.CompletedProcess[str], *parts: str) -> None
         assert part in lines[0], lines[0]
 
 
+DIMENSIONLESS = re.compile(
+    r"\b(fairness|index|variation|share|utilisation|efficient|flows|"
+    r"(error|loss) rate|over|α|b|k)\b|/"
+)
+"""What an axis names that has no unit."""
+
+
 def assert_drawn(drawing: Drawing) -> None:
-    """There are data, and every pair of axes has lines, a legend and names with units."""
+    """There are data; every pair of axes has lines and names with their units, and a legend."""
     from lasthop.plot import new_figure, styled
 
     assert len(drawing.data) > 1
@@ -93,10 +101,17 @@ def assert_drawn(drawing: Drawing) -> None:
     flat = [axes for axes in canvas.axes if axes.name != "3d"]
     for axes in flat:
         assert axes.lines
-        assert "[" in axes.get_ylabel(), "the axis names its unit"
-        legend = axes.get_legend()
-        assert legend is not None and legend.get_texts()
-    assert "[" in flat[-1].get_xlabel()
+        labelled(axes.get_ylabel())
+        legends = [*canvas.legends, axes.get_legend()]
+        assert any(legend is not None and legend.get_texts() for legend in legends)
+    labelled(flat[-1].get_xlabel())
+
+
+def labelled(text: str) -> None:
+    """An axis names what it shows, with its unit if that has one."""
+    assert text, "an axis without a name"
+    assert "[" in text or DIMENSIONLESS.search(text), f"{text}: no unit"
+    assert "[1]" not in text
 
 
 @pytest.fixture
