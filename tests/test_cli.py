@@ -192,6 +192,10 @@ def test_wrong_input_is_one_clear_line(
         (["lsitt"], "did you mean list?"),
         (["run", "short.toml", "--set", 'flow[0].sender={ kind = "cubc" }'], "did you mean cubic?"),
         (["RUN", "short.toml"], "did you mean run?"),
+        (
+            ["run", "short.toml", "--set", "price.a=9"],
+            "did you mean ap[*].price or link[*].price or wlan[*].price?",
+        ),
         (["run", "LTE-Clamp"], "did you mean the shipped lte-clamp?"),
         (["run", "short.toml", "--set", "flow[0].sender=Cubic"], "did you mean cubic?"),
         (["run", "short.toml", "--sed", "3"], "did you mean --seed?"),

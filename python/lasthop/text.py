@@ -95,8 +95,29 @@ def with_suggestion(message: str) -> str:
     for given, name in ((r'= "([^"]+)": $', r'"([^"]+)"'), (r"`([^`]+)`, $", r"`([^`]+)`")):
         written, known = re.search(given, found), re.findall(name, wanted)
         if written and known:
+            if re.search(rf"(^|: ){re.escape(written[1])}: unknown key", found):
+                tables = tables_with(written[1])
+                if tables:
+                    places = (f"{table}[*].{written[1]}" for table in tables)
+                    return f"{message}; did you mean {' or '.join(places)}?"
             return message + suggestion(written[1], known).replace(": did", "; did", 1)
     return message
+
+
+def tables_with(key: str) -> list[str]:
+    """The tables of a scenario that have a key which the scenario itself does not have."""
+    import json
+
+    from . import _lasthop
+
+    schema = json.loads(_lasthop.schema())
+    lists = {
+        name: entry["items"] for name, entry in schema["properties"].items() if "items" in entry
+    }
+    tables = {
+        name: schema["$defs"][item["$ref"].rpartition("/")[2]] for name, item in lists.items()
+    }
+    return [name for name, table in tables.items() if key in table["properties"]]
 
 
 def percent(share: float | None) -> str:
