@@ -19,6 +19,7 @@ from lasthop.figures import make
 from lasthop.lab import Lab, Sweep
 from lasthop.lab.measures import OPERATORS, POINT
 from lasthop.paper import FOLDER, Paper, folder_of, load_paper, select, stems
+from lasthop.plot import hidden_curves, new_figure
 from lasthop.report import Picture
 from lasthop.runs import Runner
 from lasthop.scenario import load
@@ -170,6 +171,7 @@ class _Page(HTMLParser):
         super().__init__()
         self.pictures: list[str] = []
         self.ids: set[str] = set()
+        self.links: list[str] = []
         self.open_tags: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -178,6 +180,8 @@ class _Page(HTMLParser):
             self.pictures.append(str(found["src"]))
         elif tag not in ("meta", "br", "link"):
             self.open_tags.append(tag)
+        if tag == "a":
+            self.links.append(str(found["href"]))
         if found.get("id"):
             self.ids.add(str(found["id"]))
 
@@ -199,10 +203,23 @@ def test_figure_2_and_its_claims(tmp_path: Path) -> None:
     page = _Page()
     page.feed((tmp_path / "report.html").read_text())
     assert page.open_tags == []
-    assert len(page.pictures) == 1
-    assert page.pictures[0].startswith("data:image/png;base64,")
+    assert [picture.partition(",")[0] for picture in page.pictures] == [
+        "data:image/svg+xml;base64"
+    ] * 3, "the figure, and the topology of each scenario behind it"
     assert set(verdicts) <= page.ids
+    assert page.links and {link.removeprefix("#") for link in page.links} <= page.ids
     assert not (tmp_path / "runs.journal").exists()
+
+
+def test_a_curve_under_another_is_named() -> None:
+    figure = new_figure(4.0, 3.0)
+    axes = figure.subplots()
+    for name, height in (("under", 1.0), ("seen", 2.0), ("over", 1.0)):
+        axes.plot([0.0, 1.0, 2.0], [height] * 3, label=name)
+    axes.plot([0.5, 1.5], [1.0, 1.0], "--")
+    assert hidden_curves(figure) == [("under", "over")]
+    axes.lines[0].set_ydata([1.0, 1.0, 1.2])
+    assert hidden_curves(figure) == []
 
 
 def brief(stem: str) -> Paper:
@@ -275,7 +292,7 @@ def test_seeds_are_added_while_a_claim_is_open(
         return [values.get(claim.id, lambda seed: 1.0)(seed) for seed in lab.seeds]
 
     monkeypatch.setattr(Paper, "measure", measured)
-    monkeypatch.setattr("lasthop.figures._draw", lambda *_: Picture("2", "", b""))
+    monkeypatch.setattr("lasthop.figures._draw", lambda *_: Picture("2", "", "<svg/>"))
     monkeypatch.setattr("lasthop.figures.render", lambda *_, **options: str(options))
     outcome = make(["clamp:2"], seeds=2, most_seeds=12, seed=5, out=tmp_path)
     found = {c.claim.id: (c.verdict, c.seeds, taken[c.claim.id]) for c in outcome.claims}

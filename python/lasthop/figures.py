@@ -10,16 +10,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .archive import write_frame
-from .atomic import make_folder, replacing, write_text
+from .atomic import make_folder, write_text
 from .claims import Checked, Claim, check
 from .errors import UserError
 from .paper import Paper, select
-from .plot import new_figure, save, styled
-from .report import Picture, Section, render
+from .plot import hidden_curves, new_figure, save, styled, svg_of
+from .report import Network, Picture, Section, render
 from .runs import Runner
+from .topology import draw_topology
 
 if TYPE_CHECKING:
-    from .lab import Drawing, Lab
+    from .lab import Lab
+    from .scenario import Scenario
 
 SEEDS = {"quick": 3, "full": 4}
 """Seeds where none are asked for."""
@@ -78,10 +80,11 @@ def make(
         for paper, figures, claims in chosen:
             lab = paper.lab(scale, numbers, runner)
             drawn = [figure for figure in figures if scale in paper.scales(figure)]
-            pictures = [_draw(paper, figure, lab, folder) for figure in drawn]
+            networks: dict[Scenario, Network] = {}
+            pictures = [_draw(paper, figure, lab, folder, networks) for figure in drawn]
             limit = least if paper.real_time and most_seeds is None else most
             checked = [_decide(paper, claim, lab, limit) for claim in claims]
-            sections.append(Section(paper, pictures, checked))
+            sections.append(Section(paper, pictures, checked, list(networks.values())))
         outcome = Outcome(sections, folder)
         entries = [checked.as_json() for checked in outcome.claims]
         write_text(
@@ -118,10 +121,16 @@ def _decide(paper: Paper, claim: Claim, lab: Lab, most: int) -> Checked:
         lab = replace(lab, seeds=range(first, first + min(2 * count, most)))
 
 
-def _draw(paper: Paper, figure: str, lab: Lab, folder: str) -> Picture:
+def _draw(
+    paper: Paper, figure: str, lab: Lab, folder: str, networks: dict[Scenario, Network]
+) -> Picture:
+    lab.used.clear()
     drawing = paper.drawing(figure, lab)
     stem = os.path.join(folder, f"{paper.stem}-{figure}")
-    png = _picture(drawing, f"{stem}.png")
+    canvas = new_figure(*drawing.size)
+    with styled():
+        drawing.draw(canvas)
+    save(canvas, f"{stem}.png")
     title = str(paper.figures[figure]["title"])
     write_frame(
         f"{stem}.parquet",
@@ -134,14 +143,14 @@ def _draw(paper: Paper, figure: str, lab: Lab, folder: str) -> Picture:
             "seeds": list(lab.seeds),
         },
     )
-    return Picture(figure, title, png, drawing.table)
-
-
-def _picture(drawing: Drawing, path: str) -> bytes:
-    canvas = new_figure(*drawing.size)
-    with styled():
-        drawing.draw(canvas)
-    with replacing(path) as temporary:
-        save(canvas, temporary)
-        with open(temporary, "rb") as file:
-            return file.read()
+    behind = sorted(lab.used, key=lambda scenario: scenario.label)
+    for scenario in behind:
+        if scenario not in networks:
+            name = os.path.basename(scenario.label).removesuffix(".toml") or "a network"
+            networks[scenario] = Network(
+                f"{paper.stem}-network-{len(networks) + 1}", name, svg_of(draw_topology(scenario))
+            )
+    return Picture(
+        figure, title, svg_of(canvas), drawing.table,
+        hidden_curves(canvas), [networks[scenario] for scenario in behind],
+    )  # fmt: skip

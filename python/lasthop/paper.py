@@ -241,13 +241,13 @@ def select(ids: Sequence[str]) -> list[tuple[Paper, list[str], list[Claim]]]:
             if not colon:
                 wanted[each] = None
                 continue
-            panels = _panels(load_paper(each), figure)
-            if not panels:
+            found_here = panels(load_paper(each), figure)
+            if not found_here:
                 known = ", ".join(f"{each}:{f}" for f in load_paper(each).figures)
                 raise UserError(f"{name}: no such figure: wanted one of {known}")
             chosen = wanted.setdefault(each, set())
             if chosen is not None:
-                chosen.update(panels)
+                chosen.update(found_here)
     found = []
     for stem, chosen in wanted.items():
         paper = load_paper(stem)
@@ -255,13 +255,13 @@ def select(ids: Sequence[str]) -> list[tuple[Paper, list[str], list[Claim]]]:
         claims = [
             claim
             for claim in paper.claims
-            if chosen is None or chosen & set(_panels(paper, claim.figure.partition(":")[2]))
+            if chosen is None or chosen & set(panels(paper, claim.figure.partition(":")[2]))
         ]
         found.append((paper, figures, claims))
     return found
 
 
-def _panels(paper: Paper, figure: str) -> list[str]:
+def panels(paper: Paper, figure: str) -> list[str]:
     """The panels that a figure's number stands for: 4 for 4a to 4d, 4c for itself."""
     return [
         panel

@@ -29,6 +29,8 @@ STYLE: Any = {
     "savefig.dpi": 150,
     "svg.hashsalt": "lasthop",
 }
+DENSE = 3000
+"""Points above which a curve is drawn as pixels in a vector picture."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 """Told apart by colour-blind eyes too (Okabe and Ito)."""
 
@@ -82,13 +84,45 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def svg_of(figure: Figure) -> str:
-    """A picture as text that stands in a page."""
+    """A picture as text that stands in a page; dense lines are pixels in it."""
     import io
 
+    import numpy as np
+
+    for axes in figure.axes:
+        for line in axes.lines:
+            if np.size(line.get_xdata()) > DENSE:
+                line.set_rasterized(True)
     buffer = io.StringIO()
     with styled():
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue().partition("<svg")[1] + buffer.getvalue().partition("<svg")[2]
+
+
+def hidden_curves(figure: Figure) -> list[tuple[str, str]]:
+    """Named curves that lie wholly under a later one of the same axes: its name, the other's.
+
+    Wholly: each of its points is less than a pixel and a half away from the other curve.
+    """
+    import numpy as np
+
+    figure.draw_without_rendering()
+    found = []
+    for axes in figure.axes:
+        named = [
+            (str(line.get_label()), axes.transData.transform(line.get_xydata()))
+            for line in axes.lines
+            if not str(line.get_label()).startswith("_") and np.size(line.get_xdata()) > 1
+        ]
+        for place, (name, points) in enumerate(named):
+            for other, above in named[place + 1 :]:
+                order = np.argsort(above[:, 0], kind="stable")
+                height = np.interp(points[:, 0], above[order, 0], above[order, 1], np.nan, np.nan)
+                apart = np.abs(height - points[:, 1])
+                if np.nanmax(apart, initial=np.inf if np.isnan(apart).all() else 0) < 1.5:
+                    found.append((name, other))
+                    break
+    return list(dict.fromkeys(found))
 
 
 def sampled(scenario: Scenario, overrides: Overrides) -> Overrides:

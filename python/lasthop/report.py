@@ -10,8 +10,22 @@ from dataclasses import dataclass
 
 from . import _lasthop
 from .claims import Checked
-from .paper import Paper
+from .paper import Paper, panels
 from .text import significant
+
+
+@dataclass(frozen=True)
+class Network:
+    """The topology of a scenario behind a figure."""
+
+    id: str
+    name: str
+    svg: str
+
+    @property
+    def source(self) -> str:
+        """The picture as a data URL."""
+        return data_url(self.svg)
 
 
 @dataclass(frozen=True)
@@ -20,14 +34,28 @@ class Picture:
 
     id: str
     title: str
-    png: bytes
+    svg: str
     table: Sequence[Sequence[str]] = ()
     """Its numbers: a row of headings, then the rows."""
+    hidden: Sequence[tuple[str, str]] = ()
+    """Curves that cannot be seen, and what they lie under."""
+    networks: Sequence[Network] = ()
+    """What was simulated for it."""
 
     @property
     def source(self) -> str:
-        """The picture as a data URL."""
-        return "data:image/png;base64," + base64.b64encode(self.png).decode()
+        """The picture as a data URL: within the page the names of two pictures' parts collide."""
+        return data_url(self.svg)
+
+
+def data_url(svg: str) -> str:
+    """A picture as a source of its own."""
+    whole = (
+        svg
+        if "xmlns=" in svg
+        else svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    )
+    return "data:image/svg+xml;base64," + base64.b64encode(whole.encode()).decode()
 
 
 @dataclass(frozen=True)
@@ -37,6 +65,16 @@ class Section:
     paper: Paper
     pictures: Sequence[Picture]
     claims: Sequence[Checked]
+    networks: Sequence[Network] = ()
+
+    def claims_of(self, picture: Picture) -> list[Checked]:
+        """The claims on a figure, or on the whole figure of which it is a panel."""
+        return [checked for checked in self.claims if picture in self.pictures_of(checked)]
+
+    def pictures_of(self, checked: Checked) -> list[Picture]:
+        """The figures that a claim speaks of, of those drawn."""
+        named = panels(self.paper, checked.claim.figure.partition(":")[2])
+        return [picture for picture in self.pictures if picture.id in named]
 
 
 def render(

@@ -191,10 +191,14 @@ class Lab:
     seeds: Sequence[int] = (1, 2, 3)
     scale: str = "full"
     runner: Runner = field(default_factory=Runner, repr=False)
+    used: set[Scenario] = field(default_factory=set, repr=False)
+    """The scenarios behind what was asked for so far; whoever wants to know what is behind one
+    thing empties it before."""
     _runs: dict[Key, Run] = field(default_factory=dict, repr=False)
     _tables: dict[str, tuple[tuple[int, ...], pd.DataFrame]] = field(
         default_factory=dict, repr=False
     )
+    _behind: dict[str, set[Scenario]] = field(default_factory=dict, repr=False)
 
     def sweep(self, name: str) -> Sweep:
         """A sweep by its name."""
@@ -215,6 +219,7 @@ class Lab:
     def runs_of(self, sweep: Sweep, label: str = "", /, **where: Any) -> list[Run]:
         """The runs of a sweep that has no name here."""
         source = of(sweep.scenario)
+        self.used.add(source)
         keys: list[Key] = [
             (source, tuple(point.items()), sweep.overrides(point, self.scale), seed, sweep.tables)
             for point in sweep.points(self.scale)
@@ -250,10 +255,12 @@ class Lab:
 
         known, frame = self._tables.get(name, ((), None))
         new = tuple(seed for seed in self.seeds if seed not in known)
+        behind = self._behind.setdefault(name, set())
         if frame is None:
-            frame = make(self)
+            frame = make(replace(self, used=behind))
         elif new and "seed" in frame:
-            frame = pd.concat([frame, make(replace(self, seeds=new, _tables={}))])
+            frame = pd.concat([frame, make(replace(self, seeds=new, used=behind, _tables={}))])
+        self.used |= behind
         self._tables[name] = ((*known, *new), frame)
         return frame[frame["seed"].isin(list(self.seeds))] if "seed" in frame else frame
 

@@ -75,6 +75,18 @@ def mean_curve(lab: Lab, sweep: str) -> pd.DataFrame:
     return mean.sort_values("delay_s")
 
 
+def spread(axes: Axes, lab: Lab, sweep: str, column: str, times: float, colour: str) -> None:
+    """From the least to the greatest of the seeds, around the curve of their mean."""
+    seeds = (
+        lab.frame(sweep)
+        .groupby("parameter_bytes")
+        .agg(delay_s=("delay_s", "mean"), low=(column, "min"), high=(column, "max"))
+        .sort_values("delay_s")
+    )
+    axes.fill_between(seeds["delay_s"] * 1e3, seeds["low"] * times, seeds["high"] * times,
+                      color=colour, alpha=0.15, lw=0)  # fmt: skip
+
+
 def throughput(lab: Lab, sweep: str, title: str) -> Drawing:
     """Throughput of each flow against the mean queueing delay (Figs. 4 and 10)."""
 
@@ -87,6 +99,7 @@ def throughput(lab: Lab, sweep: str, title: str) -> Drawing:
                 mean["delay_s"] * 1e3, mean[f"{flow}_bps"] / 1e6, styles[index],
                 color=COLOURS[index], marker=".", label=f"flow {index + 1}: {delay}",
             )  # fmt: skip
+            spread(axes, lab, sweep, f"{flow}_bps", 1e-6, COLOURS[index])
         axes.set(xlabel=DELAY_LABEL, ylabel="throughput per flow [Mbit/s]", title=title)
         axes.set(xlim=(0, None), ylim=(0, None))
         legend_below(figure)
@@ -139,6 +152,8 @@ def _curves(
                 mean["delay_s"] * 1e3, mean[column] * times, style,
                 color=colour, marker=".", label=text,
             )  # fmt: skip
+            if column != "parameter_bytes":
+                spread(axes, lab, name, column, times, colour)
         axes.set(xlabel=DELAY_LABEL, ylabel=label, xlim=(0, None))
         axes.set_ylim(0, top)
         legend_below(figure)
