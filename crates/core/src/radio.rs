@@ -85,9 +85,13 @@ parameters! {
         pub packet_error_rate: f64 = 1e-3, in between(0.0, 1.0);
         /// How the back-off margin is found.
         pub margin: Margin = Margin::default();
-        /// Gain of the margin's adaptation, a packet: ln(1 − m) −= gain · (lost − `packet_error_rate`). With 0.1 and 10⁻³,
-        /// ln(1 − m) grows by 1 in 10⁴ packets without loss.
-        pub margin_gain: f64 = 0.1, in above(0.0);
+        /// Gain of the margin's adaptation at first, a packet: ln(1 − m) −= gain · (lost − `packet_error_rate`). With 0.3 and
+        /// 10⁻³, ln(1 − m) grows by 1 in 3300 packets without loss.
+        pub margin_gain: f64 = 0.3, in above(0.0);
+        /// Losses after which that gain has halved: after k of them it is `margin_gain` / (1 + k / `margin_halving`), so that the
+        /// margin settles (Robbins and Monro, Annals of Mathematical Statistics 22, 1951). With a gain that stays, as with a very
+        /// large number here, it wanders, and is larger in the mean than the packet error rate needs.
+        pub margin_halving: f64 = 3.0, in above(0.0);
         /// How packets are cut into transmissions.
         pub frames: Frames = Frames::default();
         /// When an attempt fails.
@@ -180,8 +184,31 @@ pub(crate) struct FadingChannel {
 #[derive(Clone, Debug)]
 enum Errors {
     None,
-    Outage { factor: f64, on_success: f64, on_loss: f64, most: f64 },
+    Outage { factor: f64, most: f64, on_success: f64, gain: FallingGain },
     Linear { worst: f64, lower_snr: f64, slope: f64, stream: Stream },
+}
+
+/// The gain of the margin's adaptation, and what 1 − m is multiplied by with it.
+#[derive(Clone, Copy, Debug)]
+struct FallingGain {
+    at_first: f64,
+    halving: f64,
+    target: f64,
+    losses: f64,
+}
+
+impl FallingGain {
+    fn now(&self) -> f64 {
+        self.at_first / (1.0 + self.losses / self.halving)
+    }
+
+    fn on_success(&self) -> f64 {
+        libm::exp(self.now() * self.target)
+    }
+
+    fn on_loss(&self) -> f64 {
+        libm::exp(-self.now() * (1.0 - self.target))
+    }
 }
 
 /// One transmission.
@@ -270,8 +297,13 @@ impl FadingChannel {
     /// A packet has been delivered, or given up: the margin adapts.
     #[inline]
     pub(crate) fn adapt(&mut self, lost: bool) {
-        if let Errors::Outage { factor, on_success, on_loss, most } = &mut self.errors {
-            *factor = (*factor * if lost { *on_loss } else { *on_success }).clamp(LEAST_FACTOR, *most);
+        if let Errors::Outage { factor, most, on_success, gain } = &mut self.errors {
+            let step = if lost { gain.on_loss() } else { *on_success };
+            *factor = (*factor * step).clamp(LEAST_FACTOR, *most);
+            if lost {
+                gain.losses += 1.0;
+                *on_success = gain.on_success();
+            }
         }
     }
 
@@ -286,18 +318,17 @@ impl FadingChannel {
 
 impl Errors {
     fn new(config: &FadingRadio, stream: impl FnOnce() -> Stream) -> Self {
-        let (gain, target) = (config.margin_gain, config.packet_error_rate);
         match config.errors {
             ErrorModel::None => Self::None,
             ErrorModel::Outage => {
-                let (on_success, on_loss) = (libm::exp(gain * target), libm::exp(-gain * (1.0 - target)));
-                match config.margin {
-                    Margin::Signed => Self::Outage { factor: 1.0, on_success, on_loss, most: MOST_FACTOR },
-                    Margin::NonNegative => Self::Outage { factor: 1.0, on_success, on_loss, most: 1.0 },
-                    Margin::Fixed(FixedMargin { value }) => {
-                        Self::Outage { factor: 1.0 - value, on_success: 1.0, on_loss: 1.0, most: MOST_FACTOR }
-                    }
-                }
+                let (factor, most, at_first) = match config.margin {
+                    Margin::Signed => (1.0, MOST_FACTOR, config.margin_gain),
+                    Margin::NonNegative => (1.0, 1.0, config.margin_gain),
+                    Margin::Fixed(FixedMargin { value }) => (1.0 - value, MOST_FACTOR, 0.0),
+                };
+                let (halving, target) = (config.margin_halving, config.packet_error_rate);
+                let gain = FallingGain { at_first, halving, target, losses: 0.0 };
+                Self::Outage { factor, most, on_success: gain.on_success(), gain }
             }
             ErrorModel::Linear(LinearErrors { worst, lower_snr, upper_snr }) => {
                 Self::Linear { worst, lower_snr, slope: worst / (upper_snr - lower_snr), stream: stream() }

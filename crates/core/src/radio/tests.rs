@@ -69,7 +69,7 @@ fn the_linear_model_falls_from_its_worst_to_nothing() {
 
 #[test]
 fn the_margin_balances_losses_against_the_target() {
-    let mut radio = radio(with_margin(Margin::Signed));
+    let mut radio = radio(FadingRadio { margin_gain: 0.1, margin_halving: 1e15, ..slow() });
     assert_eq!(radio.margin(), Some(0.0));
     // One loss in a thousand is on target: ln(1 − m) = 0.1 · (999 · 0.001 − 0.999) = 0.
     radio.adapt(true);
@@ -79,6 +79,26 @@ fn the_margin_balances_losses_against_the_target() {
     // Without losses it goes below zero: 1 − m = e^(10⁴ · 10⁻⁴).
     (0..10_000).for_each(|_| radio.adapt(false));
     assert!((radio.margin().unwrap() - (1.0 - core::f64::consts::E)).abs() < 1e-9);
+}
+
+#[test]
+fn the_margin_moves_less_and_less() {
+    // At a loss ln(1 − m) falls by 0.999 of the gain: 0.08 at first, half of it after four losses, a tenth after 36.
+    let mut radio = radio(FadingRadio { margin_gain: 0.08, margin_halving: 4.0, ..slow() });
+    let mut steps = vec![];
+    for _ in 0..40 {
+        let before = (1.0 - radio.margin().unwrap()).ln();
+        radio.adapt(true);
+        steps.push(before - (1.0 - radio.margin().unwrap()).ln());
+    }
+    for (losses, gain) in [(0, 0.08), (4, 0.04), (36, 0.008)] {
+        assert!((steps[losses] - 0.999 * gain).abs() < 1e-9, "{losses}: {}", steps[losses]);
+    }
+    // Without loss it comes back as much slower.
+    let before = (1.0 - radio.margin().unwrap()).ln();
+    radio.adapt(false);
+    let back = (1.0 - radio.margin().unwrap()).ln() - before;
+    assert!((back - 0.08 / 11.0 * 1e-3).abs() < 1e-12, "{back}");
 }
 
 #[test]

@@ -217,16 +217,15 @@ fn settled(radio: FadingRadio, seconds: u64) -> Vec<(f64, f64)> {
 fn the_margin_brings_the_packet_error_rate_to_its_target() {
     // Fast fading with 15 attempts: most attempts may fail, the margin is far below 0.
     let fast_settled = settled(fast(), 600);
-    eprintln!("FAST {fast_settled:?}");
     for (error_rate, margin) in &fast_settled {
         assert!((0.8e-3..1.2e-3).contains(error_rate), "{fast_settled:?}");
         assert!((-3.7..-1.0).contains(margin), "{fast_settled:?}");
     }
-    // Slow fading with 5: the SNR hardly changes in a slot, and a small margin does.
+    // Slow fading with 5: the SNR hardly changes in a slot, and a margin of 0.03 does. With a gain that stayed at 0.1 it
+    // wandered about 0.1.
     let slow_settled = settled(slow(), 600);
-    eprintln!("SLOW {slow_settled:?}");
     for (error_rate, margin) in &slow_settled {
         assert!((0.7e-3..1.3e-3).contains(error_rate), "{slow_settled:?}");
-        assert!((0.0..0.5).contains(margin), "{slow_settled:?}");
+        assert!((0.02..0.045).contains(margin), "{slow_settled:?}");
     }
 }

@@ -29,6 +29,9 @@ fn each_parameter_of_the_radio() {
     differs("attempts", usual, FadingRadio { attempts: 2, ..usual });
     differs("packet_error_rate", usual, FadingRadio { packet_error_rate: 1e-2, ..usual });
     differs("margin_gain", usual, FadingRadio { margin_gain: 0.2, ..usual });
+    // Falls with losses, which there are with few attempts.
+    let lossy = FadingRadio { attempts: 2, ..usual };
+    differs("margin_halving", lossy, FadingRadio { margin_halving: 1e9, ..lossy });
     differs("margin", usual, FadingRadio { margin: Margin::NonNegative, ..usual });
     differs("fixed margin", usual, FadingRadio { margin: Margin::Fixed(FixedMargin { value: 0.5 }), ..usual });
     differs("errors", usual, FadingRadio { errors: ErrorModel::None, ..usual });
