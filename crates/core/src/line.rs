@@ -56,7 +56,7 @@ impl Wire {
             if self.sending.0 != size {
                 self.sending = (size, size / rate);
             }
-            at = at.max(self.busy_until) + self.sending.1;
+            at = (at.max(self.busy_until) + self.sending.1).min(Instant::LATEST);
             self.busy_until = at;
         }
         if self.loss.strikes(at) { None } else { Some(at + self.delay) }
@@ -86,15 +86,21 @@ impl Jitter {
 }
 
 /// A chain of private links.
-#[derive(Clone, Debug, Default)]
-pub struct Path {
-    plain: Plain,
-    /// In place of the plain path, if it is not one.
-    chain: Option<Box<Chain>>,
+#[derive(Clone, Debug)]
+pub struct Path(Way);
+
+/// What kind of a path it is: most are of the first two, on every packet's way.
+#[derive(Clone, Debug)]
+#[repr(u8)]
+enum Way {
+    /// A delay. What comes in order never finds it busy.
+    Delay(Duration),
+    Plain(Plain),
+    Chain(Box<Chain>),
 }
 
-/// The common path, on every packet's way: a delay, a rate or none, a delay; no losses and no jitter.
-#[derive(Clone, Debug, Default)]
+/// A delay, a rate or none, a delay; no losses and no jitter.
+#[derive(Clone, Debug)]
 struct Plain {
     lead: Duration,
     rate: Option<Rate>,
@@ -124,57 +130,65 @@ impl Path {
                 chain.wires.push(wire);
             }
         }
-        let plain = |rate, delay| Plain { lead: chain.lead, rate, delay, ..Plain::default() };
-        let plain = match (&chain.jitter, chain.wires.as_slice()) {
-            (None, []) => plain(None, Duration::ZERO),
-            (None, [Wire { rate, delay, loss: Loss::None, .. }]) => plain(*rate, *delay),
-            _ => return Self { plain: Plain::default(), chain: Some(Box::new(chain)) },
-        };
-        Self { plain, chain: None }
+        Self(match (&chain.jitter, chain.wires.as_slice()) {
+            (None, []) => Way::Delay(chain.lead),
+            (None, [Wire { rate, delay, loss: Loss::None, .. }]) => Way::Plain(Plain::new(chain.lead, *rate, *delay)),
+            _ => Way::Chain(Box::new(chain)),
+        })
     }
 
     /// A pure delay.
     pub fn delay(delay: Duration) -> Self {
-        Self::new(None, vec![Wire::delay(delay)])
+        Self(Way::Delay(delay))
     }
 
     /// The time that every packet takes, if all take the same: no jitter, no rates, no losses.
     pub fn fixed_delay(&self) -> Option<Duration> {
-        (self.chain.is_none() && self.plain.rate.is_none()).then_some(self.plain.lead)
+        match self.0 {
+            Way::Delay(delay) => Some(delay),
+            Way::Plain(_) | Way::Chain(_) => None,
+        }
     }
 
     /// Whether every packet leaves later than it came.
     pub fn takes_time(&self) -> bool {
-        match &self.chain {
-            None => self.plain.rate.is_some() || !self.plain.lead.is_zero(),
-            Some(chain) => !chain.lead.is_zero() || chain.wires.iter().any(Wire::takes_time),
+        match &self.0 {
+            Way::Delay(delay) => !delay.is_zero(),
+            Way::Plain(_) => true,
+            Way::Chain(chain) => !chain.lead.is_zero() || chain.wires.iter().any(Wire::takes_time),
         }
-    }
-
-    /// Whether it is a common path: a delay, a rate or none, a delay.
-    pub fn is_plain(&self) -> bool {
-        self.chain.is_none()
     }
 
     /// When a packet that enters at `now` is out at the far end; none if it is lost on the way. Packets must come in
     /// order of time, and they leave so.
     #[inline]
     pub fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
-        match &mut self.chain {
-            None => Some(self.plain.transit(now, size)),
-            Some(chain) => chain.transit(now, size),
+        match &mut self.0 {
+            Way::Delay(delay) => Some(now + *delay),
+            Way::Plain(plain) => Some(plain.transit(now, size)),
+            Way::Chain(chain) => chain.transit(now, size),
         }
     }
 }
 
+impl Default for Path {
+    /// A path that takes no time.
+    fn default() -> Self {
+        Self::delay(Duration::ZERO)
+    }
+}
+
 impl Plain {
+    fn new(lead: Duration, rate: Option<Rate>, delay: Duration) -> Self {
+        Self { lead, rate, sending: (Bytes::ZERO, Duration::ZERO), busy_until: Instant::ZERO, delay }
+    }
+
     #[inline]
     fn transit(&mut self, now: Instant, size: Bytes) -> Instant {
         if self.sending.0 != size {
             self.sending = (size, self.rate.map_or(Duration::ZERO, |rate| size / rate));
         }
-        // What comes in order never finds a pure delay busy.
-        self.busy_until = self.busy_until.max(now + self.lead) + self.sending.1;
+        self.busy_until = (self.busy_until.max(now + self.lead) + self.sending.1).min(Instant::LATEST);
         self.busy_until + self.delay
     }
 }
@@ -209,6 +223,11 @@ impl<P> Line<P> {
     /// What the packets cross.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Takes the path for one who tells himself when packets are out, and [puts](Self::put) on the line those that wait.
+    pub fn take_path(&mut self) -> Path {
+        std::mem::take(&mut self.path)
     }
 
     /// When a packet that enters at `now` will be out, if nothing is on the line and it is not lost. It is not put
@@ -267,9 +286,14 @@ pub struct SegmentLine {
 }
 
 impl SegmentLine {
-    /// An empty line over a path that [is plain](Path::is_plain); none over another.
-    pub fn new(path: Path) -> Option<Self> {
-        path.is_plain().then_some(Self { path: path.plain, segments: VecDeque::new() })
+    /// An empty line over a path without losses and jitter; none over another.
+    pub fn new(path: &Path) -> Option<Self> {
+        let path = match &path.0 {
+            Way::Delay(delay) => Plain::new(*delay, None, Duration::ZERO),
+            Way::Plain(plain) => plain.clone(),
+            Way::Chain(_) => return None,
+        };
+        Some(Self { path, segments: VecDeque::new() })
     }
 
     /// Puts a segment on the line as it is sent. Gives the instant at which it is out, if it is the head.
@@ -366,7 +390,7 @@ mod tests {
     #[test]
     fn segments_leave_as_packets_do() {
         let path = || Path::new(None, vec![wire(1_000_000_000, 100), Wire::delay(Duration::from_micros(7))]);
-        let (mut segments, mut packets) = (SegmentLine::new(path()).unwrap(), Line::new(path()));
+        let (mut segments, mut packets) = (SegmentLine::new(&path()).unwrap(), Line::new(path()));
         let mut due = None;
         for us in [0, 1, 1, 50] {
             let packet = Packet::data(0, us, 1460, 40, at(us));
@@ -381,7 +405,7 @@ mod tests {
         assert!(due.is_none() && packets.is_empty());
         let lossy =
             Wire::new(None, Duration::ZERO, Loss::Bernoulli { p: 0.5, stream: Streams::new(1).stream("a", "b") });
-        assert!(SegmentLine::new(Path::new(None, vec![lossy])).is_none());
+        assert!(SegmentLine::new(&Path::new(None, vec![lossy])).is_none());
     }
 
     #[test]
@@ -389,6 +413,6 @@ mod tests {
         let always = Loss::Bernoulli { p: 1.0, stream: Streams::new(1).stream("link", "loss") };
         let mut path = Path::new(None, vec![Wire::new(Some(Rate::from_bps(1_000_000_000)), Duration::ZERO, always)]);
         assert_eq!(path.transit(at(0), Bytes::new(1500)), None);
-        assert_eq!(path.chain.unwrap().wires[0].busy_until, at(12));
+        assert!(matches!(path.0, Way::Chain(chain) if chain.wires[0].busy_until == at(12)));
     }
 }

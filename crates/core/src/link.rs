@@ -303,7 +303,7 @@ impl Foreseen {
             self.waiting.push_back((start, size));
             self.bytes += size;
         }
-        self.busy_until = start + sending;
+        self.busy_until = (start + sending).min(Instant::LATEST);
         self.meter.pass(now, start, self.busy_until, size);
         Some(self.busy_until)
     }

@@ -2,8 +2,9 @@
 //! Time, bytes and rates as integer types.
 //!
 //! Only operators that mean something exist: `Bytes / Rate` is a [`Duration`] (rounded up, so a link never
-//! sends faster than its rate) and `Rate * Duration` is [`Bytes`] (rounded down). Time that runs backwards panics;
-//! what comes later than 2⁶⁴ ns, and so after any run, comes at [`Instant::MAX`].
+//! sends faster than its rate) and `Rate * Duration` is [`Bytes`] (rounded down). Time that runs backwards panics.
+//! No duration that is computed is longer than [`Duration::MAX`], and an instant that grows from packet to packet stops at
+//! [`Instant::LATEST`], so that their sum, which is on every packet's path, need not be checked.
 //!
 //! [`Duration`] is ours and not `core::time::Duration`: eight bytes in place of sixteen, one addition in place of
 //! a carry, and a packet holds several of them.
@@ -22,7 +23,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
-/// A span of time in nanoseconds, never negative; up to 584 years.
+/// A span of time in nanoseconds, never negative.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
@@ -56,6 +57,8 @@ impl Instant {
     pub const ZERO: Self = Self(0);
     /// Later than anything that happens.
     pub const MAX: Self = Self(u64::MAX);
+    /// 292 years: later than any run, and [`Duration::MAX`] can still be added.
+    pub const LATEST: Self = Self(1 << 63);
 
     /// The instant `ns` nanoseconds after the start.
     #[inline]
@@ -85,8 +88,8 @@ impl Instant {
 impl Duration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
-    /// Longer than any run.
-    pub const MAX: Self = Self(u64::MAX);
+    /// 146 years: longer than any run.
+    pub const MAX: Self = Self(1 << 62);
 
     /// A span of `ns` nanoseconds.
     #[inline]
@@ -115,7 +118,7 @@ impl Duration {
     /// A span of `s` seconds, rounded to the nanosecond; negative and not-a-number give zero.
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
-        Self(libm::rint(s * NS_PER_S as f64) as u64)
+        Self(libm::rint(s * NS_PER_S as f64) as u64).min(Self::MAX)
     }
 
     /// Nanoseconds.
@@ -251,10 +254,9 @@ impl PerSecond {
 
 impl Add<Duration> for Instant {
     type Output = Instant;
-    /// What lies beyond [`Instant::MAX`] is that: never.
     #[inline]
     fn add(self, d: Duration) -> Instant {
-        Instant(self.0.saturating_add(d.0))
+        Instant(self.0 + d.0)
     }
 }
 
@@ -318,7 +320,7 @@ impl Mul<u64> for Duration {
     type Output = Duration;
     #[inline]
     fn mul(self, n: u64) -> Duration {
-        Duration(self.0 * n)
+        Duration(self.0.saturating_mul(n)).min(Duration::MAX)
     }
 }
 
@@ -362,7 +364,7 @@ impl Bytes {
     #[inline]
     fn time_at(self, rate: Rate) -> Duration {
         match self.0.checked_mul(8 * NS_PER_S) {
-            Some(scaled) => Duration(scaled.div_ceil(rate.0)),
+            Some(scaled) => Duration(scaled.div_ceil(rate.0)).min(Duration::MAX),
             None => self.long_time_at(rate),
         }
     }
@@ -371,6 +373,7 @@ impl Bytes {
     #[cold]
     fn long_time_at(self, rate: Rate) -> Duration {
         Duration(narrow((u128::from(self.0) * u128::from(8 * NS_PER_S)).div_ceil(u128::from(rate.0))))
+            .min(Duration::MAX)
     }
 }
 
@@ -448,16 +451,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_for_time_lasts_for_ever() {
-        // A byte at 10⁻⁹ bit/s takes 8·10⁹ s, 2⁶⁴ ns are 1.8·10¹⁰ s.
-        let long = Duration::from_secs_f64(8e9);
-        assert_eq!(Instant::ZERO + long + long + long, Instant::MAX);
-        let mut at = Instant::MAX;
-        at += Duration::from_nanos(1);
-        assert_eq!(at, Instant::MAX);
+    fn what_is_too_long_for_time_lasts_longer_than_any_run() {
         assert_eq!(Duration::from_secs_f64(1e300), Duration::MAX);
+        assert_eq!(Duration::from_secs(4_000_000_000) * 2, Duration::MAX);
+        // 8·10⁹ s are 253 years.
+        assert_eq!(Bytes::new(1_000_000_000) / Rate::from_bps(1), Duration::MAX);
         assert_eq!(Bytes::MAX / Rate::from_bps(1), Duration::MAX);
         assert_eq!(Rate::from_bps(u64::MAX) * Duration::MAX, Bytes::MAX);
+        assert!(Instant::ZERO + LONGEST < Instant::LATEST);
+        assert!(Instant::LATEST < Instant::LATEST + Duration::MAX);
+        assert!(Instant::LATEST + Duration::MAX < Instant::MAX);
     }
 
     #[test]

@@ -114,7 +114,6 @@ pub(crate) fn simulation(
     let mut flows: Vec<_> = flows.into_iter().map(|flow| flow.ends).collect();
     if ahead {
         for (number, flow) in (0..).zip(&mut flows) {
-            flow.home = ahead::home(&parts, &parts.routes[number as usize]);
             flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
         }
     }

@@ -3,7 +3,7 @@
 
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::line::{Path, SegmentLine};
-use lasthop_core::packet::{Kind, Packet, Signal};
+use lasthop_core::packet::{Ack, Kind, Packet, Signal};
 use lasthop_core::tcp::{self, Segment};
 use lasthop_core::units::Instant;
 
@@ -35,8 +35,6 @@ pub(crate) struct Flow {
     pub(crate) exit: Path,
     /// The line onto which the host sends, if it is kept here.
     pub(crate) feed: Option<Feed>,
-    /// The way back to the host, if that may be asked ahead of time and no surprise lies on it.
-    pub(crate) home: Option<Home>,
 }
 
 /// The first line of a flow's data: what is on it are segments of this flow alone.
@@ -46,16 +44,53 @@ pub(crate) struct Feed {
     /// The lane whose place it takes, and where that leads.
     pub(crate) lane: u32,
     pub(crate) to: Place,
+    /// The way back to the host, if that may be asked ahead of time and no surprise lies on it.
+    pub(crate) home: Option<Home>,
 }
 
-impl Feed {
-    /// Puts on the line what the sender sends.
+impl Flow {
+    /// What leaves for its receiver at `at` comes there, is answered, and the host hears the answer at once if nothing speaks
+    /// against it. Gives back the answer if that cannot be.
     #[inline(always)]
-    fn fill(&mut self, network: &mut Network<Packet>, sender: &mut tcp::Sender) {
-        while let Some(segment) = sender.poll_segment() {
-            if let Some(at) = self.line.put(segment) {
-                network.schedule_lane(self.lane, at);
-            }
+    fn conclude(
+        &mut self,
+        network: &mut Network<Packet>,
+        (number, end): (u32, Instant),
+        at: Instant,
+        (segment, signal): (&Segment, &Signal),
+        packets: &mut u64,
+    ) -> Option<Ack> {
+        let Self { host, receiver, exit, feed } = self;
+        let out = exit.transit(at, segment.size())?;
+        let Receiver::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
+        let ack = receiver.answer(out, segment, signal);
+        *packets += u64::from(segment.is_data() && out < end);
+        let (Some(Feed { line, lane, home: Some(home), .. }), Sender::Tcp(sender)) = (feed, &mut host.sender) else {
+            return Some(ack);
+        };
+        let at = network.come_home(home, out, ack.size)?;
+        if at >= end {
+            return None; // it comes too late to be heard
+        }
+        let is_free = host.app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
+        if home.waiting > 0 || !is_free {
+            network.wait(home, at, ack.into_packet(number));
+            return None;
+        }
+        sender.hear(at, &ack);
+        fill(network, (line, *lane), sender);
+        // The application's next wake has been scheduled before.
+        network.schedule_end(number, sender.next_wake());
+        None
+    }
+}
+
+/// Puts on the line, which takes the place of `lane`, what the sender sends.
+#[inline(always)]
+fn fill(network: &mut Network<Packet>, (line, lane): (&mut SegmentLine, u32), sender: &mut tcp::Sender) {
+    while let Some(segment) = sender.poll_segment() {
+        if let Some(at) = line.put(segment) {
+            network.schedule_lane(lane, at);
         }
     }
 }
@@ -66,7 +101,11 @@ impl Ends<Packet> for Hosts {
         let flow = packet.flow;
         if place == Place::Host {
             self.capture(now, Point::Sender, &packet);
-            self.flows[flow as usize].host.receive(now, packet);
+            let Flow { host, feed, .. } = &mut self.flows[flow as usize];
+            if let Some(Feed { home: Some(home), .. }) = feed {
+                home.waiting -= 1;
+            }
+            host.receive(now, packet);
             self.pump_host(network, flow);
         } else {
             self.arrive(now, &packet);
@@ -77,17 +116,21 @@ impl Ends<Packet> for Hosts {
 
     #[inline]
     fn feed(&mut self, network: &mut Network<Packet>, number: u32, now: Instant) {
-        while let Some(feed) = &mut self.flows[number as usize].feed
-            && let Some((segment, next)) = feed.line.take()
-        {
+        loop {
+            let flow = &mut self.flows[number as usize];
+            let Some(feed) = &mut flow.feed else { break };
+            let Some((segment, next)) = feed.line.take() else { break };
             // The next wake goes in first: it takes the place of the one that is being served.
             if let Some(next) = next.filter(|next| *next > now) {
                 network.schedule_lane(feed.lane, next);
             }
             match feed.to {
                 Place::Through(node) => {
-                    if let Some(at) = network.foresee(node, now, segment.size()) {
-                        self.conclude(network, number, at, &segment, &Signal::None);
+                    let told = (&segment, &Signal::None);
+                    if let Some(at) = network.foresee(node, now, segment.size())
+                        && let Some(answer) = flow.conclude(network, (number, self.end), at, told, &mut self.packets)
+                    {
+                        self.send_back(network, number, told, answer);
                     }
                 }
                 to => network.come(self, to, now, segment.into_packet(number, Signal::None)),
@@ -100,7 +143,12 @@ impl Ends<Packet> for Hosts {
 
     #[inline]
     fn answer(&mut self, network: &mut Network<Packet>, at: Instant, packet: &Packet) {
-        self.conclude(network, packet.flow, at, &Segment::of(packet), &packet.signal);
+        let flow = &mut self.flows[packet.flow as usize];
+        let (segment, end) = (Segment::of(packet), self.end);
+        let told = (&segment, &packet.signal);
+        if let Some(answer) = flow.conclude(network, (packet.flow, end), at, told, &mut self.packets) {
+            self.send_back(network, packet.flow, told, answer);
+        }
     }
 
     #[inline]
@@ -138,42 +186,21 @@ impl Hosts {
         self.flows.iter().filter_map(|flow| flow.feed.as_ref()).map(|feed| feed.line.len()).sum()
     }
 
-    /// What leaves for its receiver at `at` comes there, is answered, and the host hears the answer at once if nothing speaks
-    /// against it.
-    #[inline(always)]
-    fn conclude(
+    /// The answer goes back the general way.
+    fn send_back(
         &mut self,
         network: &mut Network<Packet>,
-        number: u32,
-        at: Instant,
-        segment: &Segment,
-        signal: &Signal,
+        flow: u32,
+        (segment, signal): (&Segment, &Signal),
+        answer: Ack,
     ) {
-        let Flow { host, receiver, exit, feed, home } = &mut self.flows[number as usize];
-        let Some(out) = exit.transit(at, segment.size()) else { return };
-        let Receiver::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
-        let ack = receiver.answer(out, segment, signal);
-        self.packets += u64::from(segment.is_data() && out < self.end);
-        let (Some(feed), Some(home), Sender::Tcp(sender)) = (feed, home, &mut host.sender) else {
-            if self.capture.is_some() {
-                self.capture(out, Point::Receiver, &segment.into_packet(number, *signal));
-            }
-            let ack = ack.into_packet(number);
-            self.capture(out, Point::Receiver, &ack);
-            return network.send_back(self, out, ack);
-        };
-        let Some((at, overtakes_nothing)) = network.come_home(home, out, ack.size) else { return };
-        if at >= self.end {
-            return; // it comes too late to be heard
+        let at = answer.sent;
+        if self.capture.is_some() {
+            self.capture(at, Point::Receiver, &segment.into_packet(flow, *signal));
         }
-        let is_free = host.app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
-        if !(overtakes_nothing && is_free) {
-            return network.wait(home, at, ack.into_packet(number));
-        }
-        sender.hear(at, &ack);
-        feed.fill(network, sender);
-        // The application's next wake has been scheduled before.
-        network.schedule_end(number, sender.next_wake());
+        let answer = answer.into_packet(flow);
+        self.capture(at, Point::Receiver, &answer);
+        network.send_back(self, at, answer);
     }
 
     /// What the ends of each flow counted.
@@ -194,7 +221,7 @@ impl Hosts {
         if let Flow { feed: Some(feed), host: Host { sender: Sender::Tcp(sender), .. }, .. } =
             &mut self.flows[flow as usize]
         {
-            feed.fill(network, sender);
+            fill(network, (&mut feed.line, feed.lane), sender);
         } else {
             while let Some(Departure { at, packet }) = self.flows[flow as usize].host.poll_departure() {
                 self.capture(at, Point::Sender, &packet);

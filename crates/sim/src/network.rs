@@ -18,7 +18,7 @@
 
 use lasthop_core::capacity::Trace;
 use lasthop_core::element::{Departure, Element};
-use lasthop_core::line::Line;
+use lasthop_core::line::{Line, Path};
 use lasthop_core::packet::{Packet, Parcel};
 use lasthop_core::units::{Bytes, Duration, Instant};
 use lasthop_core::wlan::Direction;
@@ -101,8 +101,6 @@ pub enum Place {
     /// A link, by its number among the nodes, that foresees its departures, and behind it the receiver of the lane's one flow,
     /// which is asked ahead of time: the short way of a node and a hop.
     Through(u32),
-    /// Where the ends say: they keep the line of this flow themselves.
-    Fed(u32),
 }
 
 /// Where a packet goes from an element.
@@ -137,10 +135,15 @@ pub(crate) struct Route {
     pub(crate) source: u16,
 }
 
+/// No flow.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
 /// All elements of a network, before it starts.
 #[derive(Debug)]
 pub(crate) struct Parts<P> {
     pub(crate) lanes: Vec<Lane<P>>,
+    /// For each lane: the flow whose ends keep the line themselves, or [`NOBODY`]. Apart from the lanes, which are large.
+    pub(crate) kept_for: Vec<u32>,
     pub(crate) nodes: Vec<Node<P>>,
     /// The hops of all flows, one after the other.
     pub(crate) hops: Vec<Hop>,
@@ -148,11 +151,14 @@ pub(crate) struct Parts<P> {
 }
 
 /// The way back of acknowledgements whose host may be asked ahead of time: through a link behind a delay, or none, and over a
-/// lane.
-#[derive(Clone, Copy, Debug)]
+/// path of their own.
+#[derive(Debug)]
 pub(crate) struct Home {
     pub(crate) link: Option<(u32, Duration)>,
+    pub(crate) path: Path,
+    /// The lane on which those wait that cannot be heard at once, and how many do.
     pub(crate) lane: u32,
+    pub(crate) waiting: u32,
 }
 
 /// A network with its event list.
@@ -177,7 +183,7 @@ struct Numbers {
 
 impl<P> Default for Parts<P> {
     fn default() -> Self {
-        Self { lanes: vec![], nodes: vec![], hops: vec![], routes: vec![] }
+        Self { lanes: vec![], kept_for: vec![], nodes: vec![], hops: vec![], routes: vec![] }
     }
 }
 
@@ -190,8 +196,9 @@ impl<P> Parts<P> {
 
 impl<P: Traveller> Network<P> {
     /// A network whose ends may be woken by the numbers `0..=ends`.
-    pub(crate) fn new(parts: Parts<P>, ends: u32) -> Self {
+    pub(crate) fn new(mut parts: Parts<P>, ends: u32) -> Self {
         let end = parts.lanes.len() as u32;
+        parts.kept_for.resize(parts.lanes.len(), NOBODY);
         let node = end + ends;
         let last = node + parts.nodes.len() as u32;
         Self {
@@ -289,16 +296,14 @@ impl<P: Traveller> Network<P> {
         self.forward(ends, at, packet);
     }
 
-    /// When an acknowledgement of `size` that leaves its receiver at `at` is home, if it gets there; and whether it overtakes
-    /// nothing if it is taken at once.
+    /// When an acknowledgement of `size` that leaves its receiver at `at` is home, if it gets there.
     #[inline(always)]
-    pub(crate) fn come_home(&mut self, home: &Home, mut at: Instant, size: u32) -> Option<(Instant, bool)> {
+    pub(crate) fn come_home(&mut self, home: &mut Home, mut at: Instant, size: u32) -> Option<Instant> {
         let size = Bytes::new(u64::from(size));
         if let Some((node, delay)) = home.link {
             at = self.foresee(node, at + delay, size)?;
         }
-        let line = &mut self.parts.lanes[home.lane as usize].line;
-        Some((line.transit(at, size)?, line.is_empty()))
+        home.path.transit(at, size)
     }
 
     /// The head of a lane is due at `at`.
@@ -323,12 +328,12 @@ impl<P: Traveller> Network<P> {
     }
 
     /// The packet, which will be home at `at`, waits for that on its lane.
-    pub(crate) fn wait(&mut self, home: &Home, at: Instant, packet: P) {
-        let line = &mut self.parts.lanes[home.lane as usize].line;
-        if line.is_empty() {
+    pub(crate) fn wait(&mut self, home: &mut Home, at: Instant, packet: P) {
+        if home.waiting == 0 {
             self.events.push(at, home.lane);
         }
-        line.put(at, packet);
+        home.waiting += 1;
+        self.parts.lanes[home.lane as usize].line.put(at, packet);
     }
 
     #[inline(always)]
@@ -344,7 +349,8 @@ impl<P: Traveller> Network<P> {
 
     #[inline]
     fn wake_lane(&mut self, ends: &mut impl Ends<P>, id: u32, now: Instant) {
-        if let Place::Fed(flow) = self.parts.lanes[id as usize].to {
+        let flow = self.parts.kept_for[id as usize];
+        if flow != NOBODY {
             return ends.feed(self, flow, now);
         }
         loop {
@@ -374,7 +380,6 @@ impl<P: Traveller> Network<P> {
                     ends.answer(self, at, &packet);
                 }
             }
-            Place::Fed(_) => {}
         }
     }
 

@@ -349,12 +349,18 @@ impl Receiver {
     /// [`poll_departure`](Element::poll_departure) for a receiver without a [timer](Self::has_timer).
     #[inline(always)]
     pub fn answer(&mut self, now: Instant, heard: &Segment, signal: &Signal) -> Ack {
-        if heard.is_data() {
-            self.on_data(now, heard, signal);
-        } else {
-            self.on_syn(now);
+        if !heard.is_data() {
+            return self.answer_syn(now, heard.sent);
         }
-        self.build(Due { at: now, echo: heard.sent, is_syn_ack: !heard.is_data() })
+        self.on_data(now, heard, signal);
+        self.build(Due { at: now, echo: heard.sent, is_syn_ack: false })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn answer_syn(&mut self, now: Instant, echo: Instant) -> Ack {
+        self.on_syn(now);
+        self.build(Due { at: now, echo, is_syn_ack: true })
     }
 }
 

@@ -301,22 +301,29 @@ impl Sender {
     /// The next segment: what [`Element::poll_departure`](crate::element::Element::poll_departure) gives, without what it asks the routers.
     #[inline(always)]
     pub fn poll_segment(&mut self) -> Option<Segment> {
-        self.poll().map(|(segment, _)| segment)
+        self.poll_at_once().unwrap_or_else(|| self.poll_slowly().map(|(segment, _)| segment))
     }
 
-    #[inline(always)]
+    #[inline]
     fn poll(&mut self) -> Option<(Segment, Signal)> {
-        // What `poll_slowly` would do in steady state, without its detours.
-        if !self.attention {
-            if self.nxt + self.mss <= self.edge {
-                return Some((self.send_next(self.mss), self.request));
-            }
-            if self.nxt > self.una && self.edge < self.written {
-                self.settled = true;
-                return None;
-            }
+        match self.poll_at_once() {
+            Some(next) => next.map(|segment| (segment, self.request)),
+            None => self.poll_slowly(),
         }
-        self.poll_slowly()
+    }
+
+    /// What `poll_slowly` would do in steady state, without its detours; none if it has to be asked.
+    #[inline(always)]
+    fn poll_at_once(&mut self) -> Option<Option<Segment>> {
+        if self.attention {
+            return None;
+        }
+        if self.nxt + self.mss <= self.edge {
+            return Some(Some(self.send_next(self.mss)));
+        }
+        let is_settled = self.nxt > self.una && self.edge < self.written;
+        self.settled |= is_settled;
+        is_settled.then_some(None)
     }
 
     #[inline]
@@ -468,7 +475,7 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn grow(&mut self, acked: u64, flight: u64, rtt: Duration) {
         let sample = AckSample {
             now: self.now,

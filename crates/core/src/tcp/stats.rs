@@ -10,10 +10,11 @@ use crate::units::{Bytes, Duration, Instant};
 pub struct SenderStats {
     /// Data segments sent, retransmissions included.
     pub segments: u64,
-    /// Payload of those segments.
-    pub payload: Bytes,
     /// Round-trip times, one of each acknowledgement: from when the segment that caused it was sent.
     pub rtt: LogHistogram,
+    /// Payload of the segments. (Not beside their number: the compiler would add both at once, by way of registers that
+    /// cost more.)
+    pub payload: Bytes,
     /// Segments that repeat payload.
     pub retransmits: u64,
     /// The payload repeated.
@@ -123,10 +124,10 @@ impl WindowAverages {
 pub struct ReceiverStats {
     /// Payload delivered in order to the application.
     pub delivered: Bytes,
-    /// Data packets that came.
-    pub packets: u64,
     /// Data packets that brought nothing new.
     pub duplicates: u64,
+    /// Data packets that came.
+    pub packets: u64,
     /// Data packets that came before earlier data.
     pub out_of_order: u64,
     /// Data packets refused because they lay beyond the advertised window.

@@ -16,7 +16,7 @@ use lasthop_core::units::Duration;
 use super::Flow;
 use crate::host::Sender;
 use crate::hosts::Feed;
-use crate::network::{Home, Hop, Lane, Parts, Place, Route, Traveller};
+use crate::network::{Home, Hop, Lane, NOBODY, Parts, Place, Route, Traveller};
 use crate::node::Node;
 
 /// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
@@ -67,26 +67,30 @@ fn shorten_to_receivers<P: Traveller>(network: &mut Parts<P>) {
     }
 }
 
-/// The first line of a flow, as its ends keep it: if it is a plain one, and the segments on it ask routers nothing.
+/// The first line of a flow, as its ends keep it: if nothing is lost on it and nothing jitters, and the segments on it ask
+/// routers nothing.
 pub(super) fn feed<P>(network: &mut Parts<P>, number: u32, sender: &Sender) -> Option<Feed> {
     let route = network.routes[number as usize];
     let (Hop::Lane(lane), Sender::Tcp(sender)) = (network.hops_of(&route)[0], sender) else { return None };
-    let Lane { line, to } = &mut network.lanes[lane as usize];
-    if sender.asks_routers() || !line.path().is_plain() {
+    if sender.asks_routers() {
         return None;
     }
-    let to = std::mem::replace(to, Place::Fed(number));
-    Some(Feed { line: SegmentLine::new(line.path().clone())?, lane, to })
+    let Lane { line, to } = &network.lanes[lane as usize];
+    let (line, to) = (SegmentLine::new(line.path())?, *to);
+    network.kept_for.resize(network.lanes.len(), NOBODY);
+    network.kept_for[lane as usize] = number;
+    Some(Feed { line, lane, to, home: home(network, &route) })
 }
 
-/// The way back to a flow's host, if that may be asked ahead of time and no surprise lies on it.
-pub(super) fn home<P>(network: &Parts<P>, route: &Route) -> Option<Home> {
-    let (_, back) = network.hops_of(route).split_at(usize::from(route.back));
-    match *back {
-        [Hop::Host(lane)] => Some(Home { link: None, lane }),
-        [Hop::Link(node, delay), Hop::Host(lane)] => Some(Home { link: Some((node, delay)), lane }),
-        _ => None,
-    }
+/// The way back to a flow's host, if its receiver is asked ahead of time, its host may be, and no surprise lies on it.
+fn home<P>(network: &mut Parts<P>, route: &Route) -> Option<Home> {
+    let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
+    let (link, lane) = match (there, back) {
+        ([.., Hop::Receiver], [Hop::Host(lane)]) => (None, *lane),
+        ([.., Hop::Receiver], [Hop::Link(node, delay), Hop::Host(lane)]) => (Some((*node, *delay)), *lane),
+        _ => return None,
+    };
+    Some(Home { link, path: network.lanes[lane as usize].line.take_path(), lane, waiting: 0 })
 }
 
 /// For each link to which something comes: the flows, if it foresees, nothing but their acknowledgements comes to it, and all
@@ -120,7 +124,7 @@ fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
     match *hop {
         Hop::Lane(lane) => match network.lanes[lane as usize].to {
             Place::Node(node) => Some(node),
-            Place::Host | Place::Receiver | Place::Wlan(..) | Place::Through(_) | Place::Fed(_) => None,
+            Place::Host | Place::Receiver | Place::Wlan(..) | Place::Through(_) => None,
         },
         Hop::Receiver | Hop::Host(_) | Hop::Link(..) => None,
     }

@@ -151,7 +151,7 @@ impl<P: Traveller> Builder<'_, P> {
         let Common { station, source, table, .. } = *common;
         self.parts.routes.push(Route { base, back, hops: count, station, source });
         let host = Host { app, sender };
-        self.flows.push(Flow { table, ends: hosts::Flow { host, receiver, exit, feed: None, home: None } });
+        self.flows.push(Flow { table, ends: hosts::Flow { host, receiver, exit, feed: None } });
         self.labels.push(FlowLabel {
             name,
             sender: sender_kind.into(),

@@ -30,7 +30,7 @@ impl Leg {
     pub(super) fn node(&self) -> Option<usize> {
         match self.over? {
             Place::Node(node) | Place::Wlan(node, _) | Place::Through(node) => Some(node as usize),
-            Place::Host | Place::Receiver | Place::Fed(_) => None,
+            Place::Host | Place::Receiver => None,
         }
     }
 
