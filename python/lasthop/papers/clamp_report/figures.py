@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from ... import _lasthop
 from ...lab import Drawing, Lab, acknowledged, over_time, rates, shade
 from ...plot import COLOURS, legend_below
+from .measures import waits_s
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +42,40 @@ def against(
         axes.set(xlabel=x_label, ylabel=label, xlim=(0, None))
         axes.set_ylim(0, top)
         legend_below(figure)
+
+    return Drawing(data, draw)
+
+
+MEAN_WAIT_S, BIN_S, LONGEST_S = 0.085, 0.01, 0.5
+
+
+def delays(lab: Lab) -> Drawing:
+    """The density of flow 1's queueing delay at a mean of 85 ms (Fig. 6).
+
+    Between two values of CLAMP's a, or of TCP's buffer, as much of either as gives that mean.
+    """
+    edges = np.arange(0, LONGEST_S + BIN_S / 2, BIN_S)
+    data = pd.DataFrame({"delay_s": edges[:-1] + BIN_S / 2})
+    for name in CURVES:
+        sweep = f"delays-{name}"
+        parts = [
+            np.concatenate([waits_s(run) for run in lab.runs(sweep, parameter_bytes=value)])
+            for value in lab.sweep(sweep).values("parameter_bytes", lab.scale)
+        ]
+        shorter, longer = (float(part.mean()) for part in parts)
+        share = np.clip((MEAN_WAIT_S - shorter) / (longer - shorter), 0, 1)
+        low, high = (np.histogram(part, edges)[0] / (len(part) * BIN_S) for part in parts)
+        data[f"{name}_per_s"] = (1 - share) * low + share * high
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for name, (text, colour) in CURVES.items():
+            axes.step(data["delay_s"] * 1e3, data[f"{name}_per_s"] / 1e3, where="mid",
+                      color=colour, label=text)  # fmt: skip
+        axes.axvline(120, color="0.6", ls="--", lw=0.9)
+        axes.set(xlabel="queueing delay of flow 1 [ms]", ylabel="density [1/ms]")
+        axes.set(xlim=(0, LONGEST_S * 1e3), yscale="log")
+        axes.legend()
 
     return Drawing(data, draw)
 

@@ -6,11 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+import numpy as np
+import pandas as pd
+
 from ...lab import Run, acknowledged, rates
 
 MEGABYTE_BITS = 8e6
 PAYLOAD_BYTES = 460
 """Of a packet of 500 B."""
+UNQUEUED_S = 0.1345 / 2 + 0.001 + 500 * 8 / 10e6
+"""One way of flow 1: propagation, the access point's delay, its access link."""
+DATA = 2
+"""The kind of a data packet in a table of packets."""
 
 
 def queue_bytes(run: Run) -> float:
@@ -59,3 +66,32 @@ def first_over_second(run: Run, flows: Sequence[str], start_s: float, end_s: flo
     """The rate of one flow in a span over that of another."""
     first, second = _rates_bps(run, flows, start_s, end_s)
     return first / max(second, 1e-9)
+
+
+def waits_s(run: Run) -> np.ndarray:
+    """How long each packet of flow 1 waited at the access point.
+
+    Packets do not overtake, and of copies of one segment the first are lost: the last to arrive is
+    the last that was sent.
+    """
+    packets = run.tables["packets"]
+    data = packets[(packets["flow"].astype(str) == "flow-1") & (packets["kind"] == DATA)]
+
+    def seen(at_receiver: int) -> pd.Series:
+        found = data[data["at_receiver"] == at_receiver]
+        copies = found.groupby("number_bytes").cumcount(ascending=False)
+        index = pd.MultiIndex.from_arrays([found["number_bytes"], copies])
+        return pd.Series(found["time_s"].to_numpy(), index)
+
+    waits = (seen(1) - seen(0)).dropna().to_numpy(dtype=float) - UNQUEUED_S
+    return np.asarray(waits[waits > 0])
+
+
+def mean_wait_s(run: Run) -> float:
+    """Its mean."""
+    return float(waits_s(run).mean())
+
+
+def late_share(run: Run, limit_s: float) -> float:
+    """The share of the packets of flow 1 that wait for longer."""
+    return float((waits_s(run) > limit_s).mean())
