@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...lab import Drawing, Lab, PlusMinus
-from ...plot import COLOURS
+from ...plot import COLOURS, legend_below
 from ..clamp_report.figures import against as against
 from ..clamp_report.figures import each_flow as each_flow
 from .measures import AVERAGES, gain
@@ -46,7 +46,7 @@ def elephant_and_mice(lab: Lab, senders: list[str], rtt: str) -> Drawing:
                               color=colour, label=f"{law}; {SENDERS[sender]}")  # fmt: skip
             axes.set(title=label, xlabel="elephant [kbit/s]", ylabel=f"mice of {rtt} ms [kbit/s]")
             axes.set(xlim=(0, None), ylim=(0, None))
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        legend_below(figure)
 
     return Drawing(data, draw, (8.6, 3.6), _gains(lab, senders, rtt))
 
@@ -87,6 +87,6 @@ def alone(lab: Lab) -> Drawing:
                       color=colour, label=text)  # fmt: skip
         axes.set(xlabel="mean queueing delay [ms]", ylabel="mean time to download 1 MB [s]")
         axes.set(xlim=(0, None), ylim=(0, 250))
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(data, draw)

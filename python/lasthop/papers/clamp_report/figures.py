@@ -75,7 +75,7 @@ def delays(lab: Lab) -> Drawing:
         axes.axvline(120, color="0.6", ls="--", lw=0.9)
         axes.set(xlabel="queueing delay of flow 1 [ms]", ylabel="density [1/ms]")
         axes.set(xlim=(0, LONGEST_S * 1e3), yscale="log")
-        axes.legend()
+        legend_below(figure)
 
     return Drawing(data, draw)
 
