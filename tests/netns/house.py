@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,14 @@ def demand_agent() -> None:
     done = subprocess.run([AGENT, "doctor", "--json"], capture_output=True, text=True, check=False)
     bad = [f["why"] for f in json.loads(done.stdout)["findings"] if f["verdict"] == "no"]
     demand("; ".join(bad))
+
+
+def until(true: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+    """Waits for something that will be."""
+    deadline = time.monotonic() + patience_s
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 class House:
@@ -93,8 +101,12 @@ class House:
             time.sleep(0.01)
         return holder
 
+    def within(self, name: str) -> list[str]:
+        """What put before a command runs it there."""
+        return ["nsenter", f"--net=/proc/{self.holders[name].pid}/ns/net"]
+
     def _words(self, name: str, words: Sequence[object]) -> list[str]:
-        return ["nsenter", f"--net=/proc/{self.holders[name].pid}/ns/net", *map(str, words)]
+        return [*self.within(name), *map(str, words)]
 
     def run(self, name: str, *words: object) -> str:
         """What a command prints that succeeds."""

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use anyhow::{Context, Result, bail};
 use lasthop_linux::bpf::{self, Direction};
 use lasthop_linux::netlink::{self, Routing};
+use libbpf_rs::Program;
 
 use crate::load::Proxy;
 
@@ -92,5 +93,19 @@ impl Links {
                 .with_context(|| format!("cannot put a program at {} (tcx: Linux 6.6 or newer)", device.name))
         };
         Ok(Self { _links: [link("to_client", Direction::Egress)?, link("to_server", Direction::Ingress)?] })
+    }
+    /// Whether both are still at the device: another may have taken them away.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn are_there(proxy: &Proxy, device: &Device) -> Result<bool> {
+        for (name, direction) in [("to_client", Direction::Egress), ("to_server", Direction::Ingress)] {
+            let program = Program::id_from_fd(proxy.program(name)?.as_fd())?;
+            let there = bpf::attached(device.index, direction);
+            if !there.with_context(|| format!("cannot look for programs at {}", device.name))?.contains(&program) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }

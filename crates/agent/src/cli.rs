@@ -11,7 +11,7 @@ use crate::control::{self, Request};
 use crate::doctor::{self, Verdict};
 use crate::options::{self, Options};
 use crate::status::Status;
-use crate::watch;
+use crate::{top, watch};
 
 /// Short queues for the clients of a device, whatever their servers send by.
 #[derive(Debug, Parser)]
@@ -45,6 +45,12 @@ enum Command {
     },
     /// End the agent of a device.
     Detach {
+        /// The device.
+        #[arg(long = "dev", value_name = "DEV")]
+        device: String,
+    },
+    /// Show the queues and connections of a device, anew each second; once where the output is no terminal.
+    Top {
         /// The device.
         #[arg(long = "dev", value_name = "DEV")]
         device: String,
@@ -96,6 +102,7 @@ impl Cli {
                 control::ask(&device, Request::Detach)?;
                 eprintln!("lasthop-agent: {device}: the agent leaves");
             }
+            Command::Top { device } => top::run(&device)?,
             Command::Config(ConfigCommand::Check { file }) => {
                 options::check(&file)?;
                 println!("{}: valid", file.display());

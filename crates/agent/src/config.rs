@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the agent is told: a file by the rules of scenarios, and the command line over it.
 
+use std::net::SocketAddr;
+
+use lasthop_core::error::ensure;
 use lasthop_core::parameter::between;
 use lasthop_core::units::Duration;
 use lasthop_core::{kinds, parameters};
@@ -19,6 +22,11 @@ parameters! {
         pub queue: Queue = Queue::Auto;
         /// Watch only: packets pass as they are.
         pub dry_run: bool = false;
+        /// Where the page and the metrics are, an address of this machine alone such as "127.0.0.1:9469"; without it there are none.
+        pub metrics: String = String::new();
+    }
+    check(p) {
+        ensure(p.metrics.is_empty() || p.page().is_some(), "metrics", format!("{:?}", p.metrics), "an address of this machine alone and a port, such as \"127.0.0.1:9469\"")?;
     }
 }
 
@@ -60,6 +68,11 @@ parameters! {
 }
 
 impl Config {
+    /// Where the page and the metrics are, if anywhere.
+    pub fn page(&self) -> Option<SocketAddr> {
+        lasthop_live::loopback(&self.metrics)
+    }
+
     /// What the programs are told, at a device with so much before the IP header, whose queue is hidden or not.
     pub fn settings(&self, link_header_bytes: u32, is_hidden: bool) -> Settings {
         let Law::Share(share) = self.law;

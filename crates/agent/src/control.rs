@@ -83,9 +83,13 @@ pub fn ask(device: &str, request: Request) -> Result<String> {
         Request::Detach => b"detach\n",
     })?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).with_context(|| format!("the agent at {device} does not answer"))?;
-    if answer.is_empty() {
-        bail!("the agent at {device} does not answer: only root may ask");
+    match stream.read_to_string(&mut answer) {
+        // It closes at once where it does not answer, with our question unread.
+        Err(error) if error.kind() != io::ErrorKind::ConnectionReset => {
+            return Err(error).with_context(|| format!("the agent at {device} does not answer"));
+        }
+        _ if answer.is_empty() => bail!("the agent at {device} does not answer: only root may ask"),
+        _ => {}
     }
     Ok(answer)
 }

@@ -4,11 +4,13 @@
 use std::fmt;
 use std::fs;
 
+use caps::CapSet;
 use serde::Serialize;
 
 use crate::attach::Device;
 use crate::config::Config;
 use crate::load::Proxy;
+use crate::service::RIGHTS;
 use lasthop_linux::bpf::{self, Direction};
 
 /// How far something is there.
@@ -72,20 +74,17 @@ fn types() -> Finding {
     Finding { what: "btf", verdict, why: format!("{path} is {}there", if there { "" } else { "not " }) }
 }
 
-/// `CAP_NET_ADMIN`, `CAP_PERFMON`, `CAP_BPF`.
-const WANTED: [(u32, &str); 3] = [(12, "CAP_NET_ADMIN"), (38, "CAP_PERFMON"), (39, "CAP_BPF")];
-
 fn capabilities() -> Finding {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
-        .unwrap_or(0);
-    let missing: Vec<_> = WANTED.iter().filter(|(bit, _)| effective >> bit & 1 == 0).map(|(_, name)| *name).collect();
+    let held = caps::read(None, CapSet::Effective).unwrap_or_default();
+    let named = |rights: Vec<String>| rights.join(", ");
+    let missing: Vec<_> = RIGHTS.iter().filter(|right| !held.contains(right)).map(ToString::to_string).collect();
     match missing.is_empty() {
-        true => Finding { what: "rights", verdict: Verdict::Full, why: "CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF".into() },
-        false => Finding { what: "rights", verdict: Verdict::No, why: format!("missing: {}", missing.join(", ")) },
+        true => Finding {
+            what: "rights",
+            verdict: Verdict::Full,
+            why: named(RIGHTS.iter().map(ToString::to_string).collect()),
+        },
+        false => Finding { what: "rights", verdict: Verdict::No, why: format!("missing: {}", named(missing)) },
     }
 }
 

@@ -19,6 +19,9 @@
 //! | [`attach`] | the device |
 //! | [`watch`] | the agent's life at it |
 //! | [`control`], [`status`] | what it tells, and to whom |
+//! | [`service`] | the manager of services, the log, the rights that it keeps |
+//! | [`page`], [`sampler`], [`metrics`] | the page of this machine, and what Prometheus reads |
+//! | [`top`] | the live table |
 #![forbid(unsafe_code)]
 
 pub mod attach;
@@ -27,7 +30,12 @@ pub mod config;
 pub mod control;
 pub mod doctor;
 pub mod load;
+pub mod metrics;
 pub mod options;
+pub mod page;
+pub mod sampler;
+pub mod service;
 pub mod state;
 pub mod status;
+pub mod top;
 pub mod watch;

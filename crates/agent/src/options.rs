@@ -21,11 +21,12 @@ pub const FILE: &str = "/etc/lasthop/agent.toml";
 type Short = (&'static str, &'static str, Option<&'static str>);
 
 /// A kind stands before its keys.
-const SHORT: [Short; 4] = [
+const SHORT: [Short; 5] = [
     ("dev", "device", Some("DEV")),
     ("target", "law.target", Some("TIME")),
     ("queue", "queue", Some("auto|qdisc|outstanding")),
     ("dry-run", "dry_run", None),
+    ("metrics", "metrics", Some("ADDRESS:PORT")),
 ];
 
 /// What the command line says: a file, and keys over it.

@@ -183,6 +183,25 @@ impl Status {
     }
 }
 
+impl Status {
+    /// In one line.
+    pub fn line(&self) -> String {
+        let delay_s = self.queues.iter().filter_map(|queue| queue.delay_s).reduce(f64::max);
+        let queue = delay_s.map_or("an unknown queue".into(), |s| format!("a queue of {:.1} ms", s * 1e3));
+        let unsteered =
+            self.unsteered_fraction.map_or(String::new(), |part| format!(", {:.1} % not steered", 100.0 * part));
+        format!("{}: {} connections, {queue}{unsteered}", self.device, self.flow_count)
+    }
+}
+
+impl FlowStatus {
+    /// The client's address, without its port.
+    pub fn client_address(&self) -> &str {
+        let address = self.client.rsplit_once(':').map_or(self.client.as_str(), |(address, _)| address);
+        address.trim_start_matches('[').trim_end_matches(']')
+    }
+}
+
 fn shown((address, port): (std::net::IpAddr, u16)) -> String {
     std::net::SocketAddr::new(address, port).to_string()
 }

@@ -10,6 +10,8 @@ use crate::attach::{Device, Links};
 use crate::config::{Config, Law, Queue};
 use crate::control::Listener;
 use crate::load::Proxy;
+use crate::page::Page;
+use crate::service::{self, Manager};
 use crate::state::{FLOW_CLOSING, FLOW_ESTABLISHED, Flow};
 use crate::status::{Identity, Status};
 
@@ -26,50 +28,145 @@ const CROWD: usize = 50_000;
 /// What counts as idle in a crowd.
 const CROWD_IDLE_NS: u64 = 60_000_000_000;
 
+/// How a turn at the device ended.
+enum End {
+    /// The agent leaves.
+    Leave(String),
+    /// It begins anew, by what the device is now.
+    Anew(String),
+}
+
 /// Runs the proxy until a signal, a command or the device's end.
 ///
 /// # Errors
-/// If the device, the programs or the socket for commands cannot be had.
+/// If the device, the programs, the socket for commands or the page's address cannot be had.
 pub fn run(config: &Config) -> Result<()> {
+    service::drop_rights()?;
     let device = Device::find(&config.device)?;
-    let listener = Listener::bind(&device.name)?;
-    let signals = Signals::block()?;
     let Law::Share(law) = config.law;
-    let (is_hidden, why) = source(config.queue, &device)?;
-    let settings = config.settings(device.link_header_bytes, is_hidden);
-    let proxy = Proxy::load(&settings)?;
-    let links = Links::attach(&proxy, &device)?;
-    let began_ns = clock::monotonic_ns();
-    let identity = Identity {
-        device: device.name.clone(),
-        source: if is_hidden { "outstanding" } else { "qdisc" },
-        dry_run: config.dry_run,
-        target_ns: law.target.as_nanos(),
-        began_ns,
+    let mut agent = Agent {
+        config,
+        listener: Listener::bind(&device.name)?,
+        signals: Signals::block()?,
+        manager: Manager::find(),
+        page: config.page().map(|address| Page::open(address, &device.name, law.target.as_secs_f64())).transpose()?,
+        began_ns: clock::monotonic_ns(),
+        device,
     };
-    let mode = if config.dry_run { ", dry run" } else { "" };
-    eprintln!("lasthop-agent: at {}: target {}, queue by {}: {why}{mode}", device.name, law.target, identity.source);
-    let mut reaped_ns = began_ns;
     let why = loop {
-        if let Some((signal, _)) = signals.wait(LOOK_MS)? {
-            break signal.to_string();
+        match agent.turn()? {
+            End::Leave(why) => break why,
+            End::Anew(why) => service::note(format_args!("{}: beginning anew: {why}", agent.device.name)),
+        }
+    };
+    service::note(format_args!("left {}: {why}", agent.device.name));
+    Ok(())
+}
+
+/// The agent, with programs at the device or without.
+struct Agent<'c> {
+    config: &'c Config,
+    device: Device,
+    listener: Listener,
+    signals: Signals,
+    manager: Manager,
+    page: Option<Page>,
+    began_ns: u64,
+}
+
+impl Agent<'_> {
+    /// Puts programs at the device and watches over them until something ends that.
+    fn turn(&mut self) -> Result<End> {
+        let Self { config, device, .. } = self;
+        let Law::Share(law) = config.law;
+        let seen = device.queue();
+        let (is_hidden, why) = source(config.queue, device)?;
+        let proxy = Proxy::load(&config.settings(device.link_header_bytes, is_hidden))?;
+        let links = Links::attach(&proxy, device)?;
+        let identity = Identity {
+            device: device.name.clone(),
+            source: if is_hidden { "outstanding" } else { "qdisc" },
+            dry_run: config.dry_run,
+            target_ns: law.target.as_nanos(),
+            began_ns: self.began_ns,
+        };
+        let mode = if config.dry_run { ", dry run" } else { "" };
+        let began = format!("at {}: target {}, queue by {}: {why}{mode}", device.name, law.target, identity.source);
+        service::note(&began);
+        if let Some(page) = &self.page {
+            service::note(format_args!("{}: page and metrics at http://{}/", device.name, page.address()));
+        }
+        self.manager.ready(&began);
+        let mut watched = Watched { qdisc: seen.map(|(qdisc, _)| qdisc).ok(), reaped_ns: clock::monotonic_ns() };
+        let end = loop {
+            if let Some(end) = self.look(&identity, &proxy, &mut watched)? {
+                break end;
+            }
+        };
+        if let End::Leave(why) = &end {
+            self.manager.stopping(why);
+        }
+        drop(links);
+        Ok(end)
+    }
+
+    /// Looks once after everything; gives why the turn ends, if it does.
+    fn look(&mut self, identity: &Identity, proxy: &Proxy, watched: &mut Watched) -> Result<Option<End>> {
+        if let Some((signal, _)) = self.signals.wait(LOOK_MS)? {
+            return Ok(Some(End::Leave(signal.to_string())));
         }
         let now_ns = clock::monotonic_ns();
-        let status = || Ok(serde_json::to_string(&Status::of(&identity, &proxy, now_ns)?)?);
-        if listener.answer(status) {
-            break "detach".into();
+        let status = || Status::of(identity, proxy, now_ns);
+        if self.listener.answer(|| Ok(serde_json::to_string(&status()?)?)) {
+            return Ok(Some(End::Leave("detach".into())));
         }
-        if now_ns - reaped_ns >= REAP_NS {
-            reaped_ns = now_ns;
-            if !device.is_there() {
-                break "the device is gone".into();
-            }
-            reap(&proxy, now_ns).context("cannot look through the connections")?;
+        if let Some(page) = self.page.as_mut().filter(|page| page.is_due(now_ns)) {
+            page.show(status()?, now_ns, clock::monotonic_ns());
         }
-    };
-    drop(links);
-    eprintln!("lasthop-agent: left {}: {why}", device.name);
-    Ok(())
+        if self.manager.is_due(now_ns) {
+            self.manager.status(&status()?, now_ns);
+        }
+        self.manager.alive(now_ns);
+        if now_ns - watched.reaped_ns < REAP_NS {
+            return Ok(None);
+        }
+        watched.reaped_ns = now_ns;
+        if !self.device.is_there() {
+            return Ok(Some(End::Leave("the device is gone".into())));
+        }
+        if !Links::are_there(proxy, &self.device)? {
+            return Ok(Some(End::Leave("its programs were taken from the device".into())));
+        }
+        reap(proxy, now_ns).context("cannot look through the connections")?;
+        Ok(self.qdisc_changed(identity, watched))
+    }
+
+    /// What follows from another qdisc than there was: an administrator's change counts.
+    fn qdisc_changed(&self, identity: &Identity, watched: &mut Watched) -> Option<End> {
+        // Where it cannot be told it may be on its way: the next look tells.
+        let (qdisc, tells) = self.device.queue().ok()?;
+        let before = watched.qdisc.replace(qdisc.clone())?;
+        if before == qdisc {
+            return None;
+        }
+        let change = format!("its root qdisc is {qdisc}, no longer {before}");
+        let is_hidden = identity.source == "outstanding";
+        match self.config.queue {
+            Queue::Auto if tells == is_hidden => return Some(End::Anew(change)),
+            Queue::Qdisc if !tells => service::warn(format_args!(
+                "{}: {change}, and does not tell what it holds: `outstanding` or `auto` would know the queue from ACKs",
+                self.device.name
+            )),
+            _ => service::note(format_args!("{}: {change}: queue by {} as before", self.device.name, identity.source)),
+        }
+        None
+    }
+}
+
+/// What is looked at from time to time.
+struct Watched {
+    qdisc: Option<String>,
+    reaped_ns: u64,
 }
 
 /// Whether the queue is hidden, and why that is thought.

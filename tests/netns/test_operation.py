@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The agent as operators meet it: as a service, measured, looked at, and in the way of others."""
+
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from box import demand_program
+from house import AGENT, House, house, until
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+PAGE = "127.0.0.1:9469"
+RIGHTS = {12, 38, 39}
+"""CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF of linux/capability.h."""
+TAKE_AWAY = """
+import ctypes, struct
+def bpf(command, *words):
+    held = ctypes.create_string_buffer(struct.pack(f"{len(words)}I", *words), 120)
+    got = ctypes.CDLL(None, use_errno=True).syscall(321, command, held, 120)
+    return got, struct.unpack_from("2I", held)[1]
+last = link = 0
+while bpf(31, link, 0)[0] == 0:  # BPF_LINK_GET_NEXT_ID
+    last = link = bpf(31, link, 0)[1]
+fd = bpf(30, last)[0]  # BPF_LINK_GET_FD_BY_ID
+assert bpf(34, fd)[0] == 0  # BPF_LINK_DETACH
+"""
+
+
+def page(built: House, path: str, host: str = PAGE) -> str:
+    return built.run("router", "curl", "-sS", "-H", f"Host: {host}", f"http://{PAGE}{path}")
+
+
+def test_what_prometheus_reads_is_what_the_status_tells() -> None:
+    with house(limit=300_000) as built:
+        built.agent("--metrics", PAGE)
+        with built.download(2, flows=2):
+            time.sleep(2.5)
+            text = page(built, "/metrics")
+            told = json.loads(page(built, "/status.json"))
+            samples = json.loads(page(built, "/samples.json"))["samples"]
+        families = {family.name: family for family in text_string_to_metric_families(text)}
+        for family in families.values():
+            assert family.documentation, family.name
+            assert family.name.startswith("lasthop_agent_")
+        packets = {s.labels["kind"]: s.value for s in families["lasthop_agent_packets"].samples}
+        assert packets.keys() == told["counts"].keys()
+        assert packets["data"] > 500
+        assert packets["data"] <= told["counts"]["data"]["packets"]
+        assert families["lasthop_agent_packets"].type == "counter"
+        (rate,) = families["lasthop_agent_queue_rate_bytes_per_second"].samples
+        assert rate.labels == {"device": "lan", "client": ""}
+        assert rate.value == pytest.approx(10e6 / 8, rel=0.05)
+        (delay,) = families["lasthop_agent_queue_delay_seconds"].samples
+        assert 0 <= delay.value < 0.3
+        (about,) = families["lasthop_agent_agent"].samples
+        assert about.labels["law"] == "share" and about.labels["queue"] == "qdisc"
+        last = samples[-1]
+        (station,) = [s for s in last["stations"] if s["name"] == "10.1.0.2"]
+        assert station["flows"] == 3
+        assert station["rate_bps"] == pytest.approx(9.57e6, rel=0.25)
+        assert [s["t_s"] for s in samples] == sorted(s["t_s"] for s in samples)
+        assert "<title>lasthop" in page(built, "/")
+        assert "wanted by an address" in page(built, "/", host="elsewhere.example")
+
+
+def test_the_table_in_a_pipe(one: House) -> None:
+    one.agent()
+    with one.download(2):
+        time.sleep(0.5)
+        first, queues, row, heads, *flows = one.run(
+            "router", AGENT, "top", "--dev", "lan"
+        ).splitlines()
+    assert first.startswith("lan: ") and "connections, a queue of" in first
+    assert queues.split() == ["QUEUE", "kB", "ms", "Mbit/s"]
+    assert row.split()[0] == "lan" and float(row.split()[3]) == pytest.approx(10, rel=0.05)
+    assert heads.split()[:4] == ["STATION", "SERVER", "STATE", "Mbit/s"]
+    station, server, state, rate = flows[0].split()[:4]
+    assert (station.split(":")[0], server, state) == ("10.1.0.2", "10.2.0.2:5201", "limited")
+    assert float(rate) == pytest.approx(9.57, rel=0.25)
+
+
+def test_the_manager_of_services_hears_of_it(
+    one: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    told.bind(str(tmp_path / "notify"))
+    told.settimeout(20)
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    monkeypatch.setenv("WATCHDOG_USEC", "600000")
+    monkeypatch.setenv("JOURNAL_STREAM", "1:1")
+    agent = one.start("router", AGENT, "proxy", "--dev", "lan")
+    one.agents.append(agent)
+    heard = told.recv(4096).decode()
+    assert "READY=1" in heard and "STATUS=at lan: target 25 ms, queue by qdisc" in heard
+    beats = []
+    while len(beats) < 4 or not any("STATUS=lan: 0 connections" in h for h in beats):
+        beats.append(told.recv(4096).decode())
+    assert sum(h.startswith("WATCHDOG=1") for h in beats) >= 3
+    agent.terminate()
+    while "STOPPING=1" not in heard:
+        heard = told.recv(4096).decode()
+    assert "SIGTERM" in heard
+    _, err = agent.communicate(timeout=20)
+    assert agent.returncode == 0
+    # The level at the head of each line is the journal's.
+    assert err.splitlines() and all(line.startswith("<6>") for line in err.splitlines()), err
+
+
+def test_it_keeps_three_rights_and_no_way_to_more(one: House) -> None:
+    agent = one.agent()
+    status = Path(f"/proc/{agent.pid}/status").read_text()
+    fields = dict(line.split(":\t") for line in status.splitlines())
+    for name in ("CapPrm", "CapEff"):
+        assert {bit for bit in range(64) if int(fields[name], 16) >> bit & 1} == RIGHTS
+    assert int(fields["CapInh"], 16) == int(fields["CapAmb"], 16) == 0
+    assert fields["NoNewPrivs"].strip() == "1"
+
+
+def test_it_runs_without_root(one: House) -> None:
+    demand_program("setpriv")
+    rights = "+net_admin,+perfmon,+bpf"
+    agent = one.start("router", "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+        "--inh-caps", rights, "--ambient-caps", rights, AGENT, "proxy", "--dev", "lan")  # fmt: skip
+    one.agents.append(agent)
+    until(lambda: one.ask("router", AGENT, "status", "--dev", "lan").returncode == 0)
+    assert one.programs()
+    assert os.stat(f"/proc/{agent.pid}").st_uid == 65534
+    reader = ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups"]
+    other = one.ask("router", *reader, AGENT, "status", "--dev", "lan")
+    assert other.returncode == 2 and "only root may ask" in other.stderr
+
+
+def test_another_qdisc_is_an_administrators_word(one: House) -> None:
+    agent = one.agent()
+    assert one.status()["source"] == "qdisc"
+    one.run("router", "tc", "qdisc", "del", "dev", "lan", "root")
+    until(lambda: one.status()["source"] == "outstanding")
+    one.run("router", "tc", "qdisc", "add", "dev", "lan", "root", "tbf",
+        "rate", "10mbit", "burst", "3000", "limit", "100000")  # fmt: skip
+    until(lambda: one.status()["source"] == "qdisc")
+    agent.send_signal(signal.SIGINT)
+    _, err = agent.communicate(timeout=20)
+    assert "its root qdisc is noqueue, no longer tbf" in err
+    assert "its root qdisc is tbf, no longer noqueue" in err
+
+
+def test_programs_that_another_takes_away_are_gone(one: House) -> None:
+    agent = one.agent()
+    one.run("router", sys.executable, "-c", TAKE_AWAY)
+    _, err = agent.communicate(timeout=20)
+    assert agent.returncode == 0
+    assert "left lan: its programs were taken from the device" in err
+    assert not one.programs()
+
+
+def test_killed_at_any_moment_it_leaves_a_clean_device() -> None:
+    moments = random.Random(1)
+    with house(limit=100_000) as built:
+        with built.download(6, flows=2) as found:
+            for _ in range(8):
+                agent = built.start("router", AGENT, "proxy", "--dev", "lan")
+                time.sleep(moments.uniform(0, 0.4))
+                agent.kill()
+                agent.communicate()
+                assert not built.programs()
+        assert found["bps"] > 0.5 * 9.57e6
+
+
+def test_a_page_in_use_is_said_in_a_line(one: House) -> None:
+    taken = one.start("router", sys.executable, "-m", "http.server", "-b", "127.0.0.1", "9469")
+    try:
+        until(lambda: "9469" in one.run("router", "ss", "-ltn"))
+        done = one.ask("router", AGENT, "proxy", "--dev", "lan", "--metrics", PAGE)
+    finally:
+        taken.kill()
+        taken.communicate()
+    assert done.returncode == 2
+    assert f"metrics = {PAGE}: cannot listen there" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not one.programs()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ('metrics = "0.0.0.0:9469"', ["metrics", '"0.0.0.0:9469"', "this machine alone"]),
+        ('law = { kind = "shares" }', ["law", '"shares"']),
+        ("law = { target = 20 }", ["law.target", "20", "with its unit"]),
+        ("dry_run = 1", ["dry_run = 1", "true or false"]),
+        ("device = \n", ["line 1"]),
+        ("[queues]", ["unknown key `queues`"]),
+    ],
+)
+def test_a_file_that_is_wrong_is_said_in_a_line(
+    one: House, tmp_path: Path, text: str, parts: list[str]
+) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(text)
+    for words in (["config", "check", file], ["proxy", "--dev", "lan", "--config", file]):
+        done = one.ask("router", AGENT, *words)
+        assert done.returncode == 2
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+        assert done.stderr.startswith(f"lasthop-agent: {file}: ")
+        assert all(part in done.stderr for part in parts), done.stderr
+
+
+def test_the_default_file_is_right(one: House, tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(one.run("router", AGENT, "config", "default"))
+    assert one.run("router", AGENT, "config", "check", file) == f"{file}: valid\n"
+
+
+@pytest.fixture
+def one() -> Iterator[House]:
+    with house() as built:
+        yield built
