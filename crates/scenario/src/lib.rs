@@ -238,10 +238,28 @@ pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
 /// # Errors
 /// As [`parse`].
 pub fn read<T: Parameter + DeserializeOwned>(text: &str) -> Result<T, ScenarioError> {
-    let table = text.parse().map_err(|e: toml::de::Error| ScenarioError::syntax(e.message(), None))?;
-    let parameters: T = reader::read(table)?;
-    parameters.validate().map_err(|e| ScenarioError::parameter("", e))?;
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| ScenarioError::syntax(e.message(), None))?;
+    let parameters: T = reader::read(table.clone())?;
+    parameters.validate().map_err(|mut e| {
+        // Another key may have made a default wrong.
+        if !is_written(&table, &e.key) {
+            e.value += " by default";
+        }
+        ScenarioError::parameter("", e)
+    })?;
     Ok(parameters)
+}
+
+/// Whether the file itself has the key of that path, such as `ap[0].radio.slot`.
+fn is_written(table: &toml::Table, path: &str) -> bool {
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    let mut parts = first.split('[').map(|part| part.trim_end_matches(']'));
+    let found = parts.next().and_then(|name| table.get(name));
+    match parts.try_fold(found, |found, index| Some(found?.as_array()?.get(index.parse::<usize>().ok()?))).flatten() {
+        Some(_) if rest.is_empty() => true,
+        Some(toml::Value::Table(inner)) => is_written(inner, rest),
+        _ => false,
+    }
 }
 
 /// The JSON Schema of scenario files; in `rules` it says what each profile of recovery holds, and which senders follow which.

@@ -66,6 +66,10 @@ fn an_error_names_key_value_and_what_is_wanted() {
         // A list of all keys would be long.
         assert!(if message.ends_with("one of") { said.starts_with(message) } else { said == message }, "{said}");
     }
+    let defaulted = refuse("flow[0].sender", "{ kind = \"vegas\", alpha = 9 }");
+    assert_eq!(defaulted, "flow[0].sender.beta = 3 by default: wanted a number of segments of at least `alpha`");
+    let both = refuse("flow[0].sender", "{ kind = \"vegas\", alpha = 9, beta = 8 }");
+    assert_eq!(both, "flow[0].sender.beta = 8: wanted a number of segments of at least `alpha`");
     let unknown = refuse("ap[0].radio.dopler", "60 Hz");
     assert!(unknown.starts_with("ap[0].radio.dopler: unknown key `dopler`, wanted one of `doppler`"), "{unknown}");
     let unknown = refuse("flw", "1");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which stations there are, and whose a flow's ends are.
 
+use std::collections::BTreeSet;
+
 use super::names::{self, Stations};
 use super::{Builder, Traveller};
 use crate::scenario::{Flow, ScenarioError};
@@ -37,12 +39,35 @@ impl<'s, P: Traveller> Builder<'s, P> {
         }
         let ends = scenario.flow.iter().enumerate();
         let ends = ends.map(|(i, flow)| self.name_ends(flow).map_err(|e| e.within(&format!("flow[{i}]"))));
-        let ends = ends.collect::<Result<_, _>>()?;
+        let ends = ends.collect::<Result<Vec<_>, _>>()?;
+        self.check_listed(&ends)?;
         let most = usize::from(u16::MAX);
         match self.ap_stations.iter().position(|stations| stations.names().len() > most) {
             Some(i) => Err(ScenarioError::at(&format!("ap[{i}].station"), "wanted at most 65535 stations")),
             None => Ok(ends),
         }
+    }
+
+    /// Where flows go to stations that an access point does not list, one that it lists and no flow goes to is misspelt.
+    fn check_listed(&self, ends: &[Outermost]) -> Result<(), ScenarioError> {
+        for (i, ap) in self.scenario.ap.iter().enumerate() {
+            let unlisted = &self.ap_stations[i].names()[ap.station.len()..];
+            if unlisted.is_empty() {
+                continue;
+            }
+            let flows = self.scenario.flow.iter().zip(ends);
+            let used: BTreeSet<_> = flows
+                .filter(|(_, end)| end.last == Some(Wireless::Ap(i)))
+                .filter_map(|(f, _)| f.station.as_ref())
+                .collect();
+            if let Some(j) = ap.station.iter().position(|station| !used.contains(&station.common.name)) {
+                let key = format!("ap[{i}].station[{j}].name");
+                let names: Vec<_> = unlisted.iter().take(8).map(|name| format!("{name:?}")).collect();
+                let wanted = format!("a station that flows go to, such as {}", names.join(" or "));
+                return Err(ScenarioError::refused(&key, format!("{:?}", ap.station[j].common.name), wanted));
+            }
+        }
+        Ok(())
     }
 
     fn name_ends(&mut self, flow: &'s Flow) -> Result<Outermost, ScenarioError> {

@@ -53,6 +53,12 @@ fn an_error_names_the_key_that_was_written() {
             "{ kind = \"poisson\", rate = \"1e6 /s\", size = { kind = \"constant\", value = \"1 kB\" } }",
             "flow[0].app.rate = 1000000 /s: wanted at most 1000000 arrivals in all",
         ),
+        (
+            AP,
+            "ap[0].station",
+            "[{ name = \"n\" }]",
+            "ap[0].station[0].name = \"n\": wanted a station that flows go to, such as \"m\"",
+        ),
         (LINK, "link[0].to", "a", "link[0].to = \"a\": wanted another node than `from`"),
         (LINK, "link[0].feedback", "{ kind = \"xcp\", alpha = -1 }", "link[0].feedback.alpha = -1: wanted more than 0"),
         (
