@@ -77,6 +77,8 @@ def test_a_seed_that_changes_nothing_is_told(command: Command, short: Path) -> N
         "lasthop: note: plain.toml: nothing depends on the seed: every --seed gives this result\n"
     )
     assert command("run", "plain.toml").stderr == ""
+    drawn = command("run", "plain.toml", "--seed", 7, "--out", "r.parquet")
+    assert drawn.stderr == done.stderr
     for random in (
         ("flow[0].jitter=1 ms",),
         ('flow[0].app={ kind = "on-off", rate = "1 Mbit/s", on = "1 s", off = "1 s" }',),

@@ -138,6 +138,11 @@ class Result:
         return int(self._record.summary["seed"])
 
     @property
+    def is_random(self) -> bool:
+        """Whether anything hangs on the seed; true where that is not known, as after a read."""
+        return self._native is None or self._native.is_random
+
+    @property
     def summary(self) -> Summary:
         """The figures of the run, as ``lasthop run --json`` prints them."""
         return {**self._record.summary, "wall_s": self.wall_s}

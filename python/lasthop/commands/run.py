@@ -58,9 +58,14 @@ def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict
         begun = time.perf_counter()
         result = _lasthop.run(scenario.text, scenario.directory, overrides, seed, tell)
         wall_s = time.perf_counter() - begun
-    if seed is not None and not result.is_random:
-        note(f"note: {scenario.label}: nothing depends on the seed: every --seed gives this result")
+    _note_seed(scenario, seed, is_random=result.is_random)
     return {**honest(json.loads(result.summary_json)), "wall_s": wall_s}
+
+
+def _note_seed(scenario: Scenario, seed: int | None, *, is_random: bool) -> None:
+    """Says that a seed was given in vain."""
+    if seed is not None and not is_random:
+        note(f"note: {scenario.label}: nothing depends on the seed: every --seed gives this result")
 
 
 def _with_files(
@@ -89,6 +94,7 @@ def _with_files(
             here = from_here(overrides, scenario.directory)
             probed = sampled(scenario, here) if options.plot else here
             results.append(run(scenario, set=probed, seed=options.seed, on_progress=tell))
+        _note_seed(scenario, options.seed, is_random=results[-1].is_random)
     if options.out:
         results[0].to_parquet(options.out)
     if options.pcap:

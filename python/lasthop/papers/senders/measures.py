@@ -76,16 +76,14 @@ def recoveries(so_far: pd.Series, starts: Sequence[float]) -> list[float]:
     return times
 
 
-MOST_RECORDED = 3
-"""More panels cannot be read."""
 PRICED_DELAY_S = 0.05
 """What CLAMP's a is worth at the mean rate of a trace."""
 
 
 def recorded(lab: Lab) -> dict[str, Sweep]:
-    """Places of the first recordings in the folder that LASTHOP_TRACES names, by name."""
+    """Places of all recordings in the folder that LASTHOP_TRACES names, by name."""
     folder = os.environ.get("LASTHOP_TRACES")
-    found = sorted(Path(folder).glob("*.down"))[:MOST_RECORDED] if folder else []
+    found = sorted(Path(folder).glob("*.down")) if folder else []
     return {path.stem: _of_trace(lab.sweep("driving"), str(path.resolve())) for path in found}
 
 
