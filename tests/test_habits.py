@@ -50,6 +50,20 @@ def test_what_is_told_to_be_typed_exists() -> None:
         assert called(quoted) <= TARGETS, page
 
 
+def test_each_type_name_means_one_thing() -> None:
+    declared = re.compile(r"^\s*pub(?:\([a-z]+\))? (?:struct|enum|trait|type) (\w+)", re.MULTILINE)
+    places: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "crates").rglob("src/**/*.rs")):
+        if "tests" not in (*path.parts, path.stem):
+            for name in declared.findall(path.read_text()):
+                places.setdefault(name, []).append(path.relative_to(ROOT / "crates").parts[0])
+    shared = {name: crates for name, crates in places.items() if len(crates) > 1}
+    # Each crate's error; and the twins in integers, which have the name of what they are twins of.
+    errors = shared.pop("Error")
+    assert len(set(errors)) == len(errors)
+    assert all(crates == ["core", "fixed"] for crates in shared.values()), shared
+
+
 def test_one_compiler_is_pinned_and_the_promised_one_is_older() -> None:
     pinned = tomllib.loads((ROOT / "rust-toolchain.toml").read_text())["toolchain"]["channel"]
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())

@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use anyhow::{Context, Result, bail};
-use lasthop_linux::bpf::{self, Direction};
+use lasthop_linux::bpf::{self, TcHook};
 use lasthop_linux::netlink::{self, Routing};
 use libbpf_rs::Program;
 
@@ -92,14 +92,14 @@ impl Links {
             bpf::attach(proxy.program(name)?.as_fd(), device.index, direction)
                 .with_context(|| format!("cannot put a program at {} (tcx: Linux 6.6 or newer)", device.name))
         };
-        Ok(Self { _links: [link("to_client", Direction::Egress)?, link("to_server", Direction::Ingress)?] })
+        Ok(Self { _links: [link("to_client", TcHook::Egress)?, link("to_server", TcHook::Ingress)?] })
     }
     /// Whether both are still at the device: another may have taken them away.
     ///
     /// # Errors
     /// The kernel's.
     pub fn are_there(proxy: &Proxy, device: &Device) -> Result<bool> {
-        for (name, direction) in [("to_client", Direction::Egress), ("to_server", Direction::Ingress)] {
+        for (name, direction) in [("to_client", TcHook::Egress), ("to_server", TcHook::Ingress)] {
             let program = Program::id_from_fd(proxy.program(name)?.as_fd())?;
             let there = bpf::attached(device.index, direction);
             if !there.with_context(|| format!("cannot look for programs at {}", device.name))?.contains(&program) {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 use crate::control::{self, Request};
-use crate::doctor::{self, Verdict};
+use crate::doctor::{self, Readiness};
 use crate::options::{self, Options};
 use crate::status::Status;
 use crate::{top, watch};
@@ -87,7 +87,7 @@ impl Cli {
                 } else {
                     print!("{found}");
                 }
-                return Ok(ExitCode::from(u8::from(found.verdict == Verdict::No)));
+                return Ok(ExitCode::from(u8::from(found.verdict == Readiness::No)));
             }
             Command::Status { device, json } => {
                 let answer = control::ask(&device, Request::Status)?;

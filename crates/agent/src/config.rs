@@ -17,9 +17,9 @@ parameters! {
         /// The device towards the clients.
         pub device: String = String::new();
         /// The law that gives the windows.
-        pub law: Law = Law::Share(Share::default());
+        pub law: Law = Law::Share(ShareConfig::default());
         /// Where the queue is.
-        pub queue: Queue = Queue::Auto;
+        pub queue: QueuePlace = QueuePlace::Auto;
         /// Watch only: packets pass as they are.
         pub dry_run: bool = false;
         /// Where the page and the metrics are, an address of this machine alone such as "127.0.0.1:9469"; without it there are none.
@@ -35,7 +35,7 @@ kinds! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum Law {
         /// The share window: a flow's part of the rate, for a round trip and the queue that is wanted.
-        Share(Share) = "share",
+        Share(ShareConfig) = "share",
     }
     or "share"
 }
@@ -43,7 +43,7 @@ kinds! {
 kinds! {
     /// Where the queue is.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Queue {
+    pub enum QueuePlace {
         /// In the device's qdisc, if that tells what it holds; else downstream.
         #[default]
         Auto = "auto",
@@ -57,7 +57,7 @@ kinds! {
 parameters! {
     /// The share window's parameters.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Share {
+    pub struct ShareConfig {
         /// T, the standing queue that is wanted: 10 ms for delay, 40 to 60 ms for throughput on rates that change.
         pub target: Duration = Duration::from_millis(25), in between(Duration::ZERO, Duration::from_secs(10));
         /// g, what part of the round trip is filled whatever the queue is.
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((settings.target_ns, settings.g_q10, settings.kappa_q10), (10_000_000, 922, 256));
         assert_eq!((settings.link_header_bytes, settings.observe_only), (14, 0));
         assert_eq!(read("dry_run = true").unwrap().settings(0, true).observe_only, 1);
-        assert_eq!(read("queue = \"outstanding\"").unwrap().queue, Queue::Outstanding);
+        assert_eq!(read("queue = \"outstanding\"").unwrap().queue, QueuePlace::Outstanding);
         assert!(read("queue = \"modem\"").unwrap_err().contains("\"qdisc\" or \"outstanding\""));
         assert!(read("devise = \"eth1\"").unwrap_err().contains("unknown key `devise`"));
         assert_eq!(

@@ -11,12 +11,12 @@ use crate::attach::Device;
 use crate::config::Config;
 use crate::load::Proxy;
 use crate::service::RIGHTS;
-use lasthop_linux::bpf::{self, Direction};
+use lasthop_linux::bpf::{self, TcHook};
 
 /// How far something is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum Readiness {
     /// As it should be.
     Full,
     /// It works, with less.
@@ -31,7 +31,7 @@ pub struct Finding {
     /// What.
     pub what: &'static str,
     /// How far it is there.
-    pub verdict: Verdict,
+    pub verdict: Readiness,
     /// What was found, and what would help.
     pub why: String,
 }
@@ -40,7 +40,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
     /// The worst of the findings.
-    pub verdict: Verdict,
+    pub verdict: Readiness,
     /// One by one.
     pub findings: Vec<Finding>,
 }
@@ -51,10 +51,10 @@ pub fn diagnose(device: Option<&str>) -> Diagnosis {
     if let Some(name) = device {
         match Device::find(name) {
             Ok(device) => findings.extend([found(&device), queue(&device), neighbours(&device)]),
-            Err(error) => findings.push(Finding { what: "device", verdict: Verdict::No, why: format!("{error:#}") }),
+            Err(error) => findings.push(Finding { what: "device", verdict: Readiness::No, why: format!("{error:#}") }),
         }
     }
-    let verdict = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Full);
+    let verdict = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Readiness::Full);
     Diagnosis { verdict, findings }
 }
 
@@ -63,14 +63,14 @@ fn kernel() -> Finding {
     let release = release.trim();
     let mut numbers = release.split('.').map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    let verdict = if version >= (6, 6) { Verdict::Full } else { Verdict::No };
+    let verdict = if version >= (6, 6) { Readiness::Full } else { Readiness::No };
     Finding { what: "kernel", verdict, why: format!("Linux {release}; 6.6 or newer is needed (tcx)") }
 }
 
 fn types() -> Finding {
     let path = "/sys/kernel/btf/vmlinux";
     let there = fs::exists(path).unwrap_or(false);
-    let verdict = if there { Verdict::Full } else { Verdict::No };
+    let verdict = if there { Readiness::Full } else { Readiness::No };
     Finding { what: "btf", verdict, why: format!("{path} is {}there", if there { "" } else { "not " }) }
 }
 
@@ -81,10 +81,10 @@ fn capabilities() -> Finding {
     match missing.is_empty() {
         true => Finding {
             what: "rights",
-            verdict: Verdict::Full,
+            verdict: Readiness::Full,
             why: named(RIGHTS.iter().map(ToString::to_string).collect()),
         },
-        false => Finding { what: "rights", verdict: Verdict::No, why: format!("missing: {}", named(missing)) },
+        false => Finding { what: "rights", verdict: Readiness::No, why: format!("missing: {}", named(missing)) },
     }
 }
 
@@ -93,25 +93,25 @@ fn programs() -> Finding {
         .into_iter()
         .try_for_each(|hidden| Proxy::load(&Config::default().settings(14, hidden)).map(drop))
     {
-        Ok(()) => Finding { what: "programs", verdict: Verdict::Full, why: "the kernel takes them".into() },
-        Err(error) => Finding { what: "programs", verdict: Verdict::No, why: format!("{error:#}") },
+        Ok(()) => Finding { what: "programs", verdict: Readiness::Full, why: "the kernel takes them".into() },
+        Err(error) => Finding { what: "programs", verdict: Readiness::No, why: format!("{error:#}") },
     }
 }
 
 fn found(device: &Device) -> Finding {
     let begins = if device.link_header_bytes > 0 { "an Ethernet header" } else { "the IP header" };
-    Finding { what: "device", verdict: Verdict::Full, why: format!("{}: packets begin with {begins}", device.name) }
+    Finding { what: "device", verdict: Readiness::Full, why: format!("{}: packets begin with {begins}", device.name) }
 }
 
 /// Whether the queue is where it can be seen.
 fn queue(device: &Device) -> Finding {
     let (verdict, why) = match device.queue() {
-        Ok((qdisc, true)) => (Verdict::Full, format!("the root qdisc, {qdisc}, tells what it holds: `qdisc`")),
+        Ok((qdisc, true)) => (Readiness::Full, format!("the root qdisc, {qdisc}, tells what it holds: `qdisc`")),
         Ok((qdisc, false)) => (
-            Verdict::Partial,
+            Readiness::Partial,
             format!("the root qdisc, {qdisc}, does not tell what it holds: `outstanding`; a shaper such as tbf would"),
         ),
-        Err(error) => (Verdict::No, format!("{error:#}")),
+        Err(error) => (Readiness::No, format!("{error:#}")),
     };
     Finding { what: "queue", verdict, why }
 }
@@ -119,17 +119,17 @@ fn queue(device: &Device) -> Finding {
 /// Other programs at the device: they see packets before ours do.
 fn neighbours(device: &Device) -> Finding {
     let at = |direction| bpf::attached(device.index, direction).map(|programs| programs.len());
-    match (at(Direction::Ingress), at(Direction::Egress)) {
+    match (at(TcHook::Ingress), at(TcHook::Egress)) {
         (Ok(0), Ok(0)) => {
-            Finding { what: "tcx", verdict: Verdict::Full, why: "no other program is at the device".into() }
+            Finding { what: "tcx", verdict: Readiness::Full, why: "no other program is at the device".into() }
         }
         (Ok(ingress), Ok(egress)) => Finding {
             what: "tcx",
-            verdict: Verdict::Partial,
+            verdict: Readiness::Partial,
             why: format!("{ingress} programs at ingress and {egress} at egress are there before ours"),
         },
         (Err(error), _) | (_, Err(error)) => {
-            Finding { what: "tcx", verdict: Verdict::No, why: format!("the kernel does not tell: {error}") }
+            Finding { what: "tcx", verdict: Readiness::No, why: format!("the kernel does not tell: {error}") }
         }
     }
 }
@@ -143,7 +143,7 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-impl Verdict {
+impl Readiness {
     fn word(self) -> &'static str {
         match self {
             Self::Full => "full",

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, anyhow};
 use libbpf_rs::{Map, MapCore, MapFlags, Object, ObjectBuilder, Program, ProgramInput};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use crate::state::{COUNTED, Count, Flow, FlowKey, Settings, Station, StationKey};
+use crate::state::{COUNTED, Count, FlowKey, FlowRecord, Settings, StationKey, StationRecord};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/proxy.bpf.o"));
 
@@ -34,7 +34,7 @@ impl Proxy {
         let object = open.load().context("the kernel does not take the programs: Linux 6.6 or newer is needed")?;
         let proxy = Self { object };
         if settings.is_hidden == 0 {
-            let empty = Station::new_zeroed();
+            let empty = StationRecord::new_zeroed();
             proxy.map("stations")?.update(StationKey::default().as_bytes(), empty.as_bytes(), MapFlags::ANY)?;
         }
         Ok(proxy)
@@ -62,13 +62,13 @@ impl Proxy {
     ///
     /// # Errors
     /// If the kernel does not give them.
-    pub fn flows(&self) -> Result<Vec<(FlowKey, Flow)>> {
+    pub fn flows(&self) -> Result<Vec<(FlowKey, FlowRecord)>> {
         let map = self.map("flows")?;
         let mut found = Vec::new();
         for key in map.keys() {
             // It may have gone since.
             let Some(value) = map.lookup(&key, MapFlags::LOCK)? else { continue };
-            let (Ok(key), Ok(flow)) = (FlowKey::read_from_bytes(&key), Flow::read_from_bytes(&value)) else {
+            let (Ok(key), Ok(flow)) = (FlowKey::read_from_bytes(&key), FlowRecord::read_from_bytes(&value)) else {
                 return Err(anyhow!("a connection of another layout"));
             };
             found.push((key, flow));
@@ -91,12 +91,13 @@ impl Proxy {
     ///
     /// # Errors
     /// If the kernel does not give them.
-    pub fn stations(&self) -> Result<Vec<(StationKey, Station)>> {
+    pub fn stations(&self) -> Result<Vec<(StationKey, StationRecord)>> {
         let map = self.map("stations")?;
         let mut found = Vec::new();
         for key in map.keys() {
             let Some(value) = map.lookup(&key, MapFlags::LOCK)? else { continue };
-            let (Ok(key), Ok(station)) = (StationKey::read_from_bytes(&key), Station::read_from_bytes(&value)) else {
+            let (Ok(key), Ok(station)) = (StationKey::read_from_bytes(&key), StationRecord::read_from_bytes(&value))
+            else {
                 return Err(anyhow!("a station of another layout"));
             };
             found.push((key, station));

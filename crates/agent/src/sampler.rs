@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_live::{Queue, Sample, Station};
+use lasthop_live::{LiveQueue, LiveStation, Sample};
 
 use crate::status::{FlowStatus, Status};
 
@@ -34,7 +34,7 @@ impl Sampler {
 
     /// All of it, by station.
     pub fn sample(&mut self, status: &Status) -> Sample {
-        let mut stations: BTreeMap<&str, Station> = BTreeMap::new();
+        let mut stations: BTreeMap<&str, LiveStation> = BTreeMap::new();
         for (flow, rate_bps) in status.flows.iter().zip(self.rates(status)) {
             let station = stations.entry(flow.client_address()).or_default();
             station.flows += 1;
@@ -42,7 +42,7 @@ impl Sampler {
             station.window_bytes += flow.window_bytes;
             station.rtt_s = [station.rtt_s, flow.rtt_s].into_iter().flatten().reduce(f64::max);
         }
-        let queues = status.queues.iter().map(|queue| Queue {
+        let queues = status.queues.iter().map(|queue| LiveQueue {
             name: queue.client.clone().unwrap_or_else(|| status.device.clone()),
             bytes: queue.bytes,
             delay_s: queue.delay_s,
@@ -54,7 +54,7 @@ impl Sampler {
             queues: queues.collect(),
             stations: stations
                 .into_iter()
-                .map(|(name, station)| Station { name: name.to_owned(), ..station })
+                .map(|(name, station)| LiveStation { name: name.to_owned(), ..station })
                 .collect(),
         }
     }

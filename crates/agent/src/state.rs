@@ -50,13 +50,13 @@ impl FlowKey {
 /// A least value of the last one to two spans: `struct recent_least`.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct RecentLeast {
+pub struct LeastRecord {
     began_ns: u64,
     now_ns: u64,
     last_ns: u64,
 }
 
-impl RecentLeast {
+impl LeastRecord {
     /// The least \[ns\]; none before the first sample.
     pub fn value(&self) -> Option<u64> {
         [self.now_ns, self.last_ns].into_iter().filter(|&ns| ns > 0).min()
@@ -73,7 +73,7 @@ pub const FLOW_CLOSING: u32 = 32;
 /// What is kept of a connection: `struct flow`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct Flow {
+pub struct FlowRecord {
     lock: u32,
     /// `FLOW_…`.
     pub flags: u32,
@@ -110,11 +110,11 @@ pub struct Flow {
     clock_began_ns: u64,
     clock_first: u32,
     clock_state: u32,
-    clock_offset: RecentLeast,
+    clock_offset: LeastRecord,
     /// z, what the client's ACKs have waited on their way.
     pub ack_delay_ns: u64,
     /// From the agent to the server and back.
-    pub upstream: RecentLeast,
+    pub upstream: LeastRecord,
     asked_ns: u64,
     asked_stamp: u32,
     by_stamp: u32,
@@ -130,7 +130,7 @@ const KNOWN_NS: u64 = 12_000_000;
 /// What is kept of what shares a queue: `struct station`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct Station {
+pub struct StationRecord {
     lock: u32,
     chosen: u32,
     /// The last look at the queue, by the monotonic clock.
@@ -155,7 +155,7 @@ pub struct Station {
     epoch: u32,
     pad: u32,
     /// From the agent to the client and back, without the queue.
-    pub client: RecentLeast,
+    pub client: LeastRecord,
     forwarded_bytes: u64,
     delivered_bytes: u64,
     slot: u64,
@@ -184,7 +184,7 @@ impl StationKey {
     }
 }
 
-impl Station {
+impl StationRecord {
     /// μ̂ \[B/s\]; none as long as it is unknown.
     pub fn rate(&self) -> Option<f64> {
         let i = self.chosen as usize;
@@ -265,13 +265,13 @@ mod tests {
             "is_hidden" = is_hidden);
         alike!(&btf, "flow_key", FlowKey: "client" = client, "server" = server, "client_port" = client_port,
             "server_port" = server_port);
-        alike!(&btf, "recent_least", RecentLeast: "began_ns" = began_ns, "now_least_ns" = now_ns,
+        alike!(&btf, "recent_least", LeastRecord: "began_ns" = began_ns, "now_least_ns" = now_ns,
             "last_least_ns" = last_ns);
-        alike!(&btf, "flow", Flow: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8, "seen_ns" = seen_ns,
+        alike!(&btf, "flow", FlowRecord: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8, "seen_ns" = seen_ns,
             "fair" = fair, "window_bytes" = window_bytes, "forwarded_bytes" = forwarded_bytes,
             "acknowledged_bytes" = acknowledged_bytes, "ack_delay_ns" = ack_delay_ns, "upstream" = upstream,
             "rtt_ns" = rtt_ns);
-        alike!(&btf, "station", Station: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = busy_ns,
+        alike!(&btf, "station", StationRecord: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = busy_ns,
             "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "client" = client, "ring" = ring);
         alike!(&btf, "station_key", StationKey: "client" = client);
         assert_eq!(described(&btf, "share_rate").0, size_of::<[[u64; HORIZONS]; 2]>());

@@ -7,12 +7,12 @@ use lasthop_linux::clock;
 use lasthop_linux::signals::Signals;
 
 use crate::attach::{Device, Links};
-use crate::config::{Config, Law, Queue};
+use crate::config::{Config, Law, QueuePlace};
 use crate::control::Listener;
 use crate::load::Proxy;
 use crate::page::Page;
 use crate::service::{self, Manager};
-use crate::state::{FLOW_CLOSING, FLOW_ESTABLISHED, Flow};
+use crate::state::{FLOW_CLOSING, FLOW_ESTABLISHED, FlowRecord};
 use crate::status::{Identity, Status};
 
 /// How often commands are looked for.
@@ -152,8 +152,8 @@ impl Agent<'_> {
         let change = format!("its root qdisc is {qdisc}, no longer {before}");
         let is_hidden = identity.source == "outstanding";
         match self.config.queue {
-            Queue::Auto if tells == is_hidden => return Some(End::Anew(change)),
-            Queue::Qdisc if !tells => service::warn(format_args!(
+            QueuePlace::Auto if tells == is_hidden => return Some(End::Anew(change)),
+            QueuePlace::Qdisc if !tells => service::warn(format_args!(
                 "{}: {change}, and does not tell what it holds: `outstanding` or `auto` would know the queue from ACKs",
                 self.device.name
             )),
@@ -170,11 +170,11 @@ struct Watched {
 }
 
 /// Whether the queue is hidden, and why that is thought.
-fn source(queue: Queue, device: &Device) -> Result<(bool, String)> {
+fn source(queue: QueuePlace, device: &Device) -> Result<(bool, String)> {
     match queue {
-        Queue::Qdisc => Ok((false, "as told".into())),
-        Queue::Outstanding => Ok((true, "as told".into())),
-        Queue::Auto => {
+        QueuePlace::Qdisc => Ok((false, "as told".into())),
+        QueuePlace::Outstanding => Ok((true, "as told".into())),
+        QueuePlace::Auto => {
             let (qdisc, tells) = device.queue()?;
             let what = if tells { "tells" } else { "does not tell" };
             Ok((!tells, format!("{qdisc} {what} what it holds")))
@@ -200,7 +200,7 @@ fn reap(proxy: &Proxy, now_ns: u64) -> Result<()> {
     Ok(())
 }
 
-fn is_over(flow: &Flow, now_ns: u64, crowded: bool) -> bool {
+fn is_over(flow: &FlowRecord, now_ns: u64, crowded: bool) -> bool {
     let unfinished = flow.flags & FLOW_ESTABLISHED == 0 || flow.flags & FLOW_CLOSING != 0;
     let patience_ns = match () {
         () if unfinished => CLOSED_NS,

@@ -13,7 +13,7 @@ use lasthop_core::ap::{AccessPoint, ApConfig, ApStationConfig};
 use lasthop_core::element::Element;
 use lasthop_core::error::ParameterError;
 use lasthop_core::fading::Kinds;
-use lasthop_core::law::clamp::{Arrival, ClampParams, PriceLaw, PriceParams, Receiver, Router};
+use lasthop_core::law::clamp::{ClampArrival, ClampParams, ClampReceiver, ClampRouter, PriceForm, PriceParams};
 use lasthop_core::law::codel::CodelParams;
 use lasthop_core::law::fq_codel::FqParams;
 use lasthop_core::law::proportional_fair::ProportionalFairParams;
@@ -65,7 +65,7 @@ fn senders(criterion: &mut Criterion) {
 
 fn routers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("laws");
-    let mut router = right(Router::new(PriceLaw::Linear(PriceParams::new(Bytes::new(6500)))));
+    let mut router = right(ClampRouter::new(PriceForm::Linear.of(PriceParams::new(Bytes::new(6500)))));
     let mut t_s = 0.0;
     group.bench_function("clamp-router", |bencher| {
         bencher.iter(|| {
@@ -75,13 +75,14 @@ fn routers(criterion: &mut Criterion) {
             router.price_s()
         });
     });
-    let mut receiver = right(Receiver::new(ClampParams::new(Bytes::new(500)), 1460));
+    let mut receiver = right(ClampReceiver::new(ClampParams::new(Bytes::new(500)), 1460));
     receiver.started(0.05);
     let mut t_s = 0.0;
     group.bench_function("clamp-receiver", |bencher| {
         bencher.iter(|| {
             t_s += 0.003;
-            let arrival = Arrival { t_s, size_bytes: 1500.0, payload_bytes: 1460.0, price_s: 0.001, rtt_s: Some(0.05) };
+            let arrival =
+                ClampArrival { t_s, size_bytes: 1500.0, payload_bytes: 1460.0, price_s: 0.001, rtt_s: Some(0.05) };
             receiver.received(black_box(&arrival), 64e3)
         });
     });

@@ -18,7 +18,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-pub use station::{AirMeter, Probe, Station};
+pub use station::{AirMeter, Station, StationProbe};
 
 use crate::capacity::{Opportunity, Trace};
 use crate::element::{Departure, Element};
@@ -32,7 +32,7 @@ use crate::rng::Streams;
 use crate::role::{AnyScheduler, Candidates, SchedulerParams};
 use crate::stats::Span;
 use crate::units::{Duration, Instant, Rate};
-use station::{Channel, Frame};
+use station::{Channel, Transmission};
 
 /// An access point's parameters.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub struct AccessPoint<P> {
     timing: Timing,
     /// The next instant at which something ends or starts.
     next: Option<Instant>,
-    on_air: Option<Frame>,
+    on_air: Option<Transmission>,
     /// Packets in all queues.
     held: usize,
     departures: VecDeque<Departure<P>>,
@@ -152,7 +152,7 @@ impl<P: Parcel> AccessPoint<P> {
     }
 
     /// A sample of a station's state at `now`, to which the access point has been driven.
-    pub fn probe(&mut self, station: usize, now: Instant) -> Probe {
+    pub fn probe(&mut self, station: usize, now: Instant) -> StationProbe {
         let slot = match self.timing {
             Timing::Slots { length, .. } => now.as_nanos() / length.as_nanos(),
             Timing::Packets { slot_length, .. } => now.as_nanos() / slot_length.as_nanos(),
@@ -252,14 +252,14 @@ impl<P: Parcel> AccessPoint<P> {
 
     /// What a station would send in a slot.
     #[inline]
-    fn slot_frame(&mut self, index: usize, now: Instant, slot: u64, length: Duration, shared: bool) -> Frame {
+    fn slot_frame(&mut self, index: usize, now: Instant, slot: u64, length: Duration, shared: bool) -> Transmission {
         let station = &mut self.stations[index];
         let Channel::Fading(radio) = &mut station.channel else { unreachable!("slots are of fading channels") };
         let attempt = radio.attempt(slot);
         let room_bits = radio.bits(&attempt);
         self.held -= station.let_go(now, if shared { room_bits } else { 1 });
         let waiting_bits = if shared { station.waiting_bits() } else { station.rest_of_head() };
-        Frame {
+        Transmission {
             station: index,
             bits: waiting_bits.min(room_bits),
             room_bits,
@@ -301,7 +301,7 @@ impl<P: Parcel> AccessPoint<P> {
     }
 
     /// A station's head, sent in one piece.
-    fn packet_frame(&mut self, index: usize, now: Instant, slot: u64) -> Frame {
+    fn packet_frame(&mut self, index: usize, now: Instant, slot: u64) -> Transmission {
         let station = &mut self.stations[index];
         self.held -= station.let_go(now, 1);
         let bits = station.rest_of_head();
@@ -313,7 +313,7 @@ impl<P: Parcel> AccessPoint<P> {
             Channel::Constant(rate) => (rate.as_bps() as f64, crate::units::Bytes::new(bits / 8) / *rate, None),
             Channel::Trace => unreachable!("traces have opportunities"),
         };
-        Frame { station: index, bits, room_bits: bits, airtime, rate, attempt }
+        Transmission { station: index, bits, room_bits: bits, airtime, rate, attempt }
     }
 
     /// An opportunity comes at `now`.
@@ -324,7 +324,7 @@ impl<P: Parcel> AccessPoint<P> {
             let room_bits = 8 * Trace::OPPORTUNITY.get();
             self.held -= station.let_go(now, room_bits);
             let bits = station.waiting_bits().min(room_bits);
-            let frame = Frame {
+            let frame = Transmission {
                 station: chosen,
                 bits,
                 room_bits,
@@ -344,7 +344,7 @@ impl<P: Parcel> AccessPoint<P> {
 }
 
 #[inline]
-fn succeeds<P: Parcel>(station: &mut Station<P>, frame: &Frame, end_slot: u64) -> bool {
+fn succeeds<P: Parcel>(station: &mut Station<P>, frame: &Transmission, end_slot: u64) -> bool {
     match (&mut station.channel, &frame.attempt) {
         (Channel::Fading(radio), Some(attempt)) => radio.succeeds(attempt, end_slot),
         _ => true,

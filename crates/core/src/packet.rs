@@ -217,7 +217,7 @@ impl SackBlocks {
 /// What rate-based feedback tells (RFC 5348 §3.2.2). On its way the loss event rate has 24 bits of precision, the receive
 /// rate is whole bytes a second and `hold` whole tens of nanoseconds, up to 42 s.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Report {
+pub struct RateReport {
     /// p.
     pub loss_event_rate: f64,
     /// X_recv \[B/s\].
@@ -226,7 +226,7 @@ pub struct Report {
     pub hold: Duration,
 }
 
-/// Unit of [`Report::hold`] on its way \[ns\].
+/// Unit of [`RateReport::hold`] on its way \[ns\].
 const HOLD_UNIT_NS: u64 = 10;
 
 /// What a TCP acknowledgement tells, without the packet that it travels in: where the way back holds no surprise, it comes to
@@ -324,7 +324,7 @@ impl Packet {
 
     /// Feedback of a rate-based receiver: the loss event rate, the receive rate \[B/s\], and for how long the data that
     /// `echo` is to speak of has waited for it.
-    pub fn feedback(flow: u32, report: Report, size: u32, sent: Instant) -> Self {
+    pub fn feedback(flow: u32, report: RateReport, size: u32, sent: Instant) -> Self {
         let hold = (report.hold.as_nanos() / HOLD_UNIT_NS).min(u64::from(u32::MAX));
         let number = (hold << 32) | u64::from((report.loss_event_rate as f32).to_bits());
         Self::new(Kind::Feedback, flow, number, report.receive_rate as u32, size, sent)
@@ -390,9 +390,9 @@ impl Packet {
     }
 
     /// What rate-based feedback tells.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> RateReport {
         debug_assert!(self.kind == Kind::Feedback);
-        Report {
+        RateReport {
             loss_event_rate: f64::from(f32::from_bits(self.number as u32)),
             receive_rate: f64::from(self.amount),
             hold: Duration::from_nanos((self.number >> 32) * HOLD_UNIT_NS),
@@ -451,9 +451,9 @@ mod tests {
     #[test]
     fn a_report_survives_its_way() {
         // Powers of two and whole units are exact.
-        let report = Report { loss_event_rate: 0.0625, receive_rate: 125_000.0, hold: Duration::from_micros(1234) };
+        let report = RateReport { loss_event_rate: 0.0625, receive_rate: 125_000.0, hold: Duration::from_micros(1234) };
         assert_eq!(Packet::feedback(0, report, 64, Instant::ZERO).report(), report);
-        let long = Report { hold: Duration::from_secs(100), receive_rate: 1e12, ..report };
+        let long = RateReport { hold: Duration::from_secs(100), receive_rate: 1e12, ..report };
         let told = Packet::feedback(0, long, 64, Instant::ZERO).report();
         assert_eq!((told.hold, told.receive_rate), (Duration::from_nanos(42_949_672_950), 4_294_967_295.0));
     }

@@ -95,7 +95,7 @@ impl<P: Parcel> Queue<P> {
             held_until: Instant::ZERO,
             limit: config.buffer.holds(),
             keeps: aqm.keeps(),
-            apart: aqm.apart().is_some() && matches!(config.marker, MarkerParams::Xcp(_) | MarkerParams::Qfcp(_)),
+            apart: aqm.apart().is_some() && config.marker.key() == Some("feedback"),
             aqm,
             marker: AnyMarker::new(&config.marker)?,
             meter: Meter::new(span),

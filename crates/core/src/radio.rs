@@ -213,7 +213,7 @@ impl FallingGain {
 
 /// One transmission.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attempt {
+pub(crate) struct RadioAttempt {
     /// The SNR at its start.
     pub(crate) snr: f64,
     /// The SNR that its rate needs.
@@ -248,7 +248,7 @@ impl FadingChannel {
 
     /// What an attempt in this slot would be.
     #[inline]
-    pub(crate) fn attempt(&mut self, slot: u64) -> Attempt {
+    pub(crate) fn attempt(&mut self, slot: u64) -> RadioAttempt {
         let snr = self.fading.snr(slot);
         let wanted_snr = match self.errors {
             Errors::Outage { factor, .. } => factor * snr,
@@ -260,19 +260,19 @@ impl FadingChannel {
         let shannon = self.bandwidth_hz * self.log2.of(1.0 + wanted_snr);
         let rate = if shannon < self.max_rate { shannon } else { self.max_rate };
         let needed_snr = if wanted_snr < self.max_snr { wanted_snr } else { self.max_snr };
-        Attempt { snr, needed_snr, rate }
+        RadioAttempt { snr, needed_snr, rate }
     }
 
     /// The whole bits that an attempt carries in one slot.
     #[inline]
-    pub(crate) fn bits(&self, attempt: &Attempt) -> u64 {
+    pub(crate) fn bits(&self, attempt: &RadioAttempt) -> u64 {
         //= clamp#18  B(s) = τ_slot · min(W₀ log(1 + (1 − m)N(sτ_slot)), C_max)
         (self.slot_s * attempt.rate) as u64
     }
 
     /// Whether an attempt that ended at the start of `end_slot` got through.
     #[inline]
-    pub(crate) fn succeeds(&mut self, attempt: &Attempt, end_slot: u64) -> bool {
+    pub(crate) fn succeeds(&mut self, attempt: &RadioAttempt, end_slot: u64) -> bool {
         match &mut self.errors {
             Errors::None => true,
             // B > T·W₀ log₂(1 + N) is an error; the logarithm is monotonic, so SNRs compare as well.

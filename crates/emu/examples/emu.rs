@@ -4,14 +4,15 @@
 
 use std::path::Path;
 
-use lasthop_emu::{Figures, Options, Report, run};
+use lasthop_emu::{EmulationOptions, Figures, Report, run};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args_os().skip(1);
     let file = args.next().ok_or("wanted the name of a scenario file")?;
     let file = Path::new(&file);
     let command: Vec<_> = args.collect();
-    let mut options = Options { command: (!command.is_empty()).then_some(command), ..Options::default() };
+    let mut options =
+        EmulationOptions { command: (!command.is_empty()).then_some(command), ..EmulationOptions::default() };
     options.offload = std::env::var_os("OFFLOAD").is_some();
     options.congestion_control = std::env::var("CC").ok();
     let directory = file.parent().unwrap_or(Path::new("."));

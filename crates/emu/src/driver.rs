@@ -13,7 +13,7 @@ use nix::sys::epoll::{EpollEvent, EpollFlags};
 use crate::edge::{Edge, SERVERS};
 use crate::entrance::Entrance;
 use crate::frame::Frame;
-use crate::stalls::{Share, Stalls};
+use crate::stalls::{CpuShare, Stalls};
 
 /// Pieces read from one device before the others are looked at.
 const BATCH: usize = 16;
@@ -89,7 +89,7 @@ impl Driver {
         let mut ready = [EpollEvent::empty(); 64];
         let mut served = Instant::ZERO;
         let mut woke = self.edge.clock.now();
-        let (mut rest, mut share) = (Rest::new(woke), Share::default());
+        let (mut rest, mut share) = (Rest::new(woke), CpuShare::default());
         loop {
             let now = self.edge.clock.now();
             if self.network.next_wake().is_some_and(|at| at <= now) {
@@ -129,7 +129,7 @@ impl Driver {
     }
 
     /// The thread has done nothing else, or nothing at all, for so long.
-    fn still(&mut self, now: Instant, stretch: Duration, realtime: bool, share: &Share) {
+    fn still(&mut self, now: Instant, stretch: Duration, realtime: bool, share: &CpuShare) {
         match realtime {
             true => self.stalls.note_with(stretch, || share.before(now, stretch, thread_cpu_s())),
             false => _ = self.stalls.note(stretch),

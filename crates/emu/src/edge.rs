@@ -7,7 +7,7 @@ use lasthop_core::packet::Parcel;
 use lasthop_core::stats::LogHistogram;
 use lasthop_core::units::{Bytes, Duration, Instant};
 use lasthop_linux::clock::Clock;
-use lasthop_linux::tun::{Device, HEADROOM, Splitter};
+use lasthop_linux::tun::{HEADROOM, Splitter, TunDevice};
 use lasthop_sim::Recorder;
 use lasthop_sim::network::{Ends, Network, Place};
 
@@ -23,7 +23,7 @@ const MOST_UNDER_WAY: u64 = 1 << 30;
 /// The devices, and what is counted at them.
 pub(crate) struct Edge {
     pub(crate) clock: Clock,
-    pub(crate) devices: Vec<Device>,
+    pub(crate) devices: Vec<TunDevice>,
     plan: Plan,
     /// Whether each stream's data comes from its host.
     pub(crate) uploads: Vec<bool>,
@@ -46,7 +46,13 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    pub(crate) fn new(clock: Clock, devices: Vec<Device>, splitter: Splitter, plan: Plan, uploads: Vec<bool>) -> Self {
+    pub(crate) fn new(
+        clock: Clock,
+        devices: Vec<TunDevice>,
+        splitter: Splitter,
+        plan: Plan,
+        uploads: Vec<bool>,
+    ) -> Self {
         Self {
             clock,
             devices,

@@ -2,11 +2,11 @@
 //! Who stands at the ends of the flows: hosts by name, and which of the scenario's laws kernels have.
 
 use lasthop_linux::sysctl::congestion_controls;
-use lasthop_scenario::{Receiver, ScenarioError, Sender};
+use lasthop_scenario::{ReceiverSpec, ScenarioError, SenderSpec};
 
 use crate::error::Error;
 use crate::plan::{MOST_FLOWS, MOST_HOSTS};
-use crate::run::Options;
+use crate::run::EmulationOptions;
 use crate::stage::StageFlow;
 
 /// The hosts by name, and that of each flow. Where `wanted` is the node at which a path begins, it is the host of that
@@ -52,8 +52,8 @@ pub(crate) fn command_host(names: &[String], wanted: Option<&String>) -> Result<
 pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
     let of = |flow: &StageFlow| {
         let sender = match &flow.sender {
-            Sender::Xcp(_) => Some("xcp"),
-            Sender::Qfcp(_) => Some("qfcp"),
+            SenderSpec::Xcp(_) => Some("xcp"),
+            SenderSpec::Qfcp(_) => Some("qfcp"),
             _ => None,
         };
         let sender = sender.map(|law| (flow.table, "sender", law));
@@ -71,7 +71,7 @@ pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
 
 /// Whether a flow's receiver has a law of its own.
 fn has_a_law(flow: &StageFlow) -> bool {
-    matches!(flow.receiver, Receiver::Clamp(_) | Receiver::Share(_))
+    matches!(flow.receiver, ReceiverSpec::Clamp(_) | ReceiverSpec::Share(_))
 }
 
 /// Says that a flow's receiver is not to be had.
@@ -81,7 +81,7 @@ fn no_law(flow: &StageFlow) -> ScenarioError {
 }
 
 /// The kernel's congestion control for each flow, if they are to `run`.
-pub(crate) fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> Result<Vec<String>, Error> {
+pub(crate) fn controls_of(flows: &[StageFlow], options: &EmulationOptions, run: bool) -> Result<Vec<String>, Error> {
     let available = congestion_controls()?;
     let check = |key: &str, name: &str| match available.iter().any(|known| known == name) {
         true => Ok(name.to_owned()),
@@ -108,12 +108,12 @@ pub(crate) fn controls_of(flows: &[StageFlow], options: &Options, run: bool) -> 
                 return Err(no_law(flow).into());
             }
             match &flow.sender {
-                Sender::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),
-                Sender::Reno(_) | Sender::Newreno(_) | Sender::LinuxReno(_) => check(&key, "reno"),
-                Sender::Cubic(_) | Sender::LinuxCubic(_) => check(&key, "cubic"),
-                Sender::Vegas(_) => check(&key, "vegas"),
-                Sender::Veno(_) => check(&key, "veno"),
-                Sender::Westwood(_) => check(&key, "westwood"),
+                SenderSpec::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),
+                SenderSpec::Reno(_) | SenderSpec::Newreno(_) | SenderSpec::LinuxReno(_) => check(&key, "reno"),
+                SenderSpec::Cubic(_) | SenderSpec::LinuxCubic(_) => check(&key, "cubic"),
+                SenderSpec::Vegas(_) => check(&key, "vegas"),
+                SenderSpec::Veno(_) => check(&key, "veno"),
+                SenderSpec::Westwood(_) => check(&key, "westwood"),
                 _ => {
                     let message = "the kernel has no such sender: name one of its own by --cc, such as --cc reno";
                     Err(ScenarioError::at(&key, message).into())

@@ -8,7 +8,7 @@
 use lasthop_core::queue::Buffer;
 use lasthop_core::units::Amount;
 use lasthop_core::units::{Bytes, Duration, Rate};
-use lasthop_scenario::{AccessPoint, Flow, Radio, Scenario};
+use lasthop_scenario::{AccessPointSpec, FlowSpec, Radio, Scenario};
 
 /// What no machine without a real-time kernel can promise is borne by all.
 const LEAST: Duration = Duration::from_millis(2);
@@ -42,14 +42,14 @@ fn rate_of(radio: &Radio) -> Option<Rate> {
 }
 
 /// The round-trip time of a flow in an empty network, transmission left out.
-fn round_trip(flow: &Flow, scenario: &Scenario) -> Duration {
+fn round_trip(flow: &FlowSpec, scenario: &Scenario) -> Duration {
     let over = |ends: &[String]| {
         let is_it = |from: &str, to: &str| from == ends[0] && to == ends[1];
         let link = scenario.link.iter().find(|link| is_it(&link.from, &link.to) || is_it(&link.to, &link.from));
         link.map_or(Duration::ZERO, |link| link.delay)
     };
     let links: Duration = flow.path.windows(2).map(over).fold(Duration::ZERO, |sum, delay| sum + delay);
-    let radio = |ap: &AccessPoint| ap.delay;
+    let radio = |ap: &AccessPointSpec| ap.delay;
     let last = flow.station.as_ref().and_then(|_| scenario.ap.iter().map(radio).min()).unwrap_or(Duration::ZERO);
     flow.rtt + (links + last) * 2
 }

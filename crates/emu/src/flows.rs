@@ -15,7 +15,7 @@ use lasthop_linux::clock::{Clock, thread_cpu_s};
 use lasthop_linux::tcp_info::{TcpInfo, bound_window, discard};
 use lasthop_linux::wait::Waiter;
 use lasthop_linux::{Attempt, Error};
-use lasthop_scenario::Receiver;
+use lasthop_scenario::ReceiverSpec;
 use lasthop_sim::FlowSample;
 use nix::sys::epoll::{EpollEvent, EpollFlags};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -427,13 +427,13 @@ impl Live {
 }
 
 /// A listener for sinks.
-fn listen(ip: Ip, port: u16, receiver: &Receiver) -> io::Result<Socket> {
+fn listen(ip: Ip, port: u16, receiver: &ReceiverSpec) -> io::Result<Socket> {
     let domain = if ip == Ip::V4 { Domain::IPV4 } else { Domain::IPV6 };
     let any = if ip == Ip::V4 { SocketAddr::from(([0; 4], port)) } else { SocketAddr::from(([0u16; 8], port)) };
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
     socket.set_reuse_address(true)?;
-    if let Receiver::Plain(plain) = receiver
+    if let ReceiverSpec::Plain(plain) = receiver
         && let Some(buffer) = plain.buffer
     {
         bound_window(socket.as_fd(), buffer.get())?;

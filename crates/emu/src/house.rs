@@ -11,7 +11,7 @@ use lasthop_linux::namespace::Namespace;
 use lasthop_linux::netlink::{Prefix, Routing, Via, device_index};
 use lasthop_linux::nftables::Masquerade;
 use lasthop_linux::sysctl::{self, has_v6};
-use lasthop_linux::tun::Device;
+use lasthop_linux::tun::TunDevice;
 use lasthop_linux::{Attempt, Error, counters};
 use nix::ifaddrs::getifaddrs;
 
@@ -29,7 +29,7 @@ pub(crate) struct House {
     pub(crate) servers: Namespace,
     pub(crate) hosts: Vec<Namespace>,
     /// The servers' device, then those of the hosts.
-    pub(crate) devices: Vec<Device>,
+    pub(crate) devices: Vec<TunDevice>,
     way: Option<Way>,
     nested: bool,
     settings: BTreeMap<String, String>,
@@ -263,7 +263,12 @@ fn is_nested() -> bool {
     device_index(DEVICE).is_ok()
 }
 
-fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool, settings: &Settings) -> Result<Device, Error> {
+fn fit_servers(
+    plan: &Plan,
+    fittings: &Fittings,
+    reaches_machine: bool,
+    settings: &Settings,
+) -> Result<TunDevice, Error> {
     let (routing, loopback, device, index) = fit(fittings, settings)?;
     settings.set("ipv4/ip_forward", "1")?;
     settings.set("ipv4/conf/all/rp_filter", "0")?;
@@ -302,7 +307,7 @@ fn fit_servers(plan: &Plan, fittings: &Fittings, reaches_machine: bool, settings
     Ok(device)
 }
 
-fn fit_host(plan: &Plan, host: usize, fittings: &Fittings, settings: &Settings) -> Result<Device, Error> {
+fn fit_host(plan: &Plan, host: usize, fittings: &Fittings, settings: &Settings) -> Result<TunDevice, Error> {
     let (routing, _, device, index) = fit(fittings, settings)?;
     for ip in versions() {
         let own = Prefix { address: plan.host(ip, host), length: full(ip) };
@@ -313,7 +318,7 @@ fn fit_host(plan: &Plan, host: usize, fittings: &Fittings, settings: &Settings) 
 }
 
 /// What all namespaces have: settings, loopback and a TUN device, both up.
-fn fit(fittings: &Fittings, settings: &Settings) -> Result<(Routing, u32, Device, u32), Error> {
+fn fit(fittings: &Fittings, settings: &Settings) -> Result<(Routing, u32, TunDevice, u32), Error> {
     // Past connections tell nothing to later ones.
     settings.set("ipv4/tcp_no_metrics_save", "1")?;
     // Buffers must not be what limits: a scenario says if they are.
@@ -350,7 +355,7 @@ fn fit(fittings: &Fittings, settings: &Settings) -> Result<(Routing, u32, Device
     let routing = Routing::new().attempt("open a netlink socket")?;
     let loopback = device_index("lo").attempt("find the device lo")?;
     routing.up(loopback).attempt("bring the device lo up")?;
-    let device = Device::open(DEVICE, fittings.mtu, fittings.joins)?;
+    let device = TunDevice::open(DEVICE, fittings.mtu, fittings.joins)?;
     let index = device_index(DEVICE).attempt("find the TUN device")?;
     routing.set_queue(index, DEVICE_QUEUE).attempt("set the length of the TUN device's queue")?;
     routing.up(index).attempt("bring the TUN device up")?;

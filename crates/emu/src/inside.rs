@@ -17,7 +17,7 @@ use lasthop_scenario::ScenarioError;
 use crate::error::Error;
 use crate::house::House;
 use crate::plan::{Ip, Plan};
-use crate::run::{Ended, Options};
+use crate::run::{EmulationOptions, Ended};
 
 /// How often signals and commands are looked at \[ms\].
 const LOOK_MS: u8 = 20;
@@ -36,7 +36,7 @@ pub(crate) struct Commands {
 
 impl Commands {
     /// Those of the options.
-    pub(crate) fn of(options: &Options) -> Result<Self, Error> {
+    pub(crate) fn of(options: &EmulationOptions) -> Result<Self, Error> {
         let serve = options.serve.iter().map(words).collect::<Result<_, _>>()?;
         let rights = match &options.user {
             _ if options.privileged => Rights::All,
@@ -52,8 +52,8 @@ impl Commands {
         &self,
         house: &House,
         variables: &[(String, String)],
-        (options, host): (&Options, usize),
-        watch: &Watch<'_>,
+        (options, host): (&EmulationOptions, usize),
+        watch: &Interrupts<'_>,
     ) -> Result<(Ended, Vec<String>), Error> {
         let start = |words: &[OsString], namespace: &Namespace| {
             process::start(words, namespace, variables, (&self.rights, options.apart))
@@ -92,13 +92,13 @@ fn listening(namespace: &Namespace) -> Result<BTreeSet<(&'static str, u16)>, Sys
 }
 
 /// What ends a run from outside.
-pub(crate) struct Watch<'a> {
+pub(crate) struct Interrupts<'a> {
     pub(crate) signals: &'a Signals,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) interrupted: &'a dyn Fn() -> Option<i32>,
 }
 
-impl Watch<'_> {
+impl Interrupts<'_> {
     /// Waits for the end. An interrupt from the terminal goes to the command as well: it decides.
     fn wait(&self, mut command: Option<&mut Running>) -> Result<Ended, Error> {
         loop {

@@ -54,6 +54,6 @@ mod summary;
 
 pub use error::Error;
 pub use frame::Addresses;
-pub use run::{Ended, Options, Report, run};
+pub use run::{EmulationOptions, Ended, Report, run};
 pub use stage::check;
 pub use summary::{Emulation, Figures};

@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::flows::Flows;
 use crate::frame::Frame;
 use crate::house::{Fittings, House};
-use crate::inside::{Commands, Watch, variables};
+use crate::inside::{Commands, Interrupts, variables};
 use crate::judge::{Evidence, faults};
 use crate::log::Log;
 use crate::plan::{Ip, Plan};
@@ -45,7 +45,7 @@ const LEAST_MTU: u64 = 1280;
 
 /// How a scenario is emulated.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct EmulationOptions {
     /// Seed of the random streams; the scenario's by default.
     pub seed: Option<u64>,
     /// What runs behind the network; without it the scenario's flows run.
@@ -107,7 +107,7 @@ pub fn run(
     text: &str,
     directory: &Path,
     overrides: &[(String, String)],
-    options: &Options,
+    options: &EmulationOptions,
     interrupted: &dyn Fn() -> Option<i32>,
 ) -> Result<Report, Error> {
     let commands = Commands::of(options)?;
@@ -144,7 +144,12 @@ struct Cast {
 }
 
 impl Cast {
-    fn of(text: &str, directory: &Path, overrides: &[(String, String)], options: &Options) -> Result<Self, Error> {
+    fn of(
+        text: &str,
+        directory: &Path,
+        overrides: &[(String, String)],
+        options: &EmulationOptions,
+    ) -> Result<Self, Error> {
         if options.ipv6 && !has_v6() {
             return Err(ScenarioError::at("--ipv6", "this kernel has no IPv6: wanted to do without").into());
         }
@@ -166,7 +171,7 @@ impl Cast {
         Ok(Self { stage, runs_flows, controls, not_met, names, host_of, command_host, mtu, logged, bears })
     }
 
-    fn fittings(&self, options: &Options) -> Fittings {
+    fn fittings(&self, options: &EmulationOptions) -> Fittings {
         Fittings {
             mtu: self.mtu,
             joins: options.offload,
@@ -202,7 +207,7 @@ struct Run {
 }
 
 impl Play {
-    fn new(mut cast: Cast, mut house: House, plan: Plan, options: &Options) -> Result<Self, Error> {
+    fn new(mut cast: Cast, mut house: House, plan: Plan, options: &EmulationOptions) -> Result<Self, Error> {
         let stage = &mut cast.stage;
         let clock = Clock::starting_in(LEAD + LEAD_EACH * (stage.flows.len() + cast.names.len()) as u64);
         let uploads = stage.flows.iter().map(|flow| flow.is_upload).collect();
@@ -231,7 +236,7 @@ impl Play {
     fn run(
         &mut self,
         commands: &Commands,
-        options: &Options,
+        options: &EmulationOptions,
         (signals, interrupted): (&Signals, &dyn Fn() -> Option<i32>),
     ) -> Result<Run, Error> {
         let Self { cast, house, plan, clock, driver, flows, flow_count } = self;
@@ -260,7 +265,7 @@ impl Play {
             clock.wait_for_start();
             let ended = {
                 let _stop = StopAtEnd(&stop);
-                let watch = Watch { signals, stop: &stop, interrupted };
+                let watch = Interrupts { signals, stop: &stop, interrupted };
                 let serves = cast.runs_flows || !options.serve.is_empty();
                 let variables = variables(house, plan, &cast.names[cast.command_host], (cast.command_host, serves));
                 commands.run(house, &variables, (options, cast.command_host), &watch)
@@ -284,7 +289,7 @@ impl Play {
     fn report(
         mut self,
         mut run: Run,
-        options: &Options,
+        options: &EmulationOptions,
         (throttled_s, is_locked): (f64, bool),
     ) -> Result<Report, Error> {
         if let (Some(log), Some(prefix)) = (self.driver.edge.log.take(), &options.log) {

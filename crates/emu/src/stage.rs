@@ -9,10 +9,10 @@ use lasthop_core::packet::Packet;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
 use lasthop_core::units::{Bytes, Duration, Instant};
-use lasthop_scenario::{Receiver, Scenario, ScenarioError, Sender, effective, parse};
+use lasthop_scenario::{ReceiverSpec, Scenario, ScenarioError, SenderSpec, effective, parse};
 use lasthop_sim::assemble::Assembly;
 use lasthop_sim::network::{Network, Traveller};
-use lasthop_sim::{Counted, CountedFlow, FlowSample, Labels, Outcome, Recorder, Run};
+use lasthop_sim::{CountedFlow, CountedRun, FlowSample, Labels, Outcome, Recorder, Run};
 
 /// How long an emulation without an end of its own may last: a hundred days.
 const ENDLESS: Duration = Duration::from_secs(100 * 86_400);
@@ -43,7 +43,7 @@ pub(crate) struct Stage<P> {
 /// One line that names the key, its value and what is wanted.
 pub fn check(text: &str, directory: &Path, overrides: &[(String, String)]) -> Result<(), ScenarioError> {
     let scenario = Scenario::from_toml(text, overrides)?;
-    if scenario.flow.iter().any(|flow| matches!(flow.sender, Sender::Kernel(_))) {
+    if scenario.flow.iter().any(|flow| matches!(flow.sender, SenderSpec::Kernel(_))) {
         Stage::<Packet>::new(text, directory, overrides, None, false).map(|_| ())
     } else {
         Run::new(text, directory, overrides, None).map(|_| ())
@@ -66,9 +66,9 @@ pub(crate) struct StageFlow {
     /// Size of a full packet.
     pub(crate) packet: Bytes,
     /// What the scenario says of its sender.
-    pub(crate) sender: Sender,
+    pub(crate) sender: SenderSpec,
     /// What the scenario says of its receiver.
-    pub(crate) receiver: Receiver,
+    pub(crate) receiver: ReceiverSpec,
     /// When it opens, writes and closes.
     pub(crate) app: App,
 }
@@ -188,7 +188,7 @@ impl<P: Traveller> Stage<P> {
         });
         let packets = counts.iter().map(|count| count.receiver.packets).sum();
         let (nodes, events) = (network.nodes(), network.served());
-        let counted = Counted { nodes, events, packets, flows: flows.collect() };
+        let counted = CountedRun { nodes, events, packets, flows: flows.collect() };
         Outcome::new(self.text, &counted, &self.labels, recorder)
     }
 }

@@ -44,12 +44,12 @@ impl Stalls {
 
 /// What share of the processor a thread has had lately.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Share {
+pub(crate) struct CpuShare {
     since: Instant,
     cpu_s: f64,
 }
 
-impl Share {
+impl CpuShare {
     /// Begins a new window when the last is over; `cpu_s` tells the processor time that the thread has used.
     pub(crate) fn roll(&mut self, now: Instant, cpu_s: impl FnOnce() -> f64) {
         if now.saturating_since(self.since) >= WINDOW {
@@ -86,7 +86,7 @@ mod tests {
         let end = Instant::ZERO + ms(1000);
         for (cpu_s, throttled) in [(0.95, 1), (0.1, 0)] {
             let mut stalls = Stalls::default();
-            stalls.note_with(ms(50), || Share::default().before(end, ms(50), cpu_s));
+            stalls.note_with(ms(50), || CpuShare::default().before(end, ms(50), cpu_s));
             assert_eq!(stalls.throttled, throttled);
         }
     }

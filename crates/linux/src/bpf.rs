@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Which packets of a device a program sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum TcHook {
     /// Those that come in.
     Ingress = 46,
     /// Those that are about to be queued.
@@ -49,7 +49,7 @@ struct Query {
 ///
 /// # Errors
 /// The kernel's: `EPERM` without `CAP_NET_ADMIN` and `CAP_BPF`, `EINVAL` before Linux 6.6.
-pub fn attach(program: BorrowedFd<'_>, device: u32, direction: Direction) -> io::Result<OwnedFd> {
+pub fn attach(program: BorrowedFd<'_>, device: u32, direction: TcHook) -> io::Result<OwnedFd> {
     let request = LinkCreate {
         program: program.as_raw_fd() as u32,
         device,
@@ -73,7 +73,7 @@ pub fn attach(program: BorrowedFd<'_>, device: u32, direction: Direction) -> io:
 ///
 /// # Errors
 /// The kernel's: `EINVAL` before Linux 6.6.
-pub fn attached(device: u32, direction: Direction) -> io::Result<Vec<u32>> {
+pub fn attached(device: u32, direction: TcHook) -> io::Result<Vec<u32>> {
     // The kernel lets at most 64 be attached.
     let mut programs = [0u32; 64];
     let mut request = Query {

@@ -21,7 +21,7 @@ const LONGEST: usize = 65_535;
 const LEAST_SEGMENT: usize = 48;
 
 /// A TUN device of the namespace in which it was opened.
-pub struct Device {
+pub struct TunDevice {
     tun: SyncDevice,
     joining: Option<Box<Joining>>,
 }
@@ -64,7 +64,7 @@ impl Splitter {
     }
 }
 
-impl Device {
+impl TunDevice {
     /// Makes one called `name`, for packets of at most `mtu` bytes; it `joins` those that leave together, or does not.
     ///
     /// # Errors
@@ -136,14 +136,14 @@ impl Device {
     }
 }
 
-impl AsFd for Device {
+impl AsFd for TunDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor is open as long as `self.tun` is.
         unsafe { BorrowedFd::borrow_raw(self.tun.as_raw_fd()) }
     }
 }
 
-impl std::fmt::Debug for Device {
+impl std::fmt::Debug for TunDevice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Device").field("joins", &self.joining.is_some()).finish_non_exhaustive()
     }

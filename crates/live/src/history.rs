@@ -17,14 +17,14 @@ pub struct Sample {
     /// Since the start \[s\].
     pub t_s: f64,
     /// Queues.
-    pub queues: Vec<Queue>,
+    pub queues: Vec<LiveQueue>,
     /// Who is served.
-    pub stations: Vec<Station>,
+    pub stations: Vec<LiveStation>,
 }
 
 /// A queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Queue {
+pub struct LiveQueue {
     /// Whose it is, or its own name.
     pub name: String,
     /// What it holds \[B\].
@@ -39,7 +39,7 @@ pub struct Queue {
 
 /// Who is served, all flows together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Station {
+pub struct LiveStation {
     /// Its address or name.
     pub name: String,
     /// How many flows.
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn of_very_many_stations_the_fastest_are_kept() {
-        let stations = (0..200).map(|i| Station { rate_bps: f64::from(i), ..Station::default() });
+        let stations = (0..200).map(|i| LiveStation { rate_bps: f64::from(i), ..LiveStation::default() });
         let history = History::new("", None);
         history.add(Sample { stations: stations.collect(), ..at(1.0) });
         let kept = history.lock().pop_back().unwrap().stations;

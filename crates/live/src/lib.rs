@@ -13,5 +13,5 @@
 mod history;
 mod server;
 
-pub use history::{History, Queue, Sample, Station};
+pub use history::{History, LiveQueue, LiveStation, Sample};
 pub use server::{Answer, Server, loopback};

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use lasthop_emu::{Ended, Error, Options, Report};
+use lasthop_emu::{EmulationOptions, Ended, Error, Report};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
@@ -50,7 +50,7 @@ fn emulate(
 ) -> PyResult<(RunResult, End)> {
     let Wanted { seed, command, serve, station: host, flows, cc: congestion_control, ipv6, offload, log, .. } = options;
     let Wanted { user, privileged, apart, internet, .. } = options;
-    let options = Options {
+    let options = EmulationOptions {
         seed,
         command,
         serve,

@@ -3,7 +3,7 @@
 
 use lasthop_core::error::ParameterError;
 use lasthop_core::law::clamp::PriceForm;
-use lasthop_core::model::fluid::{self, Fluid, Loop, Mixing, Path, Scale, Start};
+use lasthop_core::model::fluid::{self, Fluid, FluidFlow, Loop, Mixing, Scale, Start};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -113,11 +113,11 @@ fn two_flows_critical_b(one_s: f64, other_s: f64) -> PyResult<f64> {
     fluid::two_flows_critical_b(one_s, other_s).map_err(refuse)
 }
 
-fn paths(delays_s: Vec<f64>, weights: Vec<f64>) -> PyResult<Vec<Path>> {
+fn paths(delays_s: Vec<f64>, weights: Vec<f64>) -> PyResult<Vec<FluidFlow>> {
     if delays_s.len() != weights.len() {
         return Err(PyValueError::new_err(format!("weights: {} of them: wanted one for each flow", weights.len())));
     }
-    Ok(delays_s.into_iter().zip(weights).map(|(delay_s, phi)| Path { delay_s, phi }).collect())
+    Ok(delays_s.into_iter().zip(weights).map(|(delay_s, phi)| FluidFlow { delay_s, phi }).collect())
 }
 
 fn scale_of(name: &str) -> PyResult<Scale> {

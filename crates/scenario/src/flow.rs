@@ -9,8 +9,8 @@ use lasthop_core::parameters;
 use lasthop_core::tcp::{Recovery, SenderConfig};
 use lasthop_core::units::{Bytes, Duration, LONGEST, Rate};
 
-use super::kinds::Receiver;
-use super::sender::Sender;
+use super::kinds::ReceiverSpec;
+use super::sender::SenderSpec;
 
 /// Most flows in one run: what a port and an event's number leave room for.
 pub const MOST_FLOWS: u32 = 1_000_000;
@@ -18,7 +18,7 @@ pub const MOST_FLOWS: u32 = 1_000_000;
 parameters! {
     /// One connection, or several alike.
     #[derive(Clone, Debug)]
-    pub struct Flow {
+    pub struct FlowSpec {
         /// Its name; with `count` the names are `NAME-1`, `NAME-2`, …
         pub name: String, in above(String::new());
         /// How many flows there are of this kind.
@@ -48,9 +48,9 @@ parameters! {
         /// Each packet leaves its sender after a time uniform from nothing to this.
         pub jitter: Duration = Duration::ZERO;
         /// The sender.
-        pub sender: Sender = Sender::default();
+        pub sender: SenderSpec = SenderSpec::default();
         /// The receiver.
-        pub receiver: Receiver = Receiver::default();
+        pub receiver: ReceiverSpec = ReceiverSpec::default();
         /// What is sent.
         pub app: AppParams = AppParams::default();
         /// Who reads at a constant rate what arrives; where the application writes at one, a reader wants the same.
@@ -94,7 +94,7 @@ parameters! {
     }
 }
 
-impl Flow {
+impl FlowSpec {
     /// Who reads what it delivers, and at what rate: one that is asked for, or that of an application of constant bit rate.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl Flow {
     }
 }
 
-impl Flow {
+impl FlowSpec {
     /// Refuses keys of loss recovery of which one takes back the other.
     fn check_recovery(&self) -> Result<(), ParameterError> {
         let Some(keys) = self.sender.options().map(|options| options.common) else { return Ok(()) };

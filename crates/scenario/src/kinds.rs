@@ -35,7 +35,7 @@ parameters! {
 kinds! {
     /// A receiver: what it advertises, and when it acknowledges.
     #[derive(Clone, Debug)]
-    pub enum Receiver {
+    pub enum ReceiverSpec {
         /// Advertises its free buffer, and acknowledges each segment at once unless told otherwise.
         Plain(ReceiverSwitches) = "plain",
         /// Advertises its free buffer, and acknowledges as Linux does: the first segments each, then every second one.
@@ -48,13 +48,13 @@ kinds! {
     or "plain"
 }
 
-impl Default for Receiver {
+impl Default for ReceiverSpec {
     fn default() -> Self {
         Self::Plain(ReceiverSwitches::default())
     }
 }
 
-impl Receiver {
+impl ReceiverSpec {
     /// What is said of its acknowledgements.
     pub fn switches(&self) -> &ReceiverSwitches {
         match self {

@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod feedback;
 mod flow;
 mod kinds;
 mod overrides;
@@ -18,20 +17,19 @@ mod tests;
 mod wlan;
 
 pub use error::ScenarioError;
-pub use feedback::{Feedback, Price};
-pub use flow::{Flow, MOST_FLOWS, Reader, Sink};
-pub use kinds::{Radio, Receiver, TraceFile};
+pub use flow::{FlowSpec, MOST_FLOWS, Reader, Sink};
+pub use kinds::{Radio, ReceiverSpec, TraceFile};
 pub use lasthop_core::parameter::With;
 pub use overrides::effective;
-pub use sender::{Kernel, Sender, SenderKeys};
-pub use wlan::{Wlan, WlanStation};
+pub use sender::{Kernel, SenderKeys, SenderSpec};
+pub use wlan::{WlanSpec, WlanStationSpec};
 
 use lasthop_core::error::{ParameterError, ensure};
 use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{Parameter, above};
 use lasthop_core::parameters;
 use lasthop_core::queue::Buffer;
-use lasthop_core::role::SchedulerParams;
+use lasthop_core::role::{Feedback, Price, SchedulerParams};
 use lasthop_core::tcp::{ReceiverSwitches, Rules, Switches};
 use lasthop_core::units::{Duration, Rate};
 use lasthop_core::wlan::MacConfig;
@@ -55,15 +53,15 @@ parameters! {
         /// Seed of all random streams, unless the command gives one.
         pub seed: u64 = 1;
         /// What to record over time; without it only the summary is kept.
-        pub probe: Option<Probe> = None;
+        pub probe: Option<ProbeSpec> = None;
         /// Links that flows share.
-        pub link: Vec<Link> = vec![];
+        pub link: Vec<LinkSpec> = vec![];
         /// Wireless access points.
-        pub ap: Vec<AccessPoint> = vec![];
+        pub ap: Vec<AccessPointSpec> = vec![];
         /// Wireless LANs whose stations contend.
-        pub wlan: Vec<With<Wlan, MacConfig>> = vec![];
+        pub wlan: Vec<With<WlanSpec, MacConfig>> = vec![];
         /// Flows, each a connection or several alike.
-        pub flow: Vec<Flow>;
+        pub flow: Vec<FlowSpec>;
     }
     check(p) {
         p.check_times()?;
@@ -73,7 +71,7 @@ parameters! {
 parameters! {
     /// What to record over time.
     #[derive(Clone, Debug)]
-    pub struct Probe {
+    pub struct ProbeSpec {
         /// Interval between samples of windows, queues and radios; no samples by default.
         pub every: Option<Duration> = None, in above(Duration::ZERO);
         /// When the samples start.
@@ -86,7 +84,7 @@ parameters! {
 parameters! {
     /// A link between two nodes, shared by the flows whose path crosses it.
     #[derive(Clone, Debug)]
-    pub struct Link {
+    pub struct LinkSpec {
         /// Name of the link and of its queue in the results.
         pub name: String, in above(String::new());
         /// The node at its start.
@@ -119,7 +117,7 @@ parameters! {
 parameters! {
     /// An access point: a queue a station, a scheduler, a radio.
     #[derive(Clone, Debug)]
-    pub struct AccessPoint {
+    pub struct AccessPointSpec {
         /// Name of the access point; its queues are `NAME/STATION`.
         pub name: String, in above(String::new());
         /// Propagation delay between the access point and its stations, one way.
@@ -140,7 +138,7 @@ parameters! {
         /// The way from the stations to the access point; without it they are heard after the delay alone.
         pub uplink: Option<Uplink> = None;
         /// Stations that differ from the rest. Any other station exists as soon as a flow names it.
-        pub station: Vec<With<Station, StationQueue>> = vec![];
+        pub station: Vec<With<StationSpec, StationQueue>> = vec![];
     }
     check(p) {
         one_router(&p.price, &p.feedback)?;
@@ -164,7 +162,7 @@ parameters! {
 parameters! {
     /// A station with a radio or a buffer of its own.
     #[derive(Clone, Debug)]
-    pub struct Station {
+    pub struct StationSpec {
         /// Its radio, in place of the access point's.
         pub radio: Option<Radio> = None;
     }
@@ -265,6 +263,6 @@ fn is_written(table: &toml::Table, path: &str) -> bool {
 /// The JSON Schema of scenario files; in `rules` it says what each profile of recovery holds, and which senders follow which.
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Scenario).to_value();
-    schema["rules"] = serde_json::json!({ "profiles": Rules::KINDS, "switches": Switches::profiles(), "receivers": ReceiverSwitches::profiles(), "senders": Sender::habits_of_all() });
+    schema["rules"] = serde_json::json!({ "profiles": Rules::KINDS, "switches": Switches::profiles(), "receivers": ReceiverSwitches::profiles(), "senders": SenderSpec::habits_of_all() });
     schema
 }

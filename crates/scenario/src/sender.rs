@@ -30,14 +30,14 @@ macro_rules! senders {
         kinds! {
             /// A sender: its window law and its loss recovery, or its rate.
             #[derive(Clone, Debug)]
-            pub enum Sender {
+            pub enum SenderSpec {
                 $($(#[$($about)*])* $variant(With<$own, With<SenderKeys, Switches>>) = $kind,)+
                 $($(#[$($other_about)*])* $other($keys) = $other_kind,)+
             }
             or "newreno"
         }
 
-        impl Sender {
+        impl SenderSpec {
             /// What every sender of TCP has; none where it is another's.
             pub fn options(&self) -> Option<&With<SenderKeys, Switches>> {
                 match self {
@@ -156,13 +156,13 @@ parameters! {
     }
 }
 
-impl Default for Sender {
+impl Default for SenderSpec {
     fn default() -> Self {
-        Sender::Newreno(With::default())
+        SenderSpec::Newreno(With::default())
     }
 }
 
-impl Sender {
+impl SenderSpec {
     /// By whose rules it recovers.
     pub fn rules(&self) -> Rules {
         self.options().and_then(|options| options.common.rules).unwrap_or(self.habits().0)

@@ -133,7 +133,9 @@ fn overrides_reach_every_key() {
     let scenario = Scenario::from_toml(SCENARIO, &overrides).unwrap();
     assert_eq!((scenario.seed, scenario.title.as_str()), (7, "Two flows"));
     assert!(scenario.flow.iter().all(|flow| flow.rtt == "80 ms".parse().unwrap()));
-    assert!(matches!(&scenario.flow[0].sender, crate::Sender::Newreno(o) if o.common.common.timestamps == Some(true)));
+    assert!(
+        matches!(&scenario.flow[0].sender, crate::SenderSpec::Newreno(o) if o.common.common.timestamps == Some(true))
+    );
     assert!(scenario.probe.is_some());
 }
 

@@ -3,12 +3,12 @@
 
 use lasthop_core::parameters;
 
-use super::feedback::{Feedback, Price};
 use super::{StationQueue, one_router};
 use lasthop_core::error::ParameterError;
 use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{With, above};
 use lasthop_core::queue::Buffer;
+use lasthop_core::role::{Feedback, Price};
 use lasthop_core::units::Rate;
 use lasthop_core::wlan::{RateStep, RateSteps};
 
@@ -16,7 +16,7 @@ parameters! {
     /// A WLAN: a base station and stations that contend for one medium by 802.11's distributed coordination function. The
     /// defaults are those of 802.11b with the long preamble.
     #[derive(Clone, Debug)]
-    pub struct Wlan {
+    pub struct WlanSpec {
         /// Name of the WLAN and of its base station's queue; the stations' queues are `NAME/STATION`.
         pub name: String, in above(String::new());
         /// Rate of data frames between the base station and every station that has none of its own.
@@ -37,7 +37,7 @@ parameters! {
         /// Data frames received in error, to and from every station that says nothing else: the MAC sends them again.
         pub frame_errors: Option<LossParams> = None;
         /// The stations; by default those that flows name. Where any is listed, flows may name no other.
-        pub station: Vec<With<WlanStation, StationQueue>> = vec![];
+        pub station: Vec<With<WlanStationSpec, StationQueue>> = vec![];
     }
     check(p) {
         one_router(&p.price, &p.feedback)?;
@@ -48,7 +48,7 @@ parameters! {
 parameters! {
     /// A station of a WLAN with something of its own.
     #[derive(Clone, Debug)]
-    pub struct WlanStation {
+    pub struct WlanStationSpec {
         /// Rate of data frames to and from it, in place of the WLAN's rate and steps.
         pub rate: Option<Rate> = None, in above(Rate::from_bps(0));
         /// Changes of its own rate, in order of time.
@@ -62,7 +62,7 @@ parameters! {
     }
 }
 
-impl Wlan {
+impl WlanSpec {
     /// Its rate, and how it changes.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Wlan {
     }
 }
 
-impl WlanStation {
+impl WlanStationSpec {
     /// Its own rate, if it has one, and how that changes.
     ///
     /// # Errors

@@ -14,7 +14,6 @@ mod ends;
 mod legs;
 mod names;
 mod rate;
-mod routers;
 mod wireless;
 
 use std::collections::BTreeMap;
@@ -32,7 +31,7 @@ use lasthop_core::wlan::Wlan;
 
 use crate::capture::{self, Capture};
 use crate::events::MOST_ELEMENTS;
-use crate::host::Sender;
+use crate::host::SendingEnd;
 use crate::hosts::{self, Hosts};
 use crate::network::{Network, Parts, Place, Traveller};
 use crate::node::Node;
@@ -40,7 +39,7 @@ use crate::probe::Recorder;
 use crate::scenario::{self, MOST_SAMPLES, Scenario, ScenarioError};
 use crate::summary::{FlowLabel, Labels};
 use crate::world::World;
-use names::{FlowNames, Stations};
+use names::{FlowNames, StationNames};
 use wireless::Wireless;
 
 /// Bytes of IP and TCP headers in front of a packet's payload.
@@ -51,7 +50,7 @@ const HEADER: u64 = 40;
 pub struct Assembly<P> {
     parts: Parts<P>,
     /// The flows, in the order of their streams.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<AssembledFlow>,
     /// The access points' numbers among the nodes, and those of their uplinks.
     pub access_points: Vec<(u32, Option<u32>)>,
     /// What the results say of them.
@@ -62,13 +61,13 @@ pub struct Assembly<P> {
 
 /// What stands at the ends of a flow.
 #[derive(Debug)]
-pub struct Flow {
+pub struct AssembledFlow {
     /// Which of the scenario's tables it comes from.
     pub table: usize,
-    ends: hosts::Flow,
+    ends: hosts::FlowEnds,
 }
 
-impl Flow {
+impl AssembledFlow {
     /// When it opens, writes and closes.
     pub fn into_app(self) -> App {
         self.ends.host.app
@@ -98,7 +97,7 @@ pub(crate) fn simulation(
     directory: &FilePath,
     ahead: bool,
 ) -> Result<(World, Labels), ScenarioError> {
-    if let Some(i) = scenario.flow.iter().position(|flow| matches!(flow.sender, scenario::Sender::Kernel(_))) {
+    if let Some(i) = scenario.flow.iter().position(|flow| matches!(flow.sender, scenario::SenderSpec::Kernel(_))) {
         let message = "\"kernel\": a congestion control of the kernel runs in `lasthop emu` alone";
         return Err(ScenarioError::at(&format!("flow[{i}].sender"), message));
     }
@@ -121,9 +120,9 @@ pub(crate) fn simulation(
     Ok((World::new(parts, hosts), labels))
 }
 
-fn capture(labels: &[FlowLabel], flows: &[Flow]) -> Capture {
-    Capture::new(labels.iter().zip(flows).map(|(label, flow)| capture::Options {
-        is_rate_based: matches!(flow.ends.host.sender, Sender::Tfrc(_)),
+fn capture(labels: &[FlowLabel], flows: &[AssembledFlow]) -> Capture {
+    Capture::new(labels.iter().zip(flows).map(|(label, flow)| capture::Agreed {
+        is_rate_based: matches!(flow.ends.host.sender, SendingEnd::Tfrc(_)),
         sack: label.sack,
         timestamps: u64::from(label.header_bytes) > HEADER,
     }))
@@ -154,7 +153,7 @@ struct Builder<'s, P> {
     /// Whether receivers without a timer are asked ahead of time.
     ahead: bool,
     parts: Parts<P>,
-    flows: Vec<Flow>,
+    flows: Vec<AssembledFlow>,
     labels: Vec<FlowLabel>,
     /// The key of each node, for messages.
     keys: Vec<String>,
@@ -163,13 +162,13 @@ struct Builder<'s, P> {
     wireless: BTreeMap<&'s str, Wireless>,
     /// For each pair of nodes of a path, the link between them, and which element its packets cross; none if it goes the
     /// other way alone.
-    links: BTreeMap<(&'s str, &'s str), (Option<u32>, &'s scenario::Link)>,
+    links: BTreeMap<(&'s str, &'s str), (Option<u32>, &'s scenario::LinkSpec)>,
     /// The access points' numbers among the nodes, and those of their uplinks.
     aps: Vec<(u32, Option<u32>)>,
     /// The WLANs' numbers.
     wlans: Vec<u32>,
-    ap_stations: Vec<Stations<'s>>,
-    wlan_stations: Vec<Stations<'s>>,
+    ap_stations: Vec<StationNames<'s>>,
+    wlan_stations: Vec<StationNames<'s>>,
     /// The lanes between nodes made so far.
     between: BTreeMap<(Place, Duration, Place), u32>,
     /// The names of the flows so far.

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use etherparse::{PacketBuilder, TcpOptionElement};
-use lasthop_core::packet::{Kind, Packet, Parcel, Report, SackBlocks};
+use lasthop_core::packet::{Kind, Packet, Parcel, RateReport, SackBlocks};
 use lasthop_core::units::Instant;
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
@@ -31,7 +31,7 @@ pub enum Point {
 
 /// What the ends of a flow have agreed on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Options {
+pub(crate) struct Agreed {
     /// It is no TCP.
     pub(crate) is_rate_based: bool,
     /// Its receiver sends selective acknowledgements.
@@ -45,13 +45,13 @@ pub(crate) struct Options {
 enum Extra {
     None,
     /// What feedback tells.
-    Report(Box<Report>),
+    Report(Box<RateReport>),
     /// The received blocks of an acknowledgement.
     Sack(Box<SackBlocks>),
     /// When data was sent, and when the acknowledgement that released it was.
     Timestamps(Instant, Instant),
     /// What a SYN or its answer offers.
-    Offer(Options),
+    Offer(Agreed),
 }
 
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ struct Record {
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
     records: Vec<Record>,
-    flows: Vec<Options>,
+    flows: Vec<Agreed>,
     /// Of each rate-based flow, when its packets were sent, by their numbers; none for the others.
     sent: Vec<Option<Vec<Instant>>>,
 }
@@ -86,7 +86,7 @@ const ISN: u32 = 0;
 
 impl Capture {
     /// Nothing captured yet.
-    pub(crate) fn new(flows: impl Iterator<Item = Options>) -> Self {
+    pub(crate) fn new(flows: impl Iterator<Item = Agreed>) -> Self {
         let flows: Vec<_> = flows.collect();
         let sent = flows.iter().map(|flow| flow.is_rate_based.then(Vec::new)).collect();
         Self { records: vec![], flows, sent }

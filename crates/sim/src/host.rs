@@ -16,21 +16,21 @@ use crate::probe::FlowSample;
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) app: App,
-    pub(crate) sender: Sender,
+    pub(crate) sender: SendingEnd,
 }
 
 /// The sending side of a flow.
 #[derive(Debug)]
-pub(crate) enum Sender {
+pub(crate) enum SendingEnd {
     Tcp(tcp::Sender),
-    Tfrc(Box<tfrc::Sender>),
+    Tfrc(Box<tfrc::TfrcSender>),
 }
 
 /// The receiving side of a flow.
 #[derive(Debug)]
-pub(crate) enum Receiver {
+pub(crate) enum ReceivingEnd {
     Tcp(tcp::Receiver),
-    Tfrc(Box<tfrc::Receiver>),
+    Tfrc(Box<tfrc::TfrcReceiver>),
 }
 
 /// Calls a method of whichever end it is.
@@ -43,7 +43,7 @@ macro_rules! either {
     };
 }
 
-impl Sender {
+impl SendingEnd {
     /// What was counted.
     pub(crate) fn stats(&self) -> &SenderStats {
         either!(Self, self, sender => sender.stats())
@@ -59,7 +59,7 @@ impl Sender {
     }
 }
 
-impl Receiver {
+impl ReceivingEnd {
     /// What was counted.
     pub(crate) fn stats(&self) -> &ReceiverStats {
         either!(Self, self, receiver => receiver.stats())
@@ -72,9 +72,9 @@ impl Receiver {
 }
 
 /// The windows of a flow at `now`.
-pub(crate) fn sample(now: Instant, flow: u32, sender: &Sender, receiver: &Receiver) -> FlowSample {
+pub(crate) fn sample(now: Instant, flow: u32, sender: &SendingEnd, receiver: &ReceivingEnd) -> FlowSample {
     match sender {
-        Sender::Tcp(sender) => FlowSample {
+        SendingEnd::Tcp(sender) => FlowSample {
             at: now,
             flow,
             cwnd: sender.cwnd().get(),
@@ -87,7 +87,7 @@ pub(crate) fn sample(now: Instant, flow: u32, sender: &Sender, receiver: &Receiv
         },
         // A rate has no window but its product with the round trip, and nobody bounds it. Nothing is acknowledged: what has
         // come stands for it.
-        Sender::Tfrc(sender) => FlowSample {
+        SendingEnd::Tfrc(sender) => FlowSample {
             at: now,
             flow,
             cwnd: sender.window().get(),
@@ -95,8 +95,8 @@ pub(crate) fn sample(now: Instant, flow: u32, sender: &Sender, receiver: &Receiv
             ssthresh: u64::MAX,
             flight: 0,
             acknowledged: match receiver {
-                Receiver::Tfrc(receiver) => receiver.delivered().get(),
-                Receiver::Tcp(_) => 0,
+                ReceivingEnd::Tfrc(receiver) => receiver.delivered().get(),
+                ReceivingEnd::Tcp(_) => 0,
             },
             srtt_s: sender.rtt().map_or(0.0, Duration::as_secs_f64),
             retransmits: 0,
@@ -104,7 +104,7 @@ pub(crate) fn sample(now: Instant, flow: u32, sender: &Sender, receiver: &Receiv
     }
 }
 
-impl Element<Packet> for Receiver {
+impl Element<Packet> for ReceivingEnd {
     #[inline]
     fn receive(&mut self, now: Instant, packet: Packet) {
         either!(Self, self, receiver => receiver.receive(now, packet));
@@ -136,12 +136,12 @@ impl Host {
 impl Element<Packet> for Host {
     #[inline]
     fn receive(&mut self, now: Instant, packet: Packet) {
-        either!(Sender, &mut self.sender, sender => sender.receive(now, packet));
+        either!(SendingEnd, &mut self.sender, sender => sender.receive(now, packet));
     }
 
     #[inline]
     fn next_wake(&self) -> Option<Instant> {
-        match (self.app.next_wake(), either!(Sender, &self.sender, sender => sender.next_wake())) {
+        match (self.app.next_wake(), either!(SendingEnd, &self.sender, sender => sender.next_wake())) {
             (Some(app), Some(sender)) => Some(app.min(sender)),
             (app, sender) => app.or(sender),
         }
@@ -151,11 +151,11 @@ impl Element<Packet> for Host {
         while let Some((at, action)) = self.app.poll(now) {
             self.sender.act(at, action);
         }
-        either!(Sender, &mut self.sender, sender => sender.wake(now));
+        either!(SendingEnd, &mut self.sender, sender => sender.wake(now));
     }
 
     #[inline]
     fn poll_departure(&mut self) -> Option<Departure<Packet>> {
-        either!(Sender, &mut self.sender, sender => sender.poll_departure())
+        either!(SendingEnd, &mut self.sender, sender => sender.poll_departure())
     }
 }

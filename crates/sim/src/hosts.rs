@@ -8,7 +8,7 @@ use lasthop_core::tcp::{self, Segment};
 use lasthop_core::units::Instant;
 
 use crate::capture::{Capture, Point};
-use crate::host::{self, Host, Receiver, Sender};
+use crate::host::{self, Host, ReceivingEnd, SendingEnd};
 use crate::network::{Ends, Home, Network, Place};
 use crate::probe::Recorder;
 use crate::summary::CountedFlow;
@@ -17,7 +17,7 @@ use crate::summary::CountedFlow;
 /// the recorder.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Vec<FlowEnds>,
     /// The end of the run.
     pub(crate) end: Instant,
     /// Data packets that reached their receivers.
@@ -28,9 +28,9 @@ pub(crate) struct Hosts {
 
 /// The ends of a flow.
 #[derive(Debug)]
-pub(crate) struct Flow {
+pub(crate) struct FlowEnds {
     pub(crate) host: Host,
-    pub(crate) receiver: Receiver,
+    pub(crate) receiver: ReceivingEnd,
     /// The private links in front of a receiver that is asked ahead of time.
     pub(crate) exit: Path,
     /// The line onto which the host sends, if it is kept here.
@@ -48,7 +48,7 @@ pub(crate) struct Feed {
     pub(crate) home: Option<Home>,
 }
 
-impl Flow {
+impl FlowEnds {
     /// What leaves for its receiver at `at` comes there, is answered, and the host hears the answer at once if nothing speaks
     /// against it. Gives back the answer if that cannot be.
     #[inline(always)]
@@ -62,10 +62,11 @@ impl Flow {
     ) -> Option<Ack> {
         let Self { host, receiver, exit, feed } = self;
         let out = exit.transit(at, segment.size())?;
-        let Receiver::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
+        let ReceivingEnd::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
         let ack = receiver.answer(out, segment, signal);
         *packets += u64::from(segment.is_data() && out < end);
-        let (Some(Feed { line, lane, home: Some(home), .. }), Sender::Tcp(sender)) = (feed, &mut host.sender) else {
+        let (Some(Feed { line, lane, home: Some(home), .. }), SendingEnd::Tcp(sender)) = (feed, &mut host.sender)
+        else {
             return Some(ack);
         };
         let at = network.come_home(home, out, ack.size)?;
@@ -101,7 +102,7 @@ impl Ends<Packet> for Hosts {
         let flow = packet.flow;
         if place == Place::Host {
             self.capture(now, Point::Sender, &packet);
-            let Flow { host, feed, .. } = &mut self.flows[flow as usize];
+            let FlowEnds { host, feed, .. } = &mut self.flows[flow as usize];
             if let Some(Feed { home: Some(home), .. }) = feed {
                 home.waiting -= 1;
             }
@@ -205,12 +206,12 @@ impl Hosts {
 
     /// What the ends of each flow counted.
     pub(crate) fn counted(&self) -> Vec<CountedFlow<'_>> {
-        let flows = self.flows.iter().map(|Flow { host, receiver, .. }| CountedFlow {
+        let flows = self.flows.iter().map(|FlowEnds { host, receiver, .. }| CountedFlow {
             sender: host.sender.stats(),
             receiver: receiver.stats(),
             windows: match &host.sender {
-                Sender::Tcp(sender) => sender.mean_windows(self.end),
-                Sender::Tfrc(_) => None,
+                SendingEnd::Tcp(sender) => sender.mean_windows(self.end),
+                SendingEnd::Tfrc(_) => None,
             },
         });
         flows.collect()
@@ -218,7 +219,7 @@ impl Hosts {
 
     #[inline]
     fn pump_host(&mut self, network: &mut Network<Packet>, flow: u32) {
-        if let Flow { feed: Some(feed), host: Host { sender: Sender::Tcp(sender), .. }, .. } =
+        if let FlowEnds { feed: Some(feed), host: Host { sender: SendingEnd::Tcp(sender), .. }, .. } =
             &mut self.flows[flow as usize]
         {
             fill(network, (&mut feed.line, feed.lane), sender);

@@ -71,7 +71,7 @@ use lasthop_scenario as scenario;
 pub use probe::{FlowSample, Recorder};
 pub use run::{Outcome, Run};
 pub use summary::{
-    Counted, CountedFlow, Fairness, FlowLabel, FlowSummary, Labels, QueueSummary, Summary, System,
+    CountedFlow, CountedRun, Fairness, FlowLabel, FlowSummary, Labels, QueueSummary, Summary, System,
     schema as summary_schema,
 };
 pub use trace::read_trace;

@@ -10,7 +10,7 @@ use crate::assemble::simulation;
 use crate::capture::{Capture, Point};
 use crate::probe::Recorder;
 use crate::scenario::{ScenarioError, effective, parse};
-use crate::summary::{Counted, Labels, Summary, summarise, system_table};
+use crate::summary::{CountedRun, Labels, Summary, summarise, system_table};
 use crate::table::Table;
 use crate::world::World;
 
@@ -82,14 +82,19 @@ impl Run {
             capture.sort();
         }
         let (nodes, events) = (network.nodes(), network.served());
-        let counted = Counted { nodes, events, packets: hosts.packets, flows: hosts.counted() };
+        let counted = CountedRun { nodes, events, packets: hosts.packets, flows: hosts.counted() };
         Outcome { capture, ..Outcome::new(self.text, &counted, &self.labels, recorder) }
     }
 }
 
 impl Outcome {
     /// What the run of the scenario `text` gave; what was recorded over time is in the `recorder`.
-    pub fn new<P: Parcel>(text: String, counted: &Counted<'_, P>, labels: &Labels, recorder: Option<Recorder>) -> Self {
+    pub fn new<P: Parcel>(
+        text: String,
+        counted: &CountedRun<'_, P>,
+        labels: &Labels,
+        recorder: Option<Recorder>,
+    ) -> Self {
         let (summary, system) = (summarise(counted, labels), system_table(counted, labels));
         Self { scenario: text, summary, system, recorder, capture: None }
     }

@@ -180,7 +180,7 @@ pub(crate) struct ReaderLabel {
 
 /// What a run's elements counted.
 #[derive(Debug)]
-pub struct Counted<'a, P> {
+pub struct CountedRun<'a, P> {
     /// Links, access points and WLANs.
     pub nodes: &'a [Node<P>],
     /// Events served.
@@ -202,7 +202,7 @@ pub struct CountedFlow<'a> {
     pub windows: Option<WindowMeans>,
 }
 
-pub(crate) fn summarise<P: Parcel>(counted: &Counted<'_, P>, labels: &Labels) -> Summary {
+pub(crate) fn summarise<P: Parcel>(counted: &CountedRun<'_, P>, labels: &Labels) -> Summary {
     let span = labels.span;
     let allotted = allotted(&counted.flows, labels);
     let ends = labels.flows.iter().zip(&counted.flows).zip(&allotted);
@@ -237,7 +237,7 @@ fn absent(labels: &Labels) -> Option<String> {
 }
 
 /// The system's goodput and fairness in each interval, by the instant at which it begins.
-pub(crate) fn system_table<P>(counted: &Counted<'_, P>, labels: &Labels) -> Table {
+pub(crate) fn system_table<P>(counted: &CountedRun<'_, P>, labels: &Labels) -> Table {
     let allotted = allotted(&counted.flows, labels);
     let goodputs = metrics::allotted_system_goodput(&allotted);
     let fairness = metrics::allotted_fairness(&allotted);

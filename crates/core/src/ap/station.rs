@@ -11,7 +11,7 @@ use crate::loss::Loss;
 use crate::packet::Parcel;
 use crate::parameter::Parameter;
 use crate::queue::Queue;
-use crate::radio::{Attempt, FadingChannel, RadioConfig};
+use crate::radio::{FadingChannel, RadioAttempt, RadioConfig};
 use crate::rng::Streams;
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -73,7 +73,7 @@ impl AirMeter {
     }
 
     #[inline]
-    pub(super) fn count(&mut self, frame: &Frame, got_through: bool) {
+    pub(super) fn count(&mut self, frame: &Transmission, got_through: bool) {
         self.attempts += 1;
         self.airtime += frame.airtime;
         self.snr_sum += frame.attempt.map_or(0.0, |attempt| attempt.snr);
@@ -88,7 +88,7 @@ impl AirMeter {
 
 /// A transmission on the air.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct Transmission {
     pub(super) station: usize,
     /// Bits that it holds, and that it could hold.
     pub(super) bits: u64,
@@ -97,7 +97,7 @@ pub(super) struct Frame {
     /// The rate that the scheduler counts \[bit/s\].
     pub(super) rate: f64,
     /// The radio's part; none on a channel without fading.
-    pub(super) attempt: Option<Attempt>,
+    pub(super) attempt: Option<RadioAttempt>,
 }
 
 impl<P: Parcel> Station<P> {
@@ -277,7 +277,7 @@ impl<P: Parcel> Station<P> {
     }
 
     /// What the station looks like at `now`, in slot number `slot`.
-    pub(super) fn probe(&mut self, slot: u64) -> Probe {
+    pub(super) fn probe(&mut self, slot: u64) -> StationProbe {
         let (snr, rate) = match &mut self.channel {
             Channel::Fading(radio) => {
                 let attempt = radio.attempt(slot);
@@ -288,13 +288,13 @@ impl<P: Parcel> Station<P> {
         };
         let marker = self.queue.marker();
         let (average_bytes, price_s) = (marker.average_bytes(), marker.price());
-        Probe { queue: self.queue.bytes(), average_bytes, price_s, snr, rate, margin: self.margin() }
+        StationProbe { queue: self.queue.bytes(), average_bytes, price_s, snr, rate, margin: self.margin() }
     }
 }
 
 /// A sample of a station's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Probe {
+pub struct StationProbe {
     /// Bytes in the queue, with the packet on the air.
     pub queue: Bytes,
     /// The queue as the marker averages it \[B\].

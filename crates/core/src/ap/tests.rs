@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::law::clamp::{PriceLaw, PriceParams};
+use crate::law::clamp::{PriceForm, PriceParams};
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqParams;
 use crate::law::red::RedParams;

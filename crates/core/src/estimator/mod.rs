@@ -12,13 +12,13 @@
 //!
 //! ```
 //! use lasthop_core::estimator::{BusyWindowRate, QueueAverage};
-//! use lasthop_core::law::clamp::{PriceLaw, Router, PriceParams};
+//! use lasthop_core::law::clamp::{PriceForm, ClampRouter, PriceParams};
 //! use lasthop_core::units::Bytes;
 //!
 //! // CLAMP's router with a rate that a kernel can afford: busy windows of 50 ms, each new one an eighth of the average.
 //! let service = BusyWindowRate::new(0.05, 0.125);
-//! let price = PriceLaw::Linear(PriceParams::new(Bytes::new(6500)));
-//! let mut router = Router::with(price, QueueAverage::at_arrivals(2.0), service)?;
+//! let price = PriceForm::Linear.of(PriceParams::new(Bytes::new(6500)));
+//! let mut router = ClampRouter::with(price, QueueAverage::at_arrivals(2.0), service)?;
 //! // 1500 B each 12 ms are 125 kB/s; the queue is never empty.
 //! (0..100).for_each(|n| router.departed(0.012 * f64::from(n), 1500.0, 9000.0));
 //! assert!((router.service_rate().unwrap() / 125e3 - 1.0).abs() < 1e-9);

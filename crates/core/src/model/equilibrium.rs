@@ -50,7 +50,7 @@ pub fn is_stable(b: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::clamp::{PriceLaw, PriceParams, Router};
+    use crate::law::clamp::{ClampRouter, PriceForm, PriceParams};
     use crate::units::Bytes;
 
     #[test]
@@ -78,14 +78,13 @@ mod tests {
     #[test]
     fn at_rest_the_router_asks_k_tau_over_its_rate() {
         let params = PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) };
-        for price in [PriceLaw::Linear(params), PriceLaw::Mice(params), PriceLaw::Smooth(params)] {
-            let (kind, _) = price.parts();
-            let at_rest = queue(kind, params.a.as_f64(), params.b, 500.0, 3.0).unwrap();
-            let mut router = Router::new(price).unwrap();
+        for price in [PriceForm::Linear.of(params), PriceForm::Mice.of(params), PriceForm::Smooth.of(params)] {
+            let at_rest = queue(price.form, params.a.as_f64(), params.b, 500.0, 3.0).unwrap();
+            let mut router = ClampRouter::new(price).unwrap();
             (0..3).for_each(|n| router.departed(f64::from(n), 1000.0, at_rest));
             router.arrived(1e6, at_rest);
             // 3 · 500 B / 1000 B/s.
-            assert!((router.price_s() - 1.5).abs() < 1e-9, "{kind:?}: {}", router.price_s());
+            assert!((router.price_s() - 1.5).abs() < 1e-9, "{:?}: {}", price.form, router.price_s());
         }
     }
 

@@ -74,9 +74,9 @@ impl<Q: Quantity> Visitor<'_> for Text<Q> {
 /// The name of a kind; none where a table names none.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Kind(pub Option<String>);
+pub struct KindName(pub Option<String>);
 
-impl<'de> Deserialize<'de> for Kind {
+impl<'de> Deserialize<'de> for KindName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_identifier(KindVisitor)
     }
@@ -85,18 +85,18 @@ impl<'de> Deserialize<'de> for Kind {
 struct KindVisitor;
 
 impl Visitor<'_> for KindVisitor {
-    type Value = Kind;
+    type Value = KindName;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
 
-    fn visit_str<E: de::Error>(self, name: &str) -> Result<Kind, E> {
-        Ok(Kind(Some(name.to_owned())))
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<KindName, E> {
+        Ok(KindName(Some(name.to_owned())))
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Kind, E> {
-        Ok(Kind(None))
+    fn visit_unit<E: de::Error>(self) -> Result<KindName, E> {
+        Ok(KindName(None))
     }
 }
 
@@ -149,7 +149,7 @@ impl<T: JsonSchema, C: JsonSchema> JsonSchema for With<T, C> {
 /// A type's name in the schema: what its key is about.
 #[doc(hidden)]
 pub fn name(of_type: &'static str) -> &'static str {
-    of_type.strip_suffix("Params").unwrap_or(of_type)
+    of_type.strip_suffix("Params").or_else(|| of_type.strip_suffix("Spec")).unwrap_or(of_type)
 }
 
 /// A comment's text, without the space that stands behind its slashes.
@@ -160,12 +160,12 @@ fn text_of(comment: &str) -> String {
 /// The schema of a table.
 #[doc(hidden)]
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct TableSchema {
     properties: Map<String, Value>,
     required: Vec<Value>,
 }
 
-impl Table {
+impl TableSchema {
     /// With one more key.
     #[must_use]
     pub fn key<T: JsonSchema + Parameter>(
@@ -237,7 +237,7 @@ pub fn kinds(comment: &str, kinds: Vec<(&str, &str, Option<Schema>)>) -> Schema 
             variants.push(serde_json::json!({ "description": text_of(comment), "type": "string", "const": kind }));
             continue;
         }
-        let mut schema = keys.unwrap_or_else(|| Table::default().finish(""));
+        let mut schema = keys.unwrap_or_else(|| TableSchema::default().finish(""));
         let object = schema.ensure_object();
         object.insert("description".into(), text_of(comment).into());
         let own = match object.get_mut("properties").map(Value::take) {
@@ -365,7 +365,7 @@ macro_rules! text_parameters {
                 fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                     // A struct without keys needs it for nothing.
                     let _ = &generator;
-                    let table = $crate::parameter::text::Table::default();
+                    let table = $crate::parameter::text::TableSchema::default();
                     $(let table = table.key::<$type>(
                         generator,
                         (stringify!($key), $crate::comment!($($about)*)),
@@ -414,7 +414,7 @@ macro_rules! text_kinds {
                         }
 
                         fn visit_enum<A: EnumAccess<'de>>(self, kinds: A) -> Result<$name, A::Error> {
-                            let (kind, rest) = kinds.variant::<$crate::parameter::text::Kind>()?;
+                            let (kind, rest) = kinds.variant::<$crate::parameter::text::KindName>()?;
                             let without: Option<&str> = $crate::given!($($without)?);
                             match kind.0.as_deref().or(without) {
                                 $(Some($kind) => $crate::read_kind!(rest, $name, $variant $(, $inner)?),)*

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::law::clamp::{PriceLaw, PriceParams};
+use crate::law::clamp::{PriceForm, PriceParams};
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqParams;
 use crate::law::red::RedParams;
@@ -214,7 +214,7 @@ fn a_marker_goes_on_with_every_management() {
     for aqm in managements() {
         let config = QueueConfig {
             buffer: Buffer { aqm, ..Buffer::default() },
-            marker: MarkerParams::Clamp(PriceLaw::Linear(PriceParams::new(Bytes::ZERO))),
+            marker: MarkerParams::Linear(PriceForm::Linear.of(PriceParams::new(Bytes::ZERO))),
         };
         let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
         let mut queue = Queue::new(&config, RATE, stream, Span::ALWAYS).unwrap();

@@ -56,7 +56,7 @@ fn the_linear_model_falls_from_its_worst_to_nothing() {
     let errors = ErrorModel::Linear(LinearErrors::new(0.44));
     let mut radio = radio(FadingRadio { errors, ..slow() });
     let mut share = |snr| {
-        let attempt = Attempt { snr, needed_snr: snr, rate: 1e6 };
+        let attempt = RadioAttempt { snr, needed_snr: snr, rate: 1e6 };
         (0..20_000).filter(|_| !radio.succeeds(&attempt, 0)).count() as f64 / 20_000.0
     };
     assert_eq!(share(0.0039), 1.0);

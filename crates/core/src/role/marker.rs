@@ -4,9 +4,12 @@
 use core::fmt::Debug;
 
 use crate::error::ParameterError;
-use crate::law;
+use crate::kinds;
+use crate::law::clamp::{self, PriceForm};
+use crate::law::{qfcp, share, xcp};
 use crate::packet::Signal;
-use crate::units::{Bytes, Duration, Instant};
+use crate::parameter::With;
+use crate::units::{Amount, Bytes, Duration, Instant, Rate};
 
 /// What a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,14 @@ pub trait MarkerLaw: Sized {
     /// # Errors
     /// A parameter outside its domain; the key begins with the table of the scenario in which the law stands.
     fn set_up(params: Self::Params) -> Result<Self, ParameterError>;
+
+    /// The parameters at a place: what by default depends on that is given.
+    ///
+    /// # Errors
+    /// What the place does not give, or what is at odds with it.
+    fn at(params: Self::Params, _site: &Site) -> Result<Self::Params, ParameterError> {
+        Ok(params)
+    }
 
     /// A flow has another weight than 1.
     fn weigh(&mut self, _flow: u64, _weight: f64) {}
@@ -93,26 +104,116 @@ impl MarkerLaw for Unmarked {
     }
 }
 
-laws! {
-    /// Which law a router follows at a queue. [`Default`] is none.
-    #[derive(Default)]
-    params MarkerParams;
-    /// A router's law at work, whichever it is; each method is [`MarkerLaw`]'s of that name.
-    #[derive(Clone, Debug)]
-    any AnyMarker: MarkerLaw, set_up() by ();
-    bare:
-        /// Packets pass unmarked.
-        #[default]
-        None => Unmarked;
-    in boxes:
-        /// CLAMP's price.
-        Clamp(law::clamp::PriceLaw) => law::clamp::Router,
-        /// The share window's share and queue.
-        Share(law::share::RouterParams) => law::share::Router,
-        /// XCP's, or XCP-b's, change of the window.
-        Xcp(law::xcp::RouterParams) => law::xcp::Router,
-        /// QFCP's rate.
-        Qfcp(law::qfcp::RouterParams) => law::qfcp::Router;
+/// Where a router stands: what it takes of its place unless it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The line's rate, of a radio or WLAN its highest, of a trace its mean.
+    pub rate: Rate,
+    /// The most that the line carries: of a trace, within a tenth of a second.
+    pub top: Rate,
+    /// What the queue holds at most.
+    pub limit: Option<Amount>,
+}
+
+/// What a kind's keys come to: themselves, or what `by` makes of them.
+macro_rules! params_of {
+    ($keys:ident) => {
+        $keys
+    };
+    ($keys:ident, $params:expr) => {
+        ($params)($keys)
+    };
+}
+
+/// Declares the laws of routers under the key of a queue that names them: each with its keys, its name and its state. Where
+/// several kinds have one state, `by` makes its parameters of the keys.
+macro_rules! routers {
+    ($(
+        $(#[$($about_key:tt)*])*
+        $Key:ident = $key:literal {
+            $($(#[$($about:tt)*])* $variant:ident($Keys:ty) = $kind:literal => $Router:ty $(, by $params:expr)?;)+
+        }
+    )+) => {
+        $(
+            kinds! {
+                $(#[$($about_key)*])*
+                #[derive(Clone, Copy, Debug)]
+                pub enum $Key {
+                    $($(#[$($about)*])* $variant($Keys) = $kind,)+
+                }
+            }
+
+            impl From<$Key> for MarkerParams {
+                fn from(kind: $Key) -> Self {
+                    match kind {
+                        $($Key::$variant(keys) => Self::$variant(params_of!(keys $(, $params)?)),)+
+                    }
+                }
+            }
+        )+
+
+        laws! {
+            /// Which law a router follows at a queue. [`Default`] is none.
+            #[derive(Default)]
+            params MarkerParams;
+            /// A router's law at work, whichever it is; each method is [`MarkerLaw`]'s of that name.
+            #[derive(Clone, Debug)]
+            any AnyMarker: MarkerLaw, set_up() by ();
+            bare:
+                /// Packets pass unmarked.
+                #[default]
+                None => Unmarked;
+            in boxes:
+                $($($(#[$($about)*])* $variant(<$Router as MarkerLaw>::Params) => $Router),+),+;
+        }
+
+        impl MarkerParams {
+            /// The key of a queue that names such a law; none: packets pass unmarked.
+            pub fn key(&self) -> Option<&'static str> {
+                match self {
+                    Self::None => None,
+                    $($(Self::$variant(_) => Some($key),)+)+
+                }
+            }
+
+            /// The same at a place: what by default depends on that is given.
+            ///
+            /// # Errors
+            /// What the place does not give, or what is at odds with it; the key begins with the one that names the law.
+            pub fn at(self, site: &Site) -> Result<Self, ParameterError> {
+                Ok(match self {
+                    Self::None => Self::None,
+                    $($(Self::$variant(params) => {
+                        let params = <$Router as MarkerLaw>::at(params, site);
+                        Self::$variant(params.map_err(|error| error.within($key))?)
+                    })+)+
+                })
+            }
+        }
+    };
+}
+
+routers! {
+    /// What a router writes into passing packets for their receivers.
+    Price = "price" {
+        /// `max((b·q − a)/μ_c, 0)` (clamp eq. 13).
+        Linear(clamp::PriceParams) = "linear" => clamp::ClampRouter, by |params| PriceForm::Linear.of(params);
+        /// `max(b·(q − a)/μ_c, 0)` (clamp-mice).
+        Mice(clamp::PriceParams) = "mice" => clamp::ClampRouter, by |params| PriceForm::Mice.of(params);
+        /// Quadratic up to 2a/b, then as the linear one without its bound (clamp-report eq. 1).
+        Smooth(clamp::PriceParams) = "smooth" => clamp::ClampRouter, by |params| PriceForm::Smooth.of(params);
+        /// Each flow's share of the line, and the room in its queue, for receivers of kind `share`.
+        Share(share::ShareRouterParams) = "share" => share::ShareRouter;
+    }
+    /// What a router writes into the packets of senders that ask.
+    Feedback = "feedback" {
+        /// XCP (Katabi, Handley, Rohrs 2002), with a capacity that it is told.
+        Xcp(With<xcp::Told, xcp::Gains>) = "xcp" => xcp::XcpRouter, by xcp::XcpRouterParams::told;
+        /// XCP-b (Abrantes, Ricardo 2006), which knows no capacity and steers by its queue.
+        XcpB(With<xcp::Blind, xcp::Gains>) = "xcp-b" => xcp::XcpRouter, by xcp::XcpRouterParams::blind;
+        /// QFCP with its wireless enhancements (qfcp).
+        Qfcp(qfcp::QfcpRouterParams) = "qfcp" => qfcp::QfcpRouter;
+    }
 }
 
 impl AnyMarker {
@@ -186,10 +287,8 @@ impl AnyMarker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::clamp::{PriceLaw, PriceParams};
-    use crate::law::{qfcp, xcp};
+    use crate::law::clamp::PriceParams;
     use crate::packet::QfcpHeader;
-    use crate::units::Rate;
 
     fn held(packets: usize, bytes: u64) -> Held {
         Held { packets, bytes: Bytes::new(bytes) }
@@ -201,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_packet_leaves_with_the_price_of_its_moment() {
-        let config = MarkerParams::Clamp(PriceLaw::Linear(PriceParams::new(Bytes::new(1000))));
+        let config = MarkerParams::Linear(PriceForm::Linear.of(PriceParams::new(Bytes::new(1000))));
         let mut marker = AnyMarker::new(&config).unwrap();
         // The first arrival after a long silence sets the average to the queue: e^(−2·100) is nothing.
         marker.on_arrival(Instant::from_nanos(100_000_000_000), packet(), held(2, 3000), &Signal::None);
@@ -226,9 +325,9 @@ mod tests {
     #[test]
     fn a_router_that_speaks_for_both_directions_stamps_both() {
         let stamped = |simplex| {
-            let params = qfcp::RouterParams {
+            let params = qfcp::QfcpRouterParams {
                 simplex,
-                ..qfcp::RouterParams::new(Rate::from_bps(800_000), Rate::from_bps(8_000_000))
+                ..qfcp::QfcpRouterParams::new(Rate::from_bps(800_000), Rate::from_bps(8_000_000))
             };
             let mut marker = AnyMarker::new(&MarkerParams::Qfcp(params)).unwrap();
             let asked = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: f32::INFINITY, silent: 2 });
@@ -245,12 +344,12 @@ mod tests {
 
     #[test]
     fn errors_name_the_key() {
-        let lost = MarkerParams::Qfcp(qfcp::RouterParams::new(Rate::from_bps(0), Rate::from_bps(1)));
+        let lost = MarkerParams::Qfcp(qfcp::QfcpRouterParams::new(Rate::from_bps(0), Rate::from_bps(1)));
         assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
         let told = xcp::Efficiency::Told(xcp::Told { capacity: Some(Rate::from_bps(0)) });
-        let lost = MarkerParams::Xcp(xcp::RouterParams { efficiency: told, gains: xcp::Gains::default() });
+        let lost = MarkerParams::Xcp(xcp::XcpRouterParams { efficiency: told, gains: xcp::Gains::default() });
         assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
-        let bad = MarkerParams::Clamp(PriceLaw::Linear(PriceParams { b: 0.0, ..PriceParams::new(Bytes::ZERO) }));
+        let bad = MarkerParams::Linear(PriceForm::Linear.of(PriceParams { b: 0.0, ..PriceParams::new(Bytes::ZERO) }));
         assert_eq!(AnyMarker::new(&bad).unwrap_err().key, "price.b");
     }
 }

@@ -7,7 +7,7 @@
 //!                                          ▲
 //!   sender                 SenderParams ─► AnySender: one list of all the laws, one match for each method
 //!                                          ▲
-//!   crate::tcp             Sender ─────────┘  calls it with a Window, an AckSample or a Feedback
+//!   crate::tcp             Sender ─────────┘  calls it with a Window, an AckSample or a FeedbackSample
 //! ```
 //!
 //! | role | where it acts | trait and list |
@@ -33,8 +33,8 @@ pub mod sender;
 mod window;
 
 pub use aqm::{AnyAqm, AqmLaw, AqmParams, Dropped};
-pub use marker::{AnyMarker, Held, MarkerLaw, MarkerParams, Passing};
+pub use marker::{AnyMarker, Feedback, Held, MarkerLaw, MarkerParams, Passing, Price, Site};
 pub use receiver::{AnyReceiver, DataSample, ReceiverLaw, ReceiverParams};
 pub use scheduler::{AnyScheduler, Candidates, SchedulerLaw, SchedulerParams};
 pub use sender::{AnySender, SenderLaw, SenderParams};
-pub use window::{AckSample, Feedback, Window};
+pub use window::{AckSample, FeedbackSample, Window};

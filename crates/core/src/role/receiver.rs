@@ -76,9 +76,9 @@ laws! {
         Plain => Plain;
     in boxes:
         /// CLAMP.
-        Clamp(law::clamp::ClampParams) => law::clamp::Receiver,
+        Clamp(law::clamp::ClampParams) => law::clamp::ClampReceiver,
         /// The share window.
-        Share(law::share::ReceiverKeys) => law::share::Receiver;
+        Share(law::share::ReceiverKeys) => law::share::ShareReceiver;
 }
 
 impl AnyReceiver {

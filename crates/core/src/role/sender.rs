@@ -24,7 +24,7 @@
 
 use core::fmt::Debug;
 
-use super::{AckSample, Feedback, Window};
+use super::{AckSample, FeedbackSample, Window};
 use crate::error::ParameterError;
 use crate::law;
 use crate::packet::Signal;
@@ -70,7 +70,7 @@ pub trait SenderLaw: Sized {
     fn on_ack_in_recovery(&mut self, _now: Instant, _acked: f64) {}
 
     /// An acknowledgement brings what the routers of the path say.
-    fn on_feedback(&mut self, _window: &mut Window, _told: &Feedback) {}
+    fn on_feedback(&mut self, _window: &mut Window, _told: &FeedbackSample) {}
 
     /// What the next segments, of `wire_bytes` on the wire, ask the routers of the path (nothing unless it
     /// [asks](Self::ASKS_ROUTERS) at all), of which `queues` could speak;
@@ -173,7 +173,7 @@ impl AnySender {
     }
 
     /// The routers of the path have spoken.
-    pub fn on_feedback(&mut self, window: &mut Window, told: &Feedback) {
+    pub fn on_feedback(&mut self, window: &mut Window, told: &FeedbackSample) {
         with!(mut self, law => law.on_feedback(window, told));
     }
 
@@ -205,7 +205,7 @@ mod tests {
         let [change, rate] =
             [Signal::Change(f32::INFINITY), Signal::Rate(RateFeedback { rate: f32::INFINITY, silent: 1 })];
         let told =
-            |signal| Feedback { signal, is_duplicate: false, in_recovery: false, rtt_s: 0.1, wire_bytes: 1500.0 };
+            |signal| FeedbackSample { signal, is_duplicate: false, in_recovery: false, rtt_s: 0.1, wire_bytes: 1500.0 };
         for ssthresh in [f64::INFINITY, 2.0] {
             for (mut law, params) in all() {
                 let mut window = Window { cwnd: 10.0, ssthresh };

@@ -62,7 +62,7 @@ impl AckSample {
 
 /// What an acknowledgement brings from the routers of the path.
 #[derive(Clone, Copy, Debug)]
-pub struct Feedback {
+pub struct FeedbackSample {
     /// What they said.
     pub signal: Signal,
     /// Whether it acknowledges nothing new.

@@ -26,12 +26,12 @@ use super::segment::Segment;
 use super::stats::{SenderStats, WindowAverages};
 use crate::error::ParameterError;
 use crate::packet::{Ack, Signal};
-use crate::role::{AckSample, AnySender, Feedback, Window};
+use crate::role::{AckSample, AnySender, FeedbackSample, Window};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
 
 use repairs::Repairs;
-use timing::Clock;
+use timing::RttSource;
 use tracking::Tracking;
 
 /// The window before any is advertised, in a connection without handshake: the most a packet can tell.
@@ -117,7 +117,7 @@ pub struct Sender {
     attention: bool,
     urgent: Urgent,
     state: State,
-    clock: Clock,
+    clock: RttSource,
     duplicate_acks: u32,
     header: u32,
     flow: u32,
@@ -203,7 +203,7 @@ impl Sender {
             law,
             request: Signal::None,
             repairs: Repairs::default(),
-            clock: Clock::of(&config),
+            clock: RttSource::of(&config),
             tracking: config.tracks_segments().then(|| Box::new(Tracking::new())),
             header: config.header_size(),
             config,
@@ -403,7 +403,7 @@ impl Sender {
         let is_update = window != self.awnd;
         self.set_awnd(window);
         if matches!(heard.signal, Signal::Change(_) | Signal::Rate(_)) {
-            self.on_feedback(Feedback {
+            self.on_feedback(FeedbackSample {
                 signal: heard.signal,
                 is_duplicate: ack == self.una,
                 in_recovery: self.state == State::Recovery,
@@ -421,7 +421,7 @@ impl Sender {
 
     /// The routers of the path have spoken, whatever the acknowledgement says of data.
     #[cold]
-    fn on_feedback(&mut self, told: Feedback) {
+    fn on_feedback(&mut self, told: FeedbackSample) {
         self.law.on_feedback(&mut self.window, &told);
         self.set_cwnd(self.window.cwnd);
         self.make_request();

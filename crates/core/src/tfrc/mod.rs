@@ -2,11 +2,11 @@
 //! TFRC (RFC 5348): packets leave at a rate, nothing is sent again.
 //!
 //! ```text
-//!   application ── open, write, close ──► Sender ── data (number, R) ──► … network … ──► Receiver
+//!   application ── open, write, close ──► TfrcSender ── data (number, R) ──► … network … ──► Receiver
 //!                                           ▲                                               │
 //!                                           └────── feedback (p, X_recv, echo, t_delay) ◄───┘
-//!   Sender   = pacing + no-feedback timer + law::tfrc::RateControl
-//!   Receiver = loss detection + feedback timer + law::tfrc::LossHistory
+//!   TfrcSender   = pacing + no-feedback timer + law::tfrc::RateControl
+//!   TfrcReceiver = loss detection + feedback timer + law::tfrc::LossHistory
 //! ```
 //!
 //! There is no handshake: the first packet leaves at once, and what it brings back is the first measurement. A packet that
@@ -20,5 +20,5 @@ mod sender;
 mod tests;
 
 pub use config::{TfrcParams, TfrcReceiverConfig, TfrcSenderConfig};
-pub use receiver::Receiver;
-pub use sender::Sender;
+pub use receiver::TfrcReceiver;
+pub use sender::TfrcSender;

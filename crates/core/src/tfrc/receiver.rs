@@ -7,7 +7,7 @@ use super::config::TfrcReceiverConfig;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
 use crate::law::tfrc::{LossHistory, loss_event_rate};
-use crate::packet::{Kind, Packet, Report};
+use crate::packet::{Kind, Packet, RateReport};
 use crate::stats::Span;
 use crate::tcp::ReceiverStats;
 use crate::units::{Bytes, Duration, Instant};
@@ -17,7 +17,7 @@ const LATER_PACKETS: u8 = 3;
 
 /// The receiving side of a rate-based flow.
 #[derive(Debug)]
-pub struct Receiver {
+pub struct TfrcReceiver {
     /// The highest number seen, and when.
     highest: Option<(u64, Instant)>,
     gaps: VecDeque<Gap>,
@@ -72,7 +72,7 @@ impl Gap {
     }
 }
 
-impl Receiver {
+impl TfrcReceiver {
     /// A receiver of flow `flow` that counts within `span`.
     ///
     /// # Errors
@@ -266,7 +266,7 @@ impl Receiver {
         let receive_rate = self.receive_rate(now);
         self.max_receive_rate = self.max_receive_rate.max(receive_rate);
         let (echo, arrived) = self.latest;
-        let report = Report {
+        let report = RateReport {
             loss_event_rate: self.history.loss_event_rate(),
             receive_rate,
             hold: now.saturating_since(arrived),
@@ -293,7 +293,7 @@ impl Receiver {
     }
 }
 
-impl Element<Packet> for Receiver {
+impl Element<Packet> for TfrcReceiver {
     /// Takes data. Feedback that is due at `now` goes before.
     fn receive(&mut self, now: Instant, packet: Packet) {
         self.advance(now);

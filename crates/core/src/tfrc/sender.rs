@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::config::TfrcSenderConfig;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::law::tfrc::{Feedback, RateControl};
+use crate::law::tfrc::{RateControl, TfrcFeedback};
 use crate::packet::{Kind, Packet};
 use crate::stats::Span;
 use crate::tcp::SenderStats;
@@ -21,7 +21,7 @@ const LEAST_INTERVAL: Duration = Duration::from_nanos(1);
 
 /// The sending side of a rate-based flow.
 #[derive(Debug)]
-pub struct Sender {
+pub struct TfrcSender {
     control: RateControl,
     /// t_ipi: the time between two packets at the present rate.
     interval: Duration,
@@ -49,7 +49,7 @@ pub struct Sender {
     outbox: VecDeque<Departure<Packet>>,
 }
 
-impl Sender {
+impl TfrcSender {
     /// A sender of flow `flow` that counts within `span`.
     ///
     /// # Errors
@@ -202,7 +202,7 @@ impl Sender {
     fn on_feedback(&mut self, packet: &Packet) {
         let report = packet.report();
         let rtt = self.now.saturating_since(packet.echo).saturating_sub(report.hold).max(LEAST_INTERVAL);
-        let feedback = Feedback {
+        let feedback = TfrcFeedback {
             p: report.loss_event_rate,
             x_recv: report.receive_rate,
             r_sample: rtt.as_secs_f64(),
@@ -243,7 +243,7 @@ impl Sender {
     }
 }
 
-impl Element<Packet> for Sender {
+impl Element<Packet> for TfrcSender {
     /// Takes feedback.
     fn receive(&mut self, now: Instant, packet: Packet) {
         self.begin_event(now);

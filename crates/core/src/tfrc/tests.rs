@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use crate::element::{Departure, Element};
 use crate::law::tfrc::throughput;
-use crate::packet::{Kind, Packet, Parcel, Report};
+use crate::packet::{Kind, Packet, Parcel, RateReport};
 use crate::rng::{Stream, Streams};
 use crate::stats::Span;
-use crate::tfrc::{Receiver, Sender, TfrcParams, TfrcReceiverConfig, TfrcSenderConfig};
+use crate::tfrc::{TfrcParams, TfrcReceiver, TfrcReceiverConfig, TfrcSender, TfrcSenderConfig};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const MS: Duration = Duration::from_millis(1);
@@ -23,12 +23,12 @@ fn told(params: TfrcParams) -> TfrcSenderConfig {
     TfrcSenderConfig { params, ..TfrcSenderConfig::default() }
 }
 
-fn sender(config: TfrcSenderConfig) -> Sender {
-    Sender::new(0, TfrcSenderConfig { payload: 1000, ..config }, Span::ALWAYS).unwrap()
+fn sender(config: TfrcSenderConfig) -> TfrcSender {
+    TfrcSender::new(0, TfrcSenderConfig { payload: 1000, ..config }, Span::ALWAYS).unwrap()
 }
 
-fn receiver(config: TfrcReceiverConfig) -> Receiver {
-    Receiver::new(0, TfrcReceiverConfig { payload: 1000, ..config }, Span::ALWAYS).unwrap()
+fn receiver(config: TfrcReceiverConfig) -> TfrcReceiver {
+    TfrcReceiver::new(0, TfrcReceiverConfig { payload: 1000, ..config }, Span::ALWAYS).unwrap()
 }
 
 fn all<E: Element<Packet>>(end: &mut E) -> Vec<Departure<Packet>> {
@@ -45,7 +45,7 @@ fn data(number: u64, sent: Instant, rtt_ms: u64) -> Packet {
 }
 
 /// Packets each 10 ms from 1 s on, those in `lost` left out; gives the times of the feedback \[ms\] and what it tells.
-fn feedback(receiver: &mut Receiver, count: u64, lost: &[u64]) -> Vec<(u64, Report)> {
+fn feedback(receiver: &mut TfrcReceiver, count: u64, lost: &[u64]) -> Vec<(u64, RateReport)> {
     let mut told = vec![];
     for number in (0..count).filter(|number| !lost.contains(number)) {
         let now = at(1000 + 10 * number);
@@ -121,7 +121,7 @@ fn after_a_pause_the_next_packet_is_answered_at_once() {
 
 /// Feedback that is sent and answered without delay, `rtt_ms` after the packet.
 fn answer(p: f64, rate: f64, echo: Instant, now: Instant) -> Packet {
-    let report = Report { loss_event_rate: p, receive_rate: rate, hold: Duration::ZERO };
+    let report = RateReport { loss_event_rate: p, receive_rate: rate, hold: Duration::ZERO };
     let mut packet = Packet::feedback(0, report, 64, now);
     packet.echo = echo;
     packet
@@ -189,15 +189,15 @@ fn a_flow_that_is_done_rests() {
 
 /// Both ends and the packets on their way.
 struct Network<F> {
-    sender: Sender,
-    receiver: Receiver,
+    sender: TfrcSender,
+    receiver: TfrcReceiver,
     packets: BTreeMap<(Instant, u64), Packet>,
     count: u64,
     delay: F,
 }
 
 impl<F: FnMut(&Packet) -> Option<Duration>> Network<F> {
-    fn new(sender: Sender, receiver: Receiver, delay: F) -> Self {
+    fn new(sender: TfrcSender, receiver: TfrcReceiver, delay: F) -> Self {
         Self { sender, receiver, packets: BTreeMap::new(), count: 0, delay }
     }
 
@@ -340,7 +340,7 @@ fn outcome(tx: TfrcSenderConfig, rx: TfrcReceiverConfig) -> String {
         // A queue that grows.
         (!lost).then_some(MS * 30 + Duration::from_micros(20 * sent.min(5000)) + Duration::from_nanos(size))
     };
-    let (tx, rx) = (Sender::new(0, tx, Span::ALWAYS).unwrap(), Receiver::new(0, rx, Span::ALWAYS).unwrap());
+    let (tx, rx) = (TfrcSender::new(0, tx, Span::ALWAYS).unwrap(), TfrcReceiver::new(0, rx, Span::ALWAYS).unwrap());
     let mut network = Network::new(tx, rx, delay);
     network.sender.open(at(0));
     network.sender.write(at(0), Bytes::new(1_000));
@@ -395,7 +395,7 @@ fn what_cannot_be_is_refused() {
     for (key, config) in
         [("payload", TfrcSenderConfig { payload: 0, ..TfrcSenderConfig::default() }), ("rtt_memory", told)]
     {
-        assert_eq!(Sender::new(0, config, Span::ALWAYS).unwrap_err().key, key);
+        assert_eq!(TfrcSender::new(0, config, Span::ALWAYS).unwrap_err().key, key);
     }
     let rx = TfrcReceiverConfig::default();
     let params = TfrcParams { rto_factor: f64::NAN, ..TfrcParams::default() };
@@ -404,6 +404,6 @@ fn what_cannot_be_is_refused() {
         ("rto_factor", TfrcReceiverConfig { params, ..rx.clone() }),
         ("sample_interval", TfrcReceiverConfig { sample_interval: Some(Duration::ZERO), ..rx }),
     ] {
-        assert_eq!(Receiver::new(0, config, Span::ALWAYS).unwrap_err().key, key);
+        assert_eq!(TfrcReceiver::new(0, config, Span::ALWAYS).unwrap_err().key, key);
     }
 }

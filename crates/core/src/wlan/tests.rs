@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::law::clamp::{PriceLaw, PriceParams};
+use crate::law::clamp::{PriceForm, PriceParams};
 use crate::loss::tests::bernoulli;
 use crate::packet::Packet;
 use crate::role::MarkerParams;

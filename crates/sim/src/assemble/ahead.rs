@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use lasthop_core::line::SegmentLine;
 use lasthop_core::units::Duration;
 
-use super::Flow;
-use crate::host::Sender;
+use super::AssembledFlow;
+use crate::host::SendingEnd;
 use crate::hosts::Feed;
 use crate::network::{Home, Hop, Lane, NOBODY, Parts, Place, Route, Traveller};
 use crate::node::Node;
@@ -27,7 +27,7 @@ struct InOrder {
 }
 
 /// Replaces the hops to links and hosts that may be asked ahead of time.
-pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[Flow]) {
+pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[AssembledFlow]) {
     shorten_to_hosts(network);
 
     for (node, found) in in_order(network, flows) {
@@ -69,9 +69,9 @@ fn shorten_to_receivers<P: Traveller>(network: &mut Parts<P>) {
 
 /// The first line of a flow, as its ends keep it: if nothing is lost on it and nothing jitters, and the segments on it ask
 /// routers nothing.
-pub(super) fn feed<P>(network: &mut Parts<P>, number: u32, sender: &Sender) -> Option<Feed> {
+pub(super) fn feed<P>(network: &mut Parts<P>, number: u32, sender: &SendingEnd) -> Option<Feed> {
     let route = network.routes[number as usize];
-    let (Hop::Lane(lane), Sender::Tcp(sender)) = (network.hops_of(&route)[0], sender) else { return None };
+    let (Hop::Lane(lane), SendingEnd::Tcp(sender)) = (network.hops_of(&route)[0], sender) else { return None };
     if sender.asks_routers() {
         return None;
     }
@@ -95,7 +95,7 @@ fn home<P>(network: &mut Parts<P>, route: &Route) -> Option<Home> {
 
 /// For each link to which something comes: the flows, if it foresees, nothing but their acknowledgements comes to it, and all
 /// come in order.
-fn in_order<P: Traveller>(network: &Parts<P>, flows: &[Flow]) -> BTreeMap<u32, Option<InOrder>> {
+fn in_order<P: Traveller>(network: &Parts<P>, flows: &[AssembledFlow]) -> BTreeMap<u32, Option<InOrder>> {
     let mut common: BTreeMap<u32, (Place, Duration, Duration)> = BTreeMap::new();
     let mut found: BTreeMap<u32, Option<InOrder>> = BTreeMap::new();
     for (flow, route) in network.routes.iter().enumerate() {
@@ -137,7 +137,7 @@ fn foresees<P: Traveller>(network: &Parts<P>, node: u32) -> bool {
 /// The link from which a flow's data leaves for a receiver that is asked ahead of time, and the fixed times from there to the
 /// receiver and over the first lane back. An access point is no such link: it sends several packets in one instant, to
 /// different flows, whose order is then that of their lanes.
-fn first_back<P>(network: &Parts<P>, route: &Route, flow: &Flow) -> Option<(Place, Duration, Duration)> {
+fn first_back<P>(network: &Parts<P>, route: &Route, flow: &AssembledFlow) -> Option<(Place, Duration, Duration)> {
     let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
     let ([.., Hop::Lane(last), Hop::Receiver], Some(Hop::Lane(first))) = (there, back.first()) else { return None };
     let from = network.lanes[*last as usize].to;

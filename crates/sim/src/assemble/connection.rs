@@ -12,8 +12,8 @@ use lasthop_core::units::{Amount, Bytes, Duration, Instant, LONGEST};
 
 use super::legs::Leg;
 use super::wireless::{Outermost, Wireless};
-use super::{Builder, Flow, elements, ends, rate};
-use crate::host::{Host, Receiver, Sender};
+use super::{AssembledFlow, Builder, elements, ends, rate};
+use crate::host::{Host, ReceivingEnd, SendingEnd};
 use crate::hosts;
 use crate::network::{Hop, Place, Route, Traveller};
 use crate::scenario::{self, MOST_FLOWS, ScenarioError};
@@ -26,7 +26,7 @@ const MOST_CROSSED: usize = u8::MAX as usize - 2;
 /// What the connections of one table of the scenario have in common.
 struct Common<'s> {
     /// The table, and its number.
-    spec: &'s scenario::Flow,
+    spec: &'s scenario::FlowSpec,
     table: usize,
     there: Vec<Leg>,
     back: Vec<Leg>,
@@ -45,7 +45,12 @@ struct TcpConfigs {
 
 impl<P: Traveller> Builder<'_, P> {
     /// The connections of the table numbered `table`.
-    pub(super) fn flow(&mut self, table: usize, flow: &scenario::Flow, ends: Outermost) -> Result<(), ScenarioError> {
+    pub(super) fn flow(
+        &mut self,
+        table: usize,
+        flow: &scenario::FlowSpec,
+        ends: Outermost,
+    ) -> Result<(), ScenarioError> {
         let payload = ends::payload(flow)?;
         let (there, back) = self.legs(flow, ends)?;
         check_way(flow, there.iter().chain(&back))?;
@@ -140,7 +145,7 @@ impl<P: Traveller> Builder<'_, P> {
         wires.push(Wire::new(access, near[1], Loss::None));
         hops.push(self.lane(Path::new(None, wires), Place::Host));
 
-        if let scenario::Receiver::Share(share) = &spec.receiver
+        if let scenario::ReceiverSpec::Share(share) = &spec.receiver
             && share.own.weight != 1.0
         {
             let nodes = common.there.iter().filter_map(Leg::node);
@@ -151,7 +156,7 @@ impl<P: Traveller> Builder<'_, P> {
         let Common { station, source, table, .. } = *common;
         self.parts.routes.push(Route { base, back, hops: count, station, source });
         let host = Host { app, sender };
-        self.flows.push(Flow { table, ends: hosts::Flow { host, receiver, exit, feed: None } });
+        self.flows.push(AssembledFlow { table, ends: hosts::FlowEnds { host, receiver, exit, feed: None } });
         self.labels.push(FlowLabel {
             name,
             sender: sender_kind.into(),
@@ -171,7 +176,7 @@ impl<P: Traveller> Builder<'_, P> {
         let &Common { spec, payload, .. } = common;
         let id = self.flows.len() as u32;
         let ends = match &spec.sender {
-            scenario::Sender::Tfrc(options) => {
+            scenario::SenderSpec::Tfrc(options) => {
                 rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample))?
             }
             _ => self.tcp_ends(id, spec, &common.tcp)?,
@@ -182,7 +187,7 @@ impl<P: Traveller> Builder<'_, P> {
     }
 
     /// How much later than it might a flow starts.
-    fn spread(&self, flow: &scenario::Flow, name: &str) -> Duration {
+    fn spread(&self, flow: &scenario::FlowSpec, name: &str) -> Duration {
         if flow.spread.is_zero() {
             return Duration::ZERO;
         }
@@ -190,13 +195,13 @@ impl<P: Traveller> Builder<'_, P> {
         Duration::from_secs_f64(flow.spread.as_secs_f64() * share)
     }
 
-    fn tcp_configs(&self, spec: &scenario::Flow, payload: Bytes, queues: usize) -> TcpConfigs {
+    fn tcp_configs(&self, spec: &scenario::FlowSpec, payload: Bytes, queues: usize) -> TcpConfigs {
         let receiver = ends::receiver(&spec.receiver, &spec.sender, payload);
         let receiver = tcp::ReceiverConfig { sample_interval: Some(self.scenario.sample), ..receiver };
         TcpConfigs { sender: ends::sender(&spec.sender, payload, queues).into(), receiver: receiver.into() }
     }
 
-    fn tcp_ends(&self, id: u32, spec: &scenario::Flow, configs: &TcpConfigs) -> Result<TwoEnds, ScenarioError> {
+    fn tcp_ends(&self, id: u32, spec: &scenario::FlowSpec, configs: &TcpConfigs) -> Result<TwoEnds, ScenarioError> {
         let TcpConfigs { sender, receiver } = configs;
         let new_sender = tcp::Sender::new(id, Arc::clone(sender), self.span);
         let new_receiver = tcp::Receiver::new(id, Arc::clone(receiver), self.span);
@@ -204,14 +209,14 @@ impl<P: Traveller> Builder<'_, P> {
             header_bytes: sender.header_size(),
             sack: receiver.sack,
             ahead: !receiver.delays(),
-            sender: Sender::Tcp(new_sender.map_err(|e| ScenarioError::parameter("sender", e))?),
-            receiver: Receiver::Tcp(new_receiver.map_err(|e| ScenarioError::parameter("receiver", e))?),
+            sender: SendingEnd::Tcp(new_sender.map_err(|e| ScenarioError::parameter("sender", e))?),
+            receiver: ReceivingEnd::Tcp(new_receiver.map_err(|e| ScenarioError::parameter("receiver", e))?),
             sender_kind: spec.sender.kind(),
             receiver_kind: spec.receiver.kind(),
         })
     }
 
-    fn sink(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Wire>, ScenarioError> {
+    fn sink(&self, flow: &scenario::FlowSpec, name: &str) -> Result<Option<Wire>, ScenarioError> {
         let Some(sink) = &flow.sink else { return Ok(None) };
         let config = elements::loss(sink.loss.as_ref(), name);
         let loss = Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("sink.loss", e))?;
@@ -219,7 +224,7 @@ impl<P: Traveller> Builder<'_, P> {
     }
 
     /// The way of the acknowledgements over a receiver's access link.
-    fn sink_back(&self, flow: &scenario::Flow, name: &str) -> Result<Option<Wire>, ScenarioError> {
+    fn sink_back(&self, flow: &scenario::FlowSpec, name: &str) -> Result<Option<Wire>, ScenarioError> {
         let Some(sink) = &flow.sink else { return Ok(None) };
         let loss = self.loss_of_acks(sink.loss.as_ref(), name).map_err(|e| e.within("sink"))?;
         Ok(Some(Wire::new(sink.rate, sink.delay, loss)))
@@ -236,8 +241,8 @@ struct Made {
 
 /// Both ends of a flow.
 pub(super) struct TwoEnds {
-    pub(super) sender: Sender,
-    pub(super) receiver: Receiver,
+    pub(super) sender: SendingEnd,
+    pub(super) receiver: ReceivingEnd,
     pub(super) sender_kind: &'static str,
     pub(super) receiver_kind: &'static str,
     /// Headers of a data packet.
@@ -249,7 +254,7 @@ pub(super) struct TwoEnds {
 }
 
 /// As many flows as there will be at most, whatever the seed. Refuses more than there may be.
-pub(super) fn most_flows(flows: &[scenario::Flow], end: Instant) -> Result<u64, ScenarioError> {
+pub(super) fn most_flows(flows: &[scenario::FlowSpec], end: Instant) -> Result<u64, ScenarioError> {
     // So many standard deviations above the mean is nobody.
     let most = |sure: f64, expected: f64| sure + expected + 10.0 * expected.sqrt();
     let (mut sure, mut expected) = (0.0, 0.0);
@@ -276,12 +281,12 @@ pub(super) fn most_flows(flows: &[scenario::Flow], end: Instant) -> Result<u64, 
 }
 
 /// Until when transfers arrive.
-fn last_arrival(flow: &scenario::Flow, poisson: &Poisson, end: Instant) -> Instant {
+fn last_arrival(flow: &scenario::FlowSpec, poisson: &Poisson, end: Instant) -> Instant {
     let ends = [poisson.until, flow.stop].into_iter().flatten();
     ends.map(|until| Instant::ZERO + until).fold(end, Instant::min)
 }
 
-fn taken(flow: &scenario::Flow, name: &str) -> ScenarioError {
+fn taken(flow: &scenario::FlowSpec, name: &str) -> ScenarioError {
     let wanted = if name == flow.name {
         "a name that no other flow has".to_owned()
     } else {
@@ -291,7 +296,7 @@ fn taken(flow: &scenario::Flow, name: &str) -> ScenarioError {
 }
 
 /// Refuses a way that is too long, in hops or in time.
-fn check_way<'l>(flow: &scenario::Flow, legs: impl Iterator<Item = &'l Leg>) -> Result<(), ScenarioError> {
+fn check_way<'l>(flow: &scenario::FlowSpec, legs: impl Iterator<Item = &'l Leg>) -> Result<(), ScenarioError> {
     let (mut crossed, mut delay) = (0, u128::from(flow.rtt.as_nanos()));
     for leg in legs {
         crossed += usize::from(leg.crosses());

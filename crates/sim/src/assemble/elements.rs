@@ -10,17 +10,28 @@ use lasthop_core::link::LinkConfig;
 use lasthop_core::loss::{LossConfig, LossParams};
 use lasthop_core::queue::{Buffer, QueueConfig};
 use lasthop_core::radio::RadioConfig;
+use lasthop_core::role::{Feedback, MarkerParams, Price, Site};
 use lasthop_core::units::Rate;
 use lasthop_core::wlan::{self, MacConfig, WlanConfig};
 
-use super::routers::{Router, queue};
 use crate::scenario::{self, ScenarioError, StationQueue, With};
 use crate::trace::read_trace;
 
-pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
+/// The law of a queue's router.
+fn router(price: &Option<Price>, feedback: &Option<Feedback>) -> MarkerParams {
+    price.map(MarkerParams::from).or(feedback.map(MarkerParams::from)).unwrap_or_default()
+}
+
+/// A queue in front of a line of `rate`, and of `top` at most.
+fn queue(buffer: &Buffer, router: MarkerParams, rate: Rate, top: Rate) -> Result<QueueConfig, ScenarioError> {
+    let marker = router.at(&Site { rate, top, limit: buffer.limit });
+    Ok(QueueConfig { buffer: *buffer, marker: marker.map_err(|e| ScenarioError::parameter("", e))? })
+}
+
+pub(super) fn link(link: &scenario::LinkSpec) -> Result<LinkConfig, ScenarioError> {
     Ok(LinkConfig {
         rate: link.rate,
-        queue: queue(&link.queue, Router::of(&link.price, &link.feedback), link.rate, link.rate)?,
+        queue: queue(&link.queue, router(&link.price, &link.feedback), link.rate, link.rate)?,
         loss: loss(link.loss.as_ref(), &link.name),
     })
 }
@@ -30,13 +41,13 @@ pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ScenarioError> {
 fn station_queue(
     own: Option<&StationQueue>,
     place: &str,
-    (shared, router): (&Buffer, Router),
+    (shared, shared_router): (&Buffer, MarkerParams),
     (rate, top): (Rate, Rate),
 ) -> Result<QueueConfig, ScenarioError> {
-    let Some(own) = own else { return queue(shared, router, rate, top) };
+    let Some(own) = own else { return queue(shared, shared_router, rate, top) };
     let buffer = own.queue.as_ref().unwrap_or(shared);
-    match Router::of(&own.price, &own.feedback) {
-        Router::None => queue(buffer, router, rate, top),
+    match router(&own.price, &own.feedback) {
+        MarkerParams::None => queue(buffer, shared_router, rate, top),
         own => queue(buffer, own, rate, top).map_err(|e| e.within(place)),
     }
 }
@@ -53,12 +64,12 @@ pub(super) fn loss_of_acks(model: Option<&LossParams>, name: &str) -> LossConfig
 
 /// An access point with a queue for each of `stations`; traces are looked for in `directory`.
 pub(super) fn access_point(
-    ap: &scenario::AccessPoint,
+    ap: &scenario::AccessPointSpec,
     stations: &[String],
     directory: &Path,
 ) -> Result<ApConfig, ScenarioError> {
     let shared = radio(&ap.radio, directory).map_err(|e| e.within("radio"))?;
-    let shared_router = Router::of(&ap.price, &ap.feedback);
+    let shared_router = router(&ap.price, &ap.feedback);
     let station = |(i, name): (usize, &String)| {
         let (place, own) = table_of(&ap.station, i);
         let radio = match own.and_then(|station| station.own.radio.as_ref()) {
@@ -81,7 +92,7 @@ pub(super) fn access_point(
 
 /// The way from an access point's `stations` to it.
 pub(super) fn uplink(
-    ap: &scenario::AccessPoint,
+    ap: &scenario::AccessPointSpec,
     uplink: &scenario::Uplink,
     stations: &[String],
     directory: &Path,
@@ -90,7 +101,7 @@ pub(super) fn uplink(
     let station = |name: &String| {
         Ok(ApStationConfig {
             name: name.clone(),
-            queue: queue(&uplink.queue, Router::None, radio.line_rate(), radio.top_rate())?,
+            queue: queue(&uplink.queue, MarkerParams::None, radio.line_rate(), radio.top_rate())?,
             radio: radio.clone(),
             loss: loss_of_acks(ap.loss.as_ref(), &station_name(&ap.name, name)),
         })
@@ -113,16 +124,16 @@ pub(super) fn station_name(ap: &str, station: &str) -> String {
 
 /// A WLAN with `stations`.
 pub(super) fn wlan(
-    With { own: wlan, common: mac }: &With<scenario::Wlan, MacConfig>,
+    With { own: wlan, common: mac }: &With<scenario::WlanSpec, MacConfig>,
     stations: &[String],
 ) -> Result<WlanConfig, ScenarioError> {
     let parameter = |e| ScenarioError::parameter("", e);
     let shared_rate = wlan.rates().map_err(parameter)?;
-    let shared_router = Router::of(&wlan.price, &wlan.feedback);
+    let shared_router = router(&wlan.price, &wlan.feedback);
     let station = |(i, name): (usize, &String)| {
         let (place, table) = table_of(&wlan.station, i);
         let (own, common) = (table.map(|table| &table.own), table.map(|table| &table.common));
-        let own_rate = own.map_or(Ok(None), scenario::WlanStation::rates).map_err(parameter)?;
+        let own_rate = own.map_or(Ok(None), scenario::WlanStationSpec::rates).map_err(parameter)?;
         let rate = own_rate.unwrap_or_else(|| shared_rate.clone());
         let model = |own: Option<&LossParams>, shared: &Option<LossParams>| {
             loss(own.or(shared.as_ref()), &station_name(&wlan.name, name))

@@ -5,10 +5,10 @@ use lasthop_core::tcp::{ReceiverConfig, Recovery, SenderConfig};
 use lasthop_core::units::Bytes;
 
 use super::HEADER;
-use crate::scenario::{self, Receiver, ScenarioError, Sender};
+use crate::scenario::{self, ReceiverSpec, ScenarioError, SenderSpec};
 
 /// Payload of a flow's full segments.
-pub(super) fn payload(flow: &scenario::Flow) -> Result<Bytes, ScenarioError> {
+pub(super) fn payload(flow: &scenario::FlowSpec) -> Result<Bytes, ScenarioError> {
     let keys = flow.sender.options().map(|options| options.own);
     if let Some(mss) = keys.and_then(|keys| keys.mss) {
         return Ok(mss);
@@ -24,7 +24,7 @@ pub(super) fn payload(flow: &scenario::Flow) -> Result<Bytes, ScenarioError> {
 }
 
 /// A sender with segments of `payload` bytes on a path of `queues` queues.
-pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> SenderConfig {
+pub(super) fn sender(sender: &SenderSpec, payload: Bytes, queues: usize) -> SenderConfig {
     let keys = sender.options().map(|options| options.own);
     let defaults = SenderConfig::default();
     sender.over(SenderConfig {
@@ -39,7 +39,7 @@ pub(super) fn sender(sender: &Sender, payload: Bytes, queues: usize) -> SenderCo
 }
 
 /// The receiver of a connection with segments of `payload` bytes; it sends SACK blocks if the sender reads them.
-pub(super) fn receiver(receiver: &Receiver, sender: &Sender, payload: Bytes) -> ReceiverConfig {
+pub(super) fn receiver(receiver: &ReceiverSpec, sender: &SenderSpec, payload: Bytes) -> ReceiverConfig {
     let defaults = ReceiverConfig::default();
     let rules = sender.over(SenderConfig::default());
     receiver.over(ReceiverConfig {

@@ -49,7 +49,7 @@ impl<P: Traveller> Builder<'_, P> {
     /// The legs of a flow's path, there and back. Over what is not there on the way back, the delay alone remains.
     pub(super) fn legs(
         &self,
-        flow: &scenario::Flow,
+        flow: &scenario::FlowSpec,
         Outermost { first, last }: Outermost,
     ) -> Result<(Vec<Leg>, Vec<Leg>), ScenarioError> {
         let (mut there, mut back) = (vec![], vec![]);

@@ -86,12 +86,12 @@ fn member(name: &str) -> Option<&str> {
 
 /// The stations of an access point or WLAN: those with a table of their own, then the others that flows name.
 #[derive(Debug, Default)]
-pub(super) struct Stations<'s> {
+pub(super) struct StationNames<'s> {
     names: Vec<String>,
     places: BTreeMap<&'s str, u16>,
 }
 
-impl<'s> Stations<'s> {
+impl<'s> StationNames<'s> {
     /// Takes in a station, unless it is there.
     pub(super) fn add(&mut self, name: &'s str) {
         let place = self.names.len() as u16;

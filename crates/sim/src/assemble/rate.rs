@@ -3,7 +3,7 @@
 
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::ReceiverSwitches;
-use lasthop_core::tfrc::{Receiver, Sender, TfrcParams, TfrcReceiverConfig, TfrcSenderConfig};
+use lasthop_core::tfrc::{TfrcParams, TfrcReceiver, TfrcReceiverConfig, TfrcSender, TfrcSenderConfig};
 use lasthop_core::units::{Bytes, Duration};
 
 use super::connection::TwoEnds;
@@ -14,7 +14,7 @@ use crate::scenario::{self, ScenarioError};
 pub(super) fn ends(
     id: u32,
     &params: &TfrcParams,
-    receiver: &scenario::Receiver,
+    receiver: &scenario::ReceiverSpec,
     payload: Bytes,
     (span, sample): (Span, Duration),
 ) -> Result<TwoEnds, ScenarioError> {
@@ -29,8 +29,8 @@ pub(super) fn ends(
     };
     let refused = |e| ScenarioError::parameter("sender", e);
     Ok(TwoEnds {
-        sender: host::Sender::Tfrc(Box::new(Sender::new(id, sender, span).map_err(refused)?)),
-        receiver: host::Receiver::Tfrc(Box::new(Receiver::new(id, receiver, span).map_err(refused)?)),
+        sender: host::SendingEnd::Tfrc(Box::new(TfrcSender::new(id, sender, span).map_err(refused)?)),
+        receiver: host::ReceivingEnd::Tfrc(Box::new(TfrcReceiver::new(id, receiver, span).map_err(refused)?)),
         sender_kind: "tfrc",
         receiver_kind: "tfrc",
         header_bytes,
@@ -40,13 +40,13 @@ pub(super) fn ends(
 }
 
 /// TFRC comes with a receiver of its own, which neither advertises a window nor acknowledges.
-fn check_receiver(receiver: &scenario::Receiver) -> Result<(), ScenarioError> {
+fn check_receiver(receiver: &scenario::ReceiverSpec) -> Result<(), ScenarioError> {
     let unfit = match receiver {
-        scenario::Receiver::Plain(switches) if *switches == ReceiverSwitches::default() => return Ok(()),
-        scenario::Receiver::Plain(_) => "a buffer, delayed ACKs or their size",
-        scenario::Receiver::Linux(_) => "\"linux\"",
-        scenario::Receiver::Clamp(_) => "\"clamp\"",
-        scenario::Receiver::Share(_) => "\"share\"",
+        scenario::ReceiverSpec::Plain(switches) if *switches == ReceiverSwitches::default() => return Ok(()),
+        scenario::ReceiverSpec::Plain(_) => "a buffer, delayed ACKs or their size",
+        scenario::ReceiverSpec::Linux(_) => "\"linux\"",
+        scenario::ReceiverSpec::Clamp(_) => "\"clamp\"",
+        scenario::ReceiverSpec::Share(_) => "\"share\"",
     };
     Err(ScenarioError::at("receiver", format!("{unfit}: wanted \"plain\" alone, as the sender \"tfrc\" has no window")))
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::names::{self, Stations};
+use super::names::{self, StationNames};
 use super::{Builder, Traveller};
-use crate::scenario::{Flow, ScenarioError};
+use crate::scenario::{FlowSpec, ScenarioError};
 
 /// An access point or a WLAN, by its place in the scenario's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
         Ok(())
     }
 
-    fn name_ends(&mut self, flow: &'s Flow) -> Result<Outermost, ScenarioError> {
+    fn name_ends(&mut self, flow: &'s FlowSpec) -> Result<Outermost, ScenarioError> {
         let (last, first) = (self.last_hop(flow)?, self.first_hop(flow)?);
         let ends = [("source", first.map(Wireless::Wlan), &flow.source), ("station", last, &flow.station)];
         for (key, at, station) in ends {
@@ -94,7 +94,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
     }
 
     /// The access point or WLAN at the end of a flow's path, if the data goes to a station.
-    fn last_hop(&self, flow: &Flow) -> Result<Option<Wireless>, ScenarioError> {
+    fn last_hop(&self, flow: &FlowSpec) -> Result<Option<Wireless>, ScenarioError> {
         let last = flow.path.last().map(|name| (name, self.wireless.get(name.as_str()).copied()));
         match (&flow.station, last) {
             (None, Some((name, Some(Wireless::Ap(_))))) => {
@@ -122,7 +122,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
     }
 
     /// The WLAN at the start of a flow's path, if the data comes from a station.
-    fn first_hop(&self, flow: &Flow) -> Result<Option<usize>, ScenarioError> {
+    fn first_hop(&self, flow: &FlowSpec) -> Result<Option<usize>, ScenarioError> {
         let first = flow.path.first().map(|name| (name, self.wireless.get(name.as_str()).copied()));
         match (&flow.source, first) {
             (None, Some((name, Some(Wireless::Wlan(_))))) if flow.path.len() > 1 => {
@@ -157,9 +157,9 @@ impl<'s, P: Traveller> Builder<'s, P> {
 }
 
 /// The stations that have a table of their own in the table `place`.
-fn listed<'s>(names: impl Iterator<Item = &'s String> + Clone, place: &str) -> Result<Stations<'s>, ScenarioError> {
+fn listed<'s>(names: impl Iterator<Item = &'s String> + Clone, place: &str) -> Result<StationNames<'s>, ScenarioError> {
     names::unique(names.clone().enumerate().map(|(i, name)| (format!("{place}.station[{i}].name"), name)))?;
-    let mut stations = Stations::default();
+    let mut stations = StationNames::default();
     names.for_each(|name| stations.add(name));
     Ok(stations)
 }

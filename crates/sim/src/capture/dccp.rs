@@ -8,7 +8,7 @@
 //! ```
 
 use etherparse::IpNumber;
-use lasthop_core::packet::Report;
+use lasthop_core::packet::RateReport;
 
 /// DCCP's number in IP.
 pub(super) const PROTOCOL: IpNumber = IpNumber(33);
@@ -40,7 +40,7 @@ pub(super) fn data(ports: (u16, u16), number: u64) -> Vec<u8> {
 }
 
 /// DCCP-Ack of packet `latest`, with what CCID 3 tells.
-pub(super) fn feedback(ports: (u16, u16), latest: u64, report: &Report) -> Vec<u8> {
+pub(super) fn feedback(ports: (u16, u16), latest: u64, report: &RateReport) -> Vec<u8> {
     let mut header = generic(ACK, ports, latest);
     header.extend(latest.to_be_bytes());
     // No loss yet is the greatest number.
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn feedback_is_a_dccp_ack_with_the_options_of_ccid_3() {
-        let report = Report { loss_event_rate: 0.01, receive_rate: 65_537.0, hold: Duration::from_millis(3) };
+        let report = RateReport { loss_event_rate: 0.01, receive_rate: 65_537.0, hold: Duration::from_millis(3) };
         let header = feedback((10_000, 80), 0x0102, &report);
         // Ports, then offset, CsCov, checksum, type 3 with X, reserved, the number in 48 bits, twice.
         assert_eq!(header[..10], [0x27, 0x10, 0, 80, 0, 1, 0, 0, 0b111, 0]);

@@ -455,7 +455,7 @@ fn mistakes_are_named_in_one_line() {
     );
     assert_eq!(
         refused(&[("link[0].feedback", "xcp-b"), ("link[0].queue", "{}")]),
-        "link[0].feedback.buffer: missing: wanted, as the queue has no limit"
+        "link[0].feedback.buffer = none: wanted one, as the queue has no limit"
     );
     assert_eq!(
         refused(&[("link[0].feedback", r#"{ kind = "qfcp", weight = 0.0 }"#)]),
@@ -464,7 +464,7 @@ fn mistakes_are_named_in_one_line() {
     let low = r#"{ kind = "qfcp", capacity = "8 Mbit/s", max_capacity = "5 Mbit/s" }"#;
     assert_eq!(
         refused(&[("link[0].feedback", low)]),
-        "link[0].feedback.max_capacity = \"5 Mbit/s\": wanted at least `capacity`, 8 Mbit/s"
+        "link[0].feedback.max_capacity = 5 Mbit/s: wanted at least `capacity`, 8 Mbit/s"
     );
     assert!(refused(&[("link[0].feedback", "rcp")]).contains("rcp"));
 }

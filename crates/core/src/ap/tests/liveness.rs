@@ -79,7 +79,7 @@ fn the_queue_and_its_marker() {
     let mut usual = config(SchedulerParams::default(), 1, &RadioConfig::Fading(fast()));
     usual.stations[0].queue = QueueConfig {
         buffer: Buffer { limit: Some(Amount::Bytes(Bytes::new(4500))), ..Buffer::default() },
-        marker: MarkerParams::Clamp(PriceLaw::Linear(PriceParams::new(Bytes::ZERO))),
+        marker: MarkerParams::Linear(PriceForm::Linear.of(PriceParams::new(Bytes::ZERO))),
     };
     let mut ap = ap(&usual);
     let mut prices = 0.0;

@@ -14,5 +14,5 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{Arrival, ClampParams, Receiver, ReceiverSlowStart};
-pub use router::{AtArrivals, Average, OverTime, PriceForm, PriceLaw, PriceParams, Router};
+pub use receiver::{ClampArrival, ClampParams, ClampReceiver, ReceiverSlowStart};
+pub use router::{AtArrivals, Average, ClampRouter, OverTime, PriceForm, PriceLaw, PriceParams};

@@ -58,7 +58,7 @@ kinds! {
 
 /// A data packet, as the law sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arrival {
+pub struct ClampArrival {
     /// When it came \[s\].
     pub t_s: f64,
     /// Its size on the wire \[B\]: rates are of these bytes, as the router's are.
@@ -74,12 +74,12 @@ pub struct Arrival {
 /// One flow's agent at the receiver: composed of a rate at which its packets come.
 ///
 /// ```
-/// use lasthop_core::law::clamp::{Arrival, ClampParams, Receiver, ReceiverSlowStart};
+/// use lasthop_core::law::clamp::{ClampArrival, ClampParams, ClampReceiver, ReceiverSlowStart};
 /// use lasthop_core::units::Bytes;
 ///
 /// // τ = 500 B. Packets of 1000 B once a second, on a path of 1 s.
 /// let params = ClampParams { slow_start: ReceiverSlowStart::Off, hold: 0.0, ..ClampParams::new(Bytes::new(500)) };
-/// let mut receiver = Receiver::new(params, 1000)?;
+/// let mut receiver = ClampReceiver::new(params, 1000)?;
 /// receiver.started(1.0);
 /// let packet = |t_s, price_s| Arrival { t_s, size_bytes: 1000.0, payload_bytes: 1000.0, price_s, rtt_s: None };
 /// receiver.received(&packet(0.0, 0.0), 64e3);
@@ -88,7 +88,7 @@ pub struct Arrival {
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Receiver<R = SlidingRate> {
+pub struct ClampReceiver<R = SlidingRate> {
     params: ClampParams,
     /// τ \[B; byte/s in the unscaled law\].
     tau: f64,
@@ -110,7 +110,7 @@ pub struct Receiver<R = SlidingRate> {
     round: RoundBytes,
 }
 
-impl Receiver {
+impl ClampReceiver {
     /// A receiver before its connection with segments of `mss` bytes, with the paper's estimator.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl Receiver {
     }
 }
 
-impl<R: RateEstimator> Receiver<R> {
+impl<R: RateEstimator> ClampReceiver<R> {
     /// A receiver with an estimator of its own, in place of the one of so many `packets`.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl<R: RateEstimator> Receiver<R> {
 
     /// Takes in a data packet while the operating system would advertise `os_window_bytes`; returns w \[B\]. To be
     /// advertised is min(w, `os_window_bytes`) (clamp eq. 17), and never less than moves the right edge left.
-    pub fn received(&mut self, arrival: &Arrival, os_window_bytes: f64) -> f64 {
+    pub fn received(&mut self, arrival: &ClampArrival, os_window_bytes: f64) -> f64 {
         let gap_s = self.last_s.map_or(0.0, |last_s| arrival.t_s - last_s);
         self.last_s = Some(arrival.t_s);
         self.arrivals.push(arrival.t_s, arrival.size_bytes);
@@ -230,7 +230,7 @@ impl<R: RateEstimator> Receiver<R> {
 
     /// Whether the window is still within reach of what arrives in a round trip. That is the larger of μ̂·RTT, which
     /// lags while the flow speeds up, and of what came in this round or the last.
-    fn may_grow(&mut self, arrival: &Arrival) -> bool {
+    fn may_grow(&mut self, arrival: &ClampArrival) -> bool {
         if let Some(sample_s) = arrival.rtt_s {
             self.rtt_s.push(sample_s);
         }
@@ -243,7 +243,7 @@ impl<R: RateEstimator> Receiver<R> {
     }
 }
 
-impl ReceiverLaw for Receiver {
+impl ReceiverLaw for ClampReceiver {
     type Params = ClampParams;
 
     fn set_up(params: ClampParams, mss: u32) -> Result<Self, ParameterError> {
@@ -260,7 +260,7 @@ impl ReceiverLaw for Receiver {
 
     #[inline]
     fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
-        let arrival = Arrival {
+        let arrival = ClampArrival {
             t_s: seconds(sample.now.as_nanos()),
             size_bytes: sample.size.as_f64(),
             payload_bytes: f64::from(sample.payload),

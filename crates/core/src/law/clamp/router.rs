@@ -22,6 +22,11 @@ pub enum PriceForm {
 }
 
 impl PriceForm {
+    /// A price of this form.
+    pub fn of(self, params: PriceParams) -> PriceLaw {
+        PriceLaw { form: self, params }
+    }
+
     /// What of a queue of `q` bytes is too much \[B\]: the price times μ_c.
     #[inline]
     pub fn excess_bytes(self, q: f64, a: f64, b: f64) -> f64 {
@@ -33,26 +38,13 @@ impl PriceForm {
     }
 }
 
-/// CLAMP's price at a router, of each [`PriceForm`].
+/// CLAMP's price at a router.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PriceLaw {
-    /// Linear.
-    Linear(PriceParams),
-    /// That of the paper on mice and elephants.
-    Mice(PriceParams),
-    /// Smooth.
-    Smooth(PriceParams),
-}
-
-impl PriceLaw {
-    /// Its form and its parameters.
-    pub fn parts(&self) -> (PriceForm, PriceParams) {
-        match *self {
-            Self::Linear(params) => (PriceForm::Linear, params),
-            Self::Mice(params) => (PriceForm::Mice, params),
-            Self::Smooth(params) => (PriceForm::Smooth, params),
-        }
-    }
+pub struct PriceLaw {
+    /// How it depends on the queue.
+    pub form: PriceForm,
+    /// Its numbers.
+    pub params: PriceParams,
 }
 
 parameters! {
@@ -111,11 +103,11 @@ impl Default for Average {
 /// One queue's agent at the access router: composed of an average of its queue and of a rate at which it is served.
 ///
 /// ```
-/// use lasthop_core::law::clamp::{PriceLaw, Router, PriceParams};
+/// use lasthop_core::law::clamp::{PriceForm, PriceParams, ClampRouter};
 /// use lasthop_core::units::Bytes;
 ///
 /// // a = 2000 B. Packets of 1000 B leave at 0 and at 1 s: μ_c = 1000 B/s.
-/// let mut router = Router::new(PriceLaw::Linear(PriceParams::new(Bytes::new(2000))))?;
+/// let mut router = ClampRouter::new(PriceForm::Linear.of(PriceParams::new(Bytes::new(2000))))?;
 /// router.departed(0.0, 1000.0, 0.0);
 /// router.departed(1.0, 1000.0, 0.0);
 /// assert_eq!(router.price_s(), 0.0);
@@ -125,21 +117,21 @@ impl Default for Average {
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Router<Q = QueueAverage, R = SlidingRate> {
-    kind: PriceForm,
+pub struct ClampRouter<Q = QueueAverage, R = SlidingRate> {
+    form: PriceForm,
     a_bytes: f64,
     b: f64,
     queue: Q,
     service: R,
 }
 
-impl Router {
+impl ClampRouter {
     /// A router whose queue is empty, with the papers' estimators.
     ///
     /// # Errors
     /// If a parameter lies outside the domain its field states.
     pub fn new(price: PriceLaw) -> Result<Self, ParameterError> {
-        let (_, params) = price.parts();
+        let PriceLaw { params, .. } = price;
         params.validate()?;
         let queue = match params.average {
             Average::AtArrivals(average) => QueueAverage::at_arrivals(average.gain),
@@ -150,15 +142,15 @@ impl Router {
     }
 }
 
-impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
+impl<Q: QueueEstimator, R: RateEstimator> ClampRouter<Q, R> {
     /// A router with estimators of its own, in place of those that `average` and `departures` name.
     ///
     /// # Errors
     /// If a parameter of the price lies outside the domain its field states.
     pub fn with(price: PriceLaw, queue: Q, service: R) -> Result<Self, ParameterError> {
-        let (kind, params) = price.parts();
+        let PriceLaw { form, params } = price;
         params.validate()?;
-        Ok(Self { kind, a_bytes: params.a.as_f64(), b: params.b, queue, service })
+        Ok(Self { form, a_bytes: params.a.as_f64(), b: params.b, queue, service })
     }
 
     /// A packet has joined the queue at `t_s`, which holds `queue_bytes` with it.
@@ -198,13 +190,13 @@ impl<Q: QueueEstimator, R: RateEstimator> Router<Q, R> {
     /// The price \[s\]; zero as long as the service rate is unknown.
     #[inline]
     pub fn price_s(&self) -> f64 {
-        let excess_bytes = self.kind.excess_bytes(self.queue.bytes(), self.a_bytes, self.b);
+        let excess_bytes = self.form.excess_bytes(self.queue.bytes(), self.a_bytes, self.b);
         let (bytes, elapsed_s) = self.service.quotient();
         equations::price(excess_bytes, bytes, elapsed_s)
     }
 }
 
-impl MarkerLaw for Router {
+impl MarkerLaw for ClampRouter {
     type Params = PriceLaw;
 
     fn set_up(params: PriceLaw) -> Result<Self, ParameterError> {

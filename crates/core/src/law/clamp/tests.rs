@@ -9,7 +9,7 @@ fn close(value: f64, wanted: f64) {
 
 /// A router whose queue is 0 until a long silence ends with `queue_bytes`, served at 1000 B/s.
 fn priced(price: PriceLaw, queue_bytes: f64) -> f64 {
-    let mut router = Router::new(price).unwrap();
+    let mut router = ClampRouter::new(price).unwrap();
     for n in 0..3 {
         router.departed(f64::from(n), 1000.0, queue_bytes);
     }
@@ -22,7 +22,7 @@ fn priced(price: PriceLaw, queue_bytes: f64) -> f64 {
 #[test]
 fn the_linear_price_is_the_excess_over_a_in_seconds() {
     // (2 · 3000 − 2000)/1000 = 4 s; below a/b it is 0.
-    let price = PriceLaw::Linear(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
+    let price = PriceForm::Linear.of(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
     close(priced(price, 3000.0), 4.0);
     assert_eq!(priced(price, 999.0), 0.0);
 }
@@ -31,7 +31,7 @@ fn the_linear_price_is_the_excess_over_a_in_seconds() {
 #[test]
 fn the_mice_price_takes_a_from_the_queue() {
     // 2 · (3000 − 2000)/1000 = 2 s.
-    let price = PriceLaw::Mice(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
+    let price = PriceForm::Mice.of(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
     close(priced(price, 3000.0), 2.0);
     assert_eq!(priced(price, 1999.0), 0.0);
 }
@@ -39,7 +39,7 @@ fn the_mice_price_takes_a_from_the_queue() {
 //= clamp-report#1
 #[test]
 fn the_smooth_price_is_a_parabola_that_becomes_a_line() {
-    let price = PriceLaw::Smooth(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
+    let price = PriceForm::Smooth.of(PriceParams { b: 2.0, ..PriceParams::new(Bytes::new(2000)) });
     // Below 2a/b = 2000: 4 · 1000²/(4 · 2000 · 1000) = 0.5 s. At 2000 both give 2 s. Above: (2 · 3000 − 2000)/1000.
     close(priced(price, 1000.0), 0.5);
     close(priced(price, 2000.0), 2.0);
@@ -49,7 +49,7 @@ fn the_smooth_price_is_a_parabola_that_becomes_a_line() {
 
 #[test]
 fn without_a_the_smooth_price_is_linear_and_finite() {
-    let price = PriceLaw::Smooth(PriceParams::new(Bytes::ZERO));
+    let price = PriceForm::Smooth.of(PriceParams::new(Bytes::ZERO));
     assert_eq!(priced(price, 0.0), 0.0);
     close(priced(price, 500.0), 0.5);
 }
@@ -57,7 +57,8 @@ fn without_a_the_smooth_price_is_linear_and_finite() {
 #[test]
 fn the_gain_of_the_average_is_live() {
     let average = Average::AtArrivals(AtArrivals { gain: 4.0 });
-    let mut router = Router::new(PriceLaw::Linear(PriceParams { average, ..PriceParams::new(Bytes::ZERO) })).unwrap();
+    let mut router =
+        ClampRouter::new(PriceForm::Linear.of(PriceParams { average, ..PriceParams::new(Bytes::ZERO) })).unwrap();
     router.arrived(libm::log(2.0) / 2.0, 1000.0);
     close(router.average_bytes(), 750.0);
 }
@@ -66,7 +67,7 @@ fn the_gain_of_the_average_is_live() {
 fn the_average_is_the_one_that_was_asked_for() {
     let last = |average| {
         let mut router =
-            Router::new(PriceLaw::Linear(PriceParams { average, ..PriceParams::new(Bytes::ZERO) })).unwrap();
+            ClampRouter::new(PriceForm::Linear.of(PriceParams { average, ..PriceParams::new(Bytes::ZERO) })).unwrap();
         router.arrived(1.0, 1500.0);
         router.departed(2.0, 1000.0, 500.0);
         router.average_bytes()
@@ -81,7 +82,7 @@ fn the_average_is_the_one_that_was_asked_for() {
 //= clamp-mice#4.1
 #[test]
 fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
-    let mut router = Router::new(PriceLaw::Linear(PriceParams::new(Bytes::ZERO))).unwrap();
+    let mut router = ClampRouter::new(PriceForm::Linear.of(PriceParams::new(Bytes::ZERO))).unwrap();
     router.departed(0.0, 999.0, 0.0);
     assert_eq!(router.service_rate(), None);
     // 100 packets of 10 B, one a second; the first gap is 1 s too: 1000 B in 100 s.
@@ -97,7 +98,7 @@ fn the_service_rate_is_of_the_last_hundred_departures_idle_time_included() {
 #[test]
 fn the_span_of_the_service_rate_is_live() {
     let mut router =
-        Router::new(PriceLaw::Linear(PriceParams { departures: 1, ..PriceParams::new(Bytes::ZERO) })).unwrap();
+        ClampRouter::new(PriceForm::Linear.of(PriceParams { departures: 1, ..PriceParams::new(Bytes::ZERO) })).unwrap();
     for (t_s, size_bytes) in [(0.0, 10.0), (1.0, 20.0), (3.0, 30.0)] {
         router.departed(t_s, size_bytes, 0.0);
     }
@@ -107,7 +108,7 @@ fn the_span_of_the_service_rate_is_live() {
 #[test]
 fn a_router_refuses_what_it_cannot_take() {
     let good = PriceParams::new(Bytes::ZERO);
-    let key = |params| Router::new(PriceLaw::Linear(params)).unwrap_err().key;
+    let key = |params| ClampRouter::new(PriceForm::Linear.of(params)).unwrap_err().key;
     assert_eq!(key(PriceParams { b: f64::NAN, ..good }), "b");
     assert_eq!(key(PriceParams { departures: 0, ..good }), "departures");
     assert_eq!(key(PriceParams { average: Average::AtArrivals(AtArrivals { gain: 0.0 }), ..good }), "average.gain");
@@ -122,20 +123,20 @@ fn params() -> ClampParams {
     ClampParams { slow_start: ReceiverSlowStart::Off, hold: 0.0, ..ClampParams::new(Bytes::new(500)) }
 }
 
-fn packet(t_s: f64, price_s: f64) -> Arrival {
-    Arrival { t_s, size_bytes: MSS, payload_bytes: MSS, price_s, rtt_s: None }
+fn packet(t_s: f64, price_s: f64) -> ClampArrival {
+    ClampArrival { t_s, size_bytes: MSS, payload_bytes: MSS, price_s, rtt_s: None }
 }
 
 /// A receiver with d̂ = `d0_s` whose packets come once a second: μ̂ = 1000 B/s at t = 1 s.
-fn steady(params: ClampParams, d0_s: f64) -> Receiver {
+fn steady(params: ClampParams, d0_s: f64) -> ClampReceiver {
     begun(receiver_of(params), d0_s)
 }
 
-fn receiver_of(params: ClampParams) -> Receiver {
-    Receiver::new(params, 1000).unwrap()
+fn receiver_of(params: ClampParams) -> ClampReceiver {
+    ClampReceiver::new(params, 1000).unwrap()
 }
 
-fn begun(mut receiver: Receiver, d0_s: f64) -> Receiver {
+fn begun(mut receiver: ClampReceiver, d0_s: f64) -> ClampReceiver {
     receiver.started(d0_s);
     receiver.received(&packet(0.0, 0.0), OPEN);
     receiver
@@ -211,7 +212,7 @@ fn the_change_is_clipped() {
     // A price of 100 s would take 99,500 B: only the packet's bytes go, and the least window stands.
     let wide = |least| {
         let params = ClampParams { min_window: Some(Bytes::new(least)), ..params() };
-        let mut receiver = begun(Receiver::new(params, 5000).unwrap(), 5.0);
+        let mut receiver = begun(ClampReceiver::new(params, 5000).unwrap(), 5.0);
         receiver.received(&packet(1.0, 100.0), OPEN)
     };
     assert_eq!((wide(1000), wide(4500)), (4000.0, 4500.0));
@@ -255,10 +256,10 @@ fn slow_start_adds_a_segment_a_packet_and_ends_by_halving() {
 }
 
 /// `rounds` round trips of 100 ms with `per_round` packets each, evenly spaced.
-fn limited_sender(receiver: &mut Receiver, rounds: usize, per_round: usize) {
+fn limited_sender(receiver: &mut ClampReceiver, rounds: usize, per_round: usize) {
     for n in 0..rounds * per_round {
         let t_s = n as f64 * 0.1 / per_round as f64;
-        receiver.received(&Arrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
+        receiver.received(&ClampArrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
     }
 }
 
@@ -292,7 +293,7 @@ fn the_hold_lets_slow_start_double() {
         for n in 0..1 << round {
             let t_s = 0.1 * f64::from(round) + 0.001 * f64::from(n);
             received += 1.0;
-            let window_bytes = receiver.received(&Arrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
+            let window_bytes = receiver.received(&ClampArrival { rtt_s: Some(0.1), ..packet(t_s, 0.0) }, OPEN);
             assert_eq!(window_bytes, (1.0 + received) * MSS, "round {round}");
         }
     }
@@ -301,7 +302,7 @@ fn the_hold_lets_slow_start_double() {
 #[test]
 fn a_receiver_refuses_what_it_cannot_take() {
     let good = params();
-    let key = |params| Receiver::new(params, 1000).unwrap_err().key;
+    let key = |params| ClampReceiver::new(params, 1000).unwrap_err().key;
     assert_eq!(key(ClampParams { tau: Bytes::new(0), ..good }), "tau");
     assert_eq!(key(ClampParams { phi: -1.0, ..good }), "phi");
     assert_eq!(key(ClampParams { packets: 0, ..good }), "packets");
@@ -314,8 +315,8 @@ fn a_receiver_refuses_what_it_cannot_take() {
 /// One bottleneck served at 10⁶ B/s whose router and receivers are the law, windows kept by self-clocking: a packet
 /// is sent for each that arrives, more or fewer as the window moved.
 fn equilibrium<Q: QueueEstimator, S: RateEstimator, R: RateEstimator>(
-    mut router: Router<Q, S>,
-    mut receivers: Vec<Receiver<R>>,
+    mut router: ClampRouter<Q, S>,
+    mut receivers: Vec<ClampReceiver<R>>,
 ) -> (f64, Vec<f64>) {
     use std::collections::VecDeque;
     const SERVICE_S: f64 = 0.001;
@@ -353,11 +354,11 @@ fn equilibrium<Q: QueueEstimator, S: RateEstimator, R: RateEstimator>(
     (mean / counted, carried)
 }
 
-fn routed(b: f64) -> Router {
-    Router::new(PriceLaw::Linear(PriceParams { b, ..PriceParams::new(Bytes::new(8000)) })).unwrap()
+fn routed(b: f64) -> ClampRouter {
+    ClampRouter::new(PriceForm::Linear.of(PriceParams { b, ..PriceParams::new(Bytes::new(8000)) })).unwrap()
 }
 
-fn received(phis: &[f64]) -> Vec<Receiver> {
+fn received(phis: &[f64]) -> Vec<ClampReceiver> {
     phis.iter().map(|&phi| receiver_of(ClampParams { phi, ..params() })).collect()
 }
 
@@ -380,9 +381,9 @@ fn the_queue_settles_at_k_tau_plus_a_over_b_and_is_shared_by_weight() {
 #[test]
 fn it_settles_there_with_what_a_kernel_can_afford() {
     // Busy windows of 50 ms at the router, 16 bins of 64 packets at the receivers.
-    let price = PriceLaw::Linear(PriceParams::new(Bytes::new(8000)));
-    let router = Router::with(price, QueueAverage::at_arrivals(2.0), BusyWindowRate::new(0.05, 0.125)).unwrap();
-    let receiver = |_| Receiver::with(self::params(), 1000, BinnedRate::new(16, 64)).unwrap();
+    let price = PriceForm::Linear.of(PriceParams::new(Bytes::new(8000)));
+    let router = ClampRouter::with(price, QueueAverage::at_arrivals(2.0), BusyWindowRate::new(0.05, 0.125)).unwrap();
+    let receiver = |_| ClampReceiver::with(self::params(), 1000, BinnedRate::new(16, 64)).unwrap();
     let (mean_bytes, carried) = equilibrium(router, (0..3).map(receiver).collect());
     assert!((mean_bytes / 9500.0 - 1.0).abs() < 0.02, "{mean_bytes}");
     let total: f64 = carried.iter().sum();

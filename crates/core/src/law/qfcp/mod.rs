@@ -8,5 +8,5 @@ mod sender;
 
 pub use airtime::Medium;
 pub use equations::{fair_rate, probed_capacity};
-pub use router::{Measured, Router, RouterParams};
+pub use router::{Measured, QfcpRouter, QfcpRouterParams};
 pub use sender::{Qfcp, QfcpParams};

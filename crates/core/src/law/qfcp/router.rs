@@ -11,7 +11,7 @@ use crate::law::red::QueueUnit;
 use crate::packet::Signal;
 use crate::parameter::{Parameter, above, above_to, given};
 use crate::parameters;
-use crate::role::{Held, MarkerLaw, Passing};
+use crate::role::{Held, MarkerLaw, Passing, Site};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// After so many intervals without a packet, more change nothing: the averages have forgotten what was before.
@@ -25,7 +25,7 @@ const LONGEST: f64 = 8.0;
 parameters! {
     /// A QFCP router. What by default depends on its place, the capacities, must be given to it.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RouterParams {
+    pub struct QfcpRouterParams {
         /// C at the start; by default the line's rate, of a radio or WLAN its highest, of a trace its mean. While it is probed, no
         /// more than `max_capacity` by default.
         pub capacity: Option<Rate> = None, in above(Rate::from_bps(0));
@@ -69,7 +69,7 @@ parameters! {
     }
 }
 
-impl RouterParams {
+impl QfcpRouterParams {
     /// The paper's router with all enhancements.
     pub fn new(capacity: Rate, max_capacity: Rate) -> Self {
         Self { capacity: Some(capacity), max_capacity: Some(max_capacity), ..Self::default() }
@@ -97,8 +97,8 @@ pub struct Measured {
 
 /// One queue's controller.
 #[derive(Clone, Debug)]
-pub struct Router {
-    params: RouterParams,
+pub struct QfcpRouter {
+    params: QfcpRouterParams,
     max_capacity: f64,
     packet_bytes: f64,
     in_packets: bool,
@@ -138,12 +138,12 @@ impl PartialOrd for Queue {
     }
 }
 
-impl Router {
+impl QfcpRouter {
     /// A router whose queue is empty.
     ///
     /// # Errors
     /// If a parameter lies outside its domain, or neither is given nor has a default of its own.
-    pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
+    pub fn new(params: QfcpRouterParams) -> Result<Self, ParameterError> {
         params.validate()?;
         let told = given(params.capacity, "capacity", "a rate")?;
         let bound = given(params.max_capacity, "max_capacity", "a rate")?;
@@ -284,7 +284,7 @@ impl Router {
     /// Weight of an interval in which `packets` always waited: as of those as long as it would be had they not. With a queue of
     /// several round trips, averages that forget an interval at a time come seconds late, and then drain what has long gone.
     fn weight(&self, packets: f64) -> f64 {
-        let RouterParams { weight, time_weighted, .. } = self.params;
+        let QfcpRouterParams { weight, time_weighted, .. } = self.params;
         let departures = self.airtime.departures();
         if !time_weighted || departures <= 0.0 {
             return weight;
@@ -295,7 +295,7 @@ impl Router {
 
     /// The rate for the next interval, from what was measured in this one.
     pub fn control(&mut self, measured: &Measured) {
-        let RouterParams { alpha, beta, .. } = self.params;
+        let QfcpRouterParams { alpha, beta, .. } = self.params;
         let Self { packet_bytes, max_capacity, .. } = *self;
         let Measured { input, output, queue_bytes, queue_packets, interval_s, weight, medium } = *measured;
         let is_silent = input <= 0.0 && output <= 0.0 && queue_packets <= 0.0;
@@ -331,10 +331,23 @@ impl Router {
     }
 }
 
-impl MarkerLaw for Router {
-    type Params = RouterParams;
+impl MarkerLaw for QfcpRouter {
+    type Params = QfcpRouterParams;
 
-    fn set_up(params: RouterParams) -> Result<Self, ParameterError> {
+    fn at(params: QfcpRouterParams, site: &Site) -> Result<QfcpRouterParams, ParameterError> {
+        let told = params.capacity.unwrap_or(site.rate);
+        let (capacity, bound) = match params.max_capacity {
+            Some(bound) if bound < told => {
+                return Err(ParameterError::new("max_capacity", bound, format!("at least `capacity`, {told}")));
+            }
+            Some(bound) => (told, bound),
+            None if params.probing => (told.min(site.top), site.top),
+            None => (told, site.top.max(told)),
+        };
+        Ok(QfcpRouterParams { capacity: Some(capacity), max_capacity: Some(bound), ..params })
+    }
+
+    fn set_up(params: QfcpRouterParams) -> Result<Self, ParameterError> {
         Self::new(params).map_err(|error| error.within("feedback"))
     }
 

@@ -7,7 +7,7 @@ use crate::estimator::Smoothed;
 use crate::law::aimd::{Aimd, AimdParams};
 use crate::packet::{QfcpHeader, RateFeedback, Signal};
 use crate::parameters;
-use crate::role::{AckSample, Feedback, SenderLaw, Window};
+use crate::role::{AckSample, FeedbackSample, SenderLaw, Window};
 
 /// Weight of a new sample in the round-trip time (RFC 6298's α).
 const RTT_WEIGHT: f64 = 0.125;
@@ -70,7 +70,7 @@ impl SenderLaw for Qfcp {
         Signal::Qfcp(QfcpHeader { rtt_s: rtt_s as f32, rate: f32::INFINITY, silent: queues })
     }
 
-    fn on_feedback(&mut self, window: &mut Window, told: &Feedback) {
+    fn on_feedback(&mut self, window: &mut Window, told: &FeedbackSample) {
         let Signal::Rate(RateFeedback { rate, silent }) = told.signal else { return };
         let rate = f64::from(rate) / told.wire_bytes;
         // On a path without queues nobody is silent, and nobody speaks.
@@ -135,9 +135,9 @@ mod tests {
     }
 
     /// What an acknowledgement brings after so long: a rate in segments of 1000 bytes, and whether all queues have spoken.
-    fn after(rtt_s: f64, rate: f32, is_complete: bool) -> Feedback {
+    fn after(rtt_s: f64, rate: f32, is_complete: bool) -> FeedbackSample {
         let signal = Signal::Rate(RateFeedback { rate: 1000.0 * rate, silent: u8::from(!is_complete) });
-        Feedback { signal, is_duplicate: false, in_recovery: false, rtt_s, wire_bytes: 1000.0 }
+        FeedbackSample { signal, is_duplicate: false, in_recovery: false, rtt_s, wire_bytes: 1000.0 }
     }
 
     fn ack() -> AckSample {
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!([law.on_loss(&window, 40.0), law.on_timeout(&window, 40.0)], [20.0, 20.0]);
         // And to stay so until recovery is over.
         window.cwnd = 20.0;
-        law.on_feedback(&mut window, &Feedback { in_recovery: true, ..after(0.1, 400.0, true) });
+        law.on_feedback(&mut window, &FeedbackSample { in_recovery: true, ..after(0.1, 400.0, true) });
         assert_eq!(window.cwnd, 20.0);
         law.on_feedback(&mut window, &after(0.1, 400.0, true));
         assert_eq!(window.cwnd, 40.0);

@@ -21,5 +21,5 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{Arrival, Receiver, ReceiverKeys};
-pub use router::{Form, Router, RouterParams};
+pub use receiver::{ReceiverKeys, ShareArrival, ShareReceiver};
+pub use router::{Form, ShareRouter, ShareRouterParams};

@@ -42,7 +42,7 @@ parameters! {
 
 /// A data packet, as the law sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arrival {
+pub struct ShareArrival {
     /// When it came \[s\].
     pub t_s: f64,
     /// Its size on the wire \[B\].
@@ -58,10 +58,10 @@ pub struct Arrival {
 /// One flow's agent at the receiver.
 ///
 /// ```
-/// use lasthop_core::law::share::{Arrival, Receiver, ReceiverKeys};
+/// use lasthop_core::law::share::{ShareArrival, ShareReceiver, ReceiverKeys};
 /// use lasthop_core::packet::ShareStamp;
 ///
-/// let mut receiver = Receiver::new(ReceiverKeys::default(), 1000)?;
+/// let mut receiver = ShareReceiver::new(ReceiverKeys::default(), 1000)?;
 /// // A share of 100 kB/s, 35 ms of room, 20 ms of 120 in the queue: w = 100 kB/s · (0.9 · 100 + 35) ms · 1000/1250.
 /// let stamp = Some(ShareStamp { share: 1e5, room_s: 0.035, waited_s: 0.02 });
 /// let packet = Arrival { t_s: 1.0, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) };
@@ -69,7 +69,7 @@ pub struct Arrival {
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Receiver {
+pub struct ShareReceiver {
     weight: f64,
     g: f64,
     rise: f64,
@@ -87,7 +87,7 @@ pub struct Receiver {
     has_router: bool,
 }
 
-impl Receiver {
+impl ShareReceiver {
     /// A receiver before its connection with segments of `mss` bytes.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl Receiver {
     }
 
     /// Takes in a data packet; returns w \[B\], none before a router has told a share.
-    pub fn received(&mut self, arrival: &Arrival) -> Option<f64> {
+    pub fn received(&mut self, arrival: &ShareArrival) -> Option<f64> {
         let gap_s = arrival.t_s - self.last_s;
         self.last_s = arrival.t_s;
         let stamp = arrival.stamp?;
@@ -160,7 +160,7 @@ impl Receiver {
     }
 }
 
-impl ReceiverLaw for Receiver {
+impl ReceiverLaw for ShareReceiver {
     type Params = ReceiverKeys;
 
     fn set_up(params: ReceiverKeys, mss: u32) -> Result<Self, ParameterError> {
@@ -173,7 +173,7 @@ impl ReceiverLaw for Receiver {
 
     /// Where there is no router on the path, the window is the operating system's.
     fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
-        self.received(&Arrival {
+        self.received(&ShareArrival {
             t_s: sample.now.as_secs_f64(),
             size_bytes: sample.size.as_f64(),
             payload_bytes: f64::from(sample.payload),

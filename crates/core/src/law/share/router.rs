@@ -16,7 +16,7 @@ const KAPPA: f64 = 0.5;
 parameters! {
     /// The share window's router: what each flow's share of the line is, and how long the queue takes.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RouterParams {
+    pub struct ShareRouterParams {
         /// T: the standing queue that is wanted, as the time that the line takes for it. 25 ms carry most of what there is; 10 ms for
         /// delay, 40 to 60 ms for throughput, 5 to 10 ms on lines of constant rate.
         pub target: Duration = Duration::from_millis(25), in above(Duration::ZERO);
@@ -50,9 +50,9 @@ kinds! {
 /// One queue's agent at the access router.
 ///
 /// ```
-/// use lasthop_core::law::share::{Router, RouterParams};
+/// use lasthop_core::law::share::{ShareRouter, ShareRouterParams};
 ///
-/// let mut router = Router::new(RouterParams::default())?;
+/// let mut router = ShareRouter::new(ShareRouterParams::default())?;
 /// // Two flows; packets of 1500 B leave each 12 ms: 125 kB/s.
 /// router.arrived(0.0, 1, true);
 /// router.arrived(0.0, 2, false);
@@ -65,7 +65,7 @@ kinds! {
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Router {
+pub struct ShareRouter {
     target_s: f64,
     kappa: f64,
     form: Form,
@@ -73,12 +73,12 @@ pub struct Router {
     flows: Present,
 }
 
-impl Router {
+impl ShareRouter {
     /// A router whose queue is empty.
     ///
     /// # Errors
     /// If a parameter lies outside the domain its field states.
-    pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
+    pub fn new(params: ShareRouterParams) -> Result<Self, ParameterError> {
         params.validate()?;
         let horizon = params.horizon.map(|horizon| BusyRate::fixed(horizon.as_secs_f64()));
         Ok(Self {
@@ -144,10 +144,10 @@ impl Router {
     }
 }
 
-impl MarkerLaw for Router {
-    type Params = RouterParams;
+impl MarkerLaw for ShareRouter {
+    type Params = ShareRouterParams;
 
-    fn set_up(params: RouterParams) -> Result<Self, ParameterError> {
+    fn set_up(params: ShareRouterParams) -> Result<Self, ParameterError> {
         Self::new(params).map_err(|error| error.within("price"))
     }
 

@@ -69,8 +69,8 @@ fn the_window_is_advertised_in_segments() {
 }
 
 /// A router that has seen packets of 1000 B of flows 1 and 2 leave each 10 ms, up to `t_s` = 0.1.
-fn router(params: RouterParams) -> Router {
-    let mut router = Router::new(params).unwrap();
+fn router(params: ShareRouterParams) -> ShareRouter {
+    let mut router = ShareRouter::new(params).unwrap();
     router.arrived(0.0, 1, true);
     router.arrived(0.0, 2, false);
     (1..=10).for_each(|n| router.departed(0.01 * f64::from(n), (1 + n as u64 % 2, 1000.0), 0.0));
@@ -79,36 +79,36 @@ fn router(params: RouterParams) -> Router {
 
 #[test]
 fn a_router_stamps_what_it_measures() {
-    let stamp = router(RouterParams::default()).stamp(1500.0, 0.04);
+    let stamp = router(ShareRouterParams::default()).stamp(1500.0, 0.04);
     // 100 kB/s for two; 15 ms wait, 10 ms less than wanted.
     close(f64::from(stamp.share), 50e3);
     close(f64::from(stamp.room_s), 0.03);
     close(f64::from(stamp.waited_s), 0.04);
-    let fresh = Router::new(RouterParams::default()).unwrap();
+    let fresh = ShareRouter::new(ShareRouterParams::default()).unwrap();
     assert_eq!(fresh.stamp(1500.0, 0.04).share, 0.0, "nothing has left yet");
 }
 
 #[test]
 fn each_parameter_of_a_router_is_live() {
     let told = |params| router(params).stamp(1500.0, 0.04);
-    let usual = RouterParams::default();
-    close(f64::from(told(RouterParams { target: Duration::from_millis(45), ..usual }).room_s), 0.06);
-    close(f64::from(told(RouterParams { kappa: Some(0.25), ..usual }).room_s), 0.0275);
-    close(f64::from(told(RouterParams { fair: true, ..usual }).room_s), 0.025);
-    let one = told(RouterParams { form: Form::OneInteger, ..usual });
+    let usual = ShareRouterParams::default();
+    close(f64::from(told(ShareRouterParams { target: Duration::from_millis(45), ..usual }).room_s), 0.06);
+    close(f64::from(told(ShareRouterParams { kappa: Some(0.25), ..usual }).room_s), 0.0275);
+    close(f64::from(told(ShareRouterParams { fair: true, ..usual }).room_s), 0.025);
+    let one = told(ShareRouterParams { form: Form::OneInteger, ..usual });
     // 50 kB/s · (1 + 10/85) = 55,882 B/s: the 126th eighth of an octave.
     close(f64::from(one.share), libm::exp2(126.0 / 8.0));
     assert_eq!((one.room_s, one.waited_s), (0.025, 0.0));
     // 50 ms later one flow is gone, if the memory is so short.
     let later = |memory| {
-        let mut router = router(RouterParams { memory, ..usual });
+        let mut router = router(ShareRouterParams { memory, ..usual });
         router.departed(0.15, (1, 5000.0), 0.14);
         router.weights()
     };
     assert_eq!((later(usual.memory), later(Duration::from_millis(40))), (2.0, 1.0));
     // 1000 B in the next 5 ms: 200 kB/s with e^(−5/h) kept.
     let faster = |horizon| {
-        let mut router = router(RouterParams { horizon, ..usual });
+        let mut router = router(ShareRouterParams { horizon, ..usual });
         router.departed(0.105, (1, 1000.0), 0.0);
         router.line_rate().unwrap()
     };
@@ -117,7 +117,7 @@ fn each_parameter_of_a_router_is_live() {
 
 #[test]
 fn weights_are_counted_and_not_flows() {
-    let mut router = Router::new(RouterParams::default()).unwrap();
+    let mut router = ShareRouter::new(ShareRouterParams::default()).unwrap();
     crate::role::MarkerLaw::weigh(&mut router, 1, 3.0);
     router.arrived(0.0, 1, true);
     router.arrived(0.0, 2, false);
@@ -126,20 +126,23 @@ fn weights_are_counted_and_not_flows() {
     close(f64::from(router.stamp(0.0, 0.01).share), 25e3);
 }
 
-fn receiver(keys: ReceiverKeys) -> Receiver {
-    Receiver::new(keys, 1000).unwrap()
+fn receiver(keys: ReceiverKeys) -> ShareReceiver {
+    ShareReceiver::new(keys, 1000).unwrap()
 }
 
-fn packet(t_s: f64, share: f32) -> Arrival {
+fn packet(t_s: f64, share: f32) -> ShareArrival {
     let stamp = Some(ShareStamp { share, room_s: 0.035, waited_s: 0.02 });
-    Arrival { t_s, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) }
+    ShareArrival { t_s, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) }
 }
 
 #[test]
 fn a_receiver_turns_a_stamp_into_a_window() {
     let mut receiver = receiver(ReceiverKeys::default());
     assert_eq!(receiver.first_window_bytes(), 10_000.0);
-    assert_eq!((receiver.received(&Arrival { stamp: None, ..packet(0.0, 0.0) }), receiver.advertise()), (None, None));
+    assert_eq!(
+        (receiver.received(&ShareArrival { stamp: None, ..packet(0.0, 0.0) }), receiver.advertise()),
+        (None, None)
+    );
     assert_eq!(receiver.received(&packet(0.0, 0.0)), None, "a router that knows no rate yet");
     // d = 100 ms: 100 kB/s · (0.9 · 100 + 35) ms · 0.8.
     close(receiver.received(&packet(1.0, 1e5)).unwrap(), 10_000.0);
@@ -152,7 +155,7 @@ fn a_receiver_turns_a_stamp_into_a_window() {
     close(receiver.share().unwrap(), 1.5e5);
     // A packet that no router has stamped changes nothing.
     let before = receiver.received(&packet(2.0, 1.5e5)).unwrap();
-    receiver.received(&Arrival { stamp: None, ..packet(3.0, 0.0) });
+    receiver.received(&ShareArrival { stamp: None, ..packet(3.0, 0.0) });
     assert_eq!(receiver.advertise(), Some(eq::advertised(before, 1000.0, eq::next_dither(0.0))));
 }
 
@@ -179,7 +182,7 @@ fn each_parameter_of_a_receiver_is_live() {
         let mut receiver = receiver(ReceiverKeys { memory, ..usual });
         receiver.received(&packet(1.0, 1e5));
         for t_s in [2.5, 4.0] {
-            receiver.received(&Arrival { rtt_s: Some(0.22), ..packet(t_s, 1e5) });
+            receiver.received(&ShareArrival { rtt_s: Some(0.22), ..packet(t_s, 1e5) });
         }
         receiver.delay_s().unwrap()
     };
@@ -189,13 +192,13 @@ fn each_parameter_of_a_receiver_is_live() {
 
 #[test]
 fn what_is_no_share_window_is_refused() {
-    let router = |params| Router::new(params).unwrap_err().key;
-    let usual = RouterParams::default();
-    assert_eq!(router(RouterParams { target: Duration::ZERO, ..usual }), "target");
-    assert_eq!(router(RouterParams { kappa: Some(1.0), ..usual }), "kappa");
-    assert_eq!(router(RouterParams { memory: Duration::ZERO, ..usual }), "memory");
-    assert_eq!(router(RouterParams { horizon: Some(Duration::ZERO), ..usual }), "horizon");
-    let receiver = |keys| Receiver::new(keys, 1000).unwrap_err().key;
+    let router = |params| ShareRouter::new(params).unwrap_err().key;
+    let usual = ShareRouterParams::default();
+    assert_eq!(router(ShareRouterParams { target: Duration::ZERO, ..usual }), "target");
+    assert_eq!(router(ShareRouterParams { kappa: Some(1.0), ..usual }), "kappa");
+    assert_eq!(router(ShareRouterParams { memory: Duration::ZERO, ..usual }), "memory");
+    assert_eq!(router(ShareRouterParams { horizon: Some(Duration::ZERO), ..usual }), "horizon");
+    let receiver = |keys| ShareReceiver::new(keys, 1000).unwrap_err().key;
     let usual = ReceiverKeys::default();
     assert_eq!(receiver(ReceiverKeys { weight: 0.0, ..usual }), "weight");
     assert_eq!(receiver(ReceiverKeys { g: Some(1.5), ..usual }), "g");
@@ -217,8 +220,8 @@ proptest! {
     ) {
         let (rate, target_s, delay_s) = (2.5e6, 0.025, f64::from(delay_ms) / 1000.0);
         let size_bytes = f64::from(size_bytes);
-        let params = RouterParams { kappa: Some(kappa), ..RouterParams::default() };
-        let mut router = Router::new(params).unwrap();
+        let params = ShareRouterParams { kappa: Some(kappa), ..ShareRouterParams::default() };
+        let mut router = ShareRouter::new(params).unwrap();
         let keys = ReceiverKeys { g: Some(g), ..ReceiverKeys::default() };
         let mut receivers: Vec<_> = (0..flows).map(|_| receiver(keys)).collect();
         // Packets on their way back to the queue [s, flow], in their order; all delays are the same.
@@ -244,7 +247,7 @@ proptest! {
                 router.rested(t_s);
             }
             let rtt_s = Some(delay_s + t_s - arrived_s);
-            let arrival = Arrival { t_s, size_bytes, payload_bytes: size_bytes, stamp, rtt_s };
+            let arrival = ShareArrival { t_s, size_bytes, payload_bytes: size_bytes, stamp, rtt_s };
             let window = receivers[flow].received(&arrival).unwrap();
             dither = eq::next_dither(dither);
             outstanding[flow] -= 1.0;

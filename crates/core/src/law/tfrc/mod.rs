@@ -15,4 +15,4 @@ mod rate;
 
 pub use equations::{loss_event_rate, throughput};
 pub use history::LossHistory;
-pub use rate::{Feedback, RateControl, RateParams};
+pub use rate::{RateControl, RateParams, TfrcFeedback};

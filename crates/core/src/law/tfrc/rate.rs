@@ -22,7 +22,7 @@ pub struct RateParams {
 
 /// What a feedback packet tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Feedback {
+pub struct TfrcFeedback {
     /// The loss event rate.
     pub p: f64,
     /// The receive rate \[B/s\].
@@ -101,7 +101,7 @@ impl RateControl {
     /// Feedback has come at `now`.
     ///
     /// //= RFC 5348 §4.3
-    pub fn on_feedback(&mut self, now: f64, feedback: Feedback) {
+    pub fn on_feedback(&mut self, now: f64, feedback: TfrcFeedback) {
         let root = libm::sqrt(feedback.r_sample);
         let Some(r) = self.r else {
             self.r = Some(feedback.r_sample);
@@ -196,8 +196,8 @@ mod tests {
     const PARAMS: RateParams =
         RateParams { s: 1000.0, q: 0.9, rto_factor: 4.0, initial_rate: None, t_mbi: 64.0, damping: None };
 
-    fn feedback(p: f64, x_recv: f64) -> Feedback {
-        Feedback { p, x_recv, r_sample: 0.1, data_limited: false }
+    fn feedback(p: f64, x_recv: f64) -> TfrcFeedback {
+        TfrcFeedback { p, x_recv, r_sample: 0.1, data_limited: false }
     }
 
     /// A sender with its first feedback at 0.1 s: X = min(4000, max(2000, 4380))/0.1 = 40 kB/s.
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn the_round_trip_is_filtered() {
         let mut control = started(PARAMS);
-        control.on_feedback(0.5, Feedback { r_sample: 0.2, ..feedback(0.0, 0.0) });
+        control.on_feedback(0.5, TfrcFeedback { r_sample: 0.2, ..feedback(0.0, 0.0) });
         // 0.9·0.1 + 0.1·0.2 = 0.11; RTO = max(4·0.11, 2·1000/X).
         assert!((control.rtt().unwrap() - 0.11).abs() < 1e-12);
         assert!((control.timeout() - 0.44).abs() < 1e-12);
@@ -270,12 +270,12 @@ mod tests {
     fn while_the_application_limits_the_greatest_rate_stays() {
         let mut control = started(PARAMS);
         control.on_feedback(0.5, feedback(0.01, 60_000.0));
-        let limited = Feedback { data_limited: true, ..feedback(0.01, 1000.0) };
+        let limited = TfrcFeedback { data_limited: true, ..feedback(0.01, 1000.0) };
         (0..10).for_each(|i| control.on_feedback(1.0 + f64::from(i), limited));
         // min(X_Bps, 2·60,000): the equation gives 1000/(0.1·(0.081650 + 4·3·0.061237·0.01·1.0032)) = 112,332 B/s.
         assert!((control.rate() / 112_332.0 - 1.0).abs() < 1e-4, "{}", control.rate());
         // A new loss halves what was reached and takes 85 % of what arrives: max(30,000, 0.85·1000).
-        control.on_feedback(20.0, Feedback { p: 0.011, ..limited });
+        control.on_feedback(20.0, TfrcFeedback { p: 0.011, ..limited });
         assert!((control.rate() - 30_000.0).abs() < 1e-9, "{}", control.rate());
     }
 
@@ -320,7 +320,7 @@ mod tests {
     fn damping_slows_down_while_the_queue_grows() {
         let mut control = started(RateParams { damping: Some(0.9), ..PARAMS });
         assert_eq!(control.instantaneous(), control.rate());
-        control.on_feedback(0.5, Feedback { r_sample: 0.4, ..feedback(0.06, 1e6) });
+        control.on_feedback(0.5, TfrcFeedback { r_sample: 0.4, ..feedback(0.06, 1e6) });
         // √0.1 = 0.31623, √0.4 = 0.63246: the mean is 0.9·0.31623 + 0.1·0.63246 = 0.34785, the factor 0.55.
         assert!((control.instantaneous() / control.rate() - 0.55).abs() < 1e-9);
     }

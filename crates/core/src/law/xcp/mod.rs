@@ -6,5 +6,5 @@ pub mod equations;
 mod router;
 mod sender;
 
-pub use router::{Blind, Efficiency, Gains, Header, Router, RouterParams, Told};
+pub use router::{Blind, Efficiency, Gains, Header, Told, XcpRouter, XcpRouterParams};
 pub use sender::{Xcp, XcpParams};

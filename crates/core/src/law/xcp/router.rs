@@ -6,9 +6,9 @@ use super::equations;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{ControlInterval, Least};
 use crate::packet::{Signal, XcpHeader};
-use crate::parameter::{Parameter, above, given};
+use crate::parameter::{Parameter, With, above, given};
 use crate::parameters;
-use crate::role::{Held, MarkerLaw, Passing};
+use crate::role::{Held, MarkerLaw, Passing, Site};
 use crate::units::{Bytes, Instant, Rate};
 
 /// χ of XCP-b with the default gains, 1/(5 − α − β) in four digits.
@@ -66,11 +66,23 @@ parameters! {
 
 /// A router of either kind. What by default depends on its place (the line's rate, the queue's limit) must be given.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RouterParams {
+pub struct XcpRouterParams {
     /// How it finds by how much the traffic is to change.
     pub efficiency: Efficiency,
     /// By how much it then changes.
     pub gains: Gains,
+}
+
+impl XcpRouterParams {
+    /// XCP's router.
+    pub fn told(keys: With<Told, Gains>) -> Self {
+        Self { efficiency: Efficiency::Told(keys.own), gains: keys.common }
+    }
+
+    /// XCP-b's router.
+    pub fn blind(keys: With<Blind, Gains>) -> Self {
+        Self { efficiency: Efficiency::Queue(keys.own), gains: keys.common }
+    }
 }
 
 /// What a packet's header tells.
@@ -86,7 +98,7 @@ pub struct Header {
 
 /// One queue's controllers.
 #[derive(Clone, Debug)]
-pub struct Router {
+pub struct XcpRouter {
     gains: Gains,
     efficiency: Controller,
     began_s: f64,
@@ -108,12 +120,12 @@ pub struct Router {
     left_to_lower: f64,
 }
 
-impl Router {
+impl XcpRouter {
     /// A router whose queue is empty.
     ///
     /// # Errors
     /// If a parameter lies outside its domain, or neither is given nor has a default of its own.
-    pub fn new(params: RouterParams) -> Result<Self, ParameterError> {
+    pub fn new(params: XcpRouterParams) -> Result<Self, ParameterError> {
         params.gains.validate()?;
         Ok(Self {
             gains: params.gains,
@@ -275,10 +287,22 @@ fn over(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
 
-impl MarkerLaw for Router {
-    type Params = RouterParams;
+impl MarkerLaw for XcpRouter {
+    type Params = XcpRouterParams;
 
-    fn set_up(params: RouterParams) -> Result<Self, ParameterError> {
+    fn at(params: XcpRouterParams, site: &Site) -> Result<XcpRouterParams, ParameterError> {
+        let efficiency = match params.efficiency {
+            Efficiency::Told(told) => Efficiency::Told(Told { capacity: told.capacity.or(Some(site.rate)) }),
+            Efficiency::Queue(blind) => {
+                let limit = site.limit.map(|limit| limit.in_bytes(blind.packet));
+                let buffer = given(blind.buffer.or(limit), "buffer", "one, as the queue has no limit")?;
+                Efficiency::Queue(Blind { buffer: Some(buffer), ..blind })
+            }
+        };
+        Ok(XcpRouterParams { efficiency, ..params })
+    }
+
+    fn set_up(params: XcpRouterParams) -> Result<Self, ParameterError> {
         Self::new(params).map_err(|error| error.within("feedback"))
     }
 
@@ -323,9 +347,9 @@ mod tests {
     const D: f64 = 0.125;
 
     /// A router whose interval of an eighth of a second begins at 1 s, with a queue of `queue_bytes`.
-    fn router(efficiency: Efficiency, queue_bytes: f64) -> Router {
+    fn router(efficiency: Efficiency, queue_bytes: f64) -> XcpRouter {
         let mut router =
-            Router::new(RouterParams { efficiency, gains: Gains { beta: 0.25, ..Gains::default() } }).unwrap();
+            XcpRouter::new(XcpRouterParams { efficiency, gains: Gains { beta: 0.25, ..Gains::default() } }).unwrap();
         router.interval.see(D, 1.0);
         router.interval.turn();
         router.began_s = 1.0;
@@ -336,7 +360,7 @@ mod tests {
 
     /// Packet `i` of `n` in the interval that begins at `from_s` passes, with a window of `cwnd` packets. Gives what it is
     /// told.
-    fn pass(router: &mut Router, from_s: f64, (i, n): (u32, u32), cwnd: f64, queue_bytes: f64) -> f64 {
+    fn pass(router: &mut XcpRouter, from_s: f64, (i, n): (u32, u32), cwnd: f64, queue_bytes: f64) -> f64 {
         let header = Header { cwnd_bytes: cwnd * PACKET, rtt_s: D, change_bytes: f64::INFINITY };
         let t_s = from_s + D * f64::from(i) / f64::from(n);
         router.arrived(t_s, PACKET, queue_bytes, Some(&header));
@@ -344,7 +368,7 @@ mod tests {
     }
 
     /// One flow of `n` packets in an interval: the sum of what they are told.
-    fn round(router: &mut Router, from_s: f64, n: u32, queue_bytes: f64) -> f64 {
+    fn round(router: &mut XcpRouter, from_s: f64, n: u32, queue_bytes: f64) -> f64 {
         (0..n).map(|i| pass(router, from_s, (i, n), f64::from(n), queue_bytes)).sum()
     }
 
@@ -435,7 +459,8 @@ mod tests {
 
     #[test]
     fn errors_name_the_key() {
-        let refused = |efficiency| Router::new(RouterParams { efficiency, gains: Gains::default() }).unwrap_err().key;
+        let refused =
+            |efficiency| XcpRouter::new(XcpRouterParams { efficiency, gains: Gains::default() }).unwrap_err().key;
         assert_eq!(refused(Efficiency::Told(Told { capacity: Some(Rate::from_bps(0)) })), "capacity");
         assert_eq!(refused(Efficiency::Told(Told::default())), "capacity");
         let queue = |blind| refused(Efficiency::Queue(blind));
@@ -446,13 +471,17 @@ mod tests {
         // 1/(5 − 0.4 − 0.226) = 0.22862; with larger gains more.
         assert_eq!(queue(Blind { chi: Some(0.2287), ..BLIND }), "chi");
         let bold = Efficiency::Queue(Blind { chi: Some(0.24), ..BLIND });
-        assert!(Router::new(RouterParams { efficiency: bold, gains: Gains { beta: 0.5, ..Gains::default() } }).is_ok());
+        assert!(
+            XcpRouter::new(XcpRouterParams { efficiency: bold, gains: Gains { beta: 0.5, ..Gains::default() } })
+                .is_ok()
+        );
         // By default it is no more than they allow.
         let meek = Efficiency::Queue(Blind { chi: None, ..BLIND });
         assert!(
-            Router::new(RouterParams { efficiency: meek, gains: Gains { beta: 0.05, ..Gains::default() } }).is_ok()
+            XcpRouter::new(XcpRouterParams { efficiency: meek, gains: Gains { beta: 0.05, ..Gains::default() } })
+                .is_ok()
         );
-        let bad = RouterParams { efficiency: TOLD, gains: Gains { gamma: 2.0, ..Gains::default() } };
-        assert_eq!(Router::new(bad).unwrap_err().key, "gamma");
+        let bad = XcpRouterParams { efficiency: TOLD, gains: Gains { gamma: 2.0, ..Gains::default() } };
+        assert_eq!(XcpRouter::new(bad).unwrap_err().key, "gamma");
     }
 }

@@ -6,7 +6,7 @@ use crate::error::ParameterError;
 use crate::law::aimd::{Aimd, AimdParams};
 use crate::packet::{Signal, XcpHeader};
 use crate::parameters;
-use crate::role::{AckSample, Feedback, SenderLaw, Window};
+use crate::role::{AckSample, FeedbackSample, SenderLaw, Window};
 
 parameters! {
     /// An XCP sender has no numbers. On a path without XCP routers, and after a loss, it is TCP.
@@ -41,7 +41,7 @@ impl SenderLaw for Xcp {
 
     /// An infinite change: no router has spoken. Duplicates change nothing: from a loss on Reno's fast recovery rules, as in
     /// ns-2.
-    fn on_feedback(&mut self, window: &mut Window, told: &Feedback) {
+    fn on_feedback(&mut self, window: &mut Window, told: &FeedbackSample) {
         let Signal::Change(bytes) = told.signal else { return };
         let segments = f64::from(bytes) / told.wire_bytes;
         self.is_told = segments.is_finite();
@@ -72,9 +72,9 @@ mod tests {
     use crate::units::{Duration, Instant};
 
     /// An acknowledgement that grants `segments` of 1000 bytes.
-    fn told(segments: f32, is_duplicate: bool) -> Feedback {
+    fn told(segments: f32, is_duplicate: bool) -> FeedbackSample {
         let signal = Signal::Change(1000.0 * segments);
-        Feedback { signal, is_duplicate, in_recovery: false, rtt_s: 0.1, wire_bytes: 1000.0 }
+        FeedbackSample { signal, is_duplicate, in_recovery: false, rtt_s: 0.1, wire_bytes: 1000.0 }
     }
 
     #[test]

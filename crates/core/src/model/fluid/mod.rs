@@ -27,7 +27,7 @@ use crate::model::equilibrium;
 
 /// A flow, as the fluid knows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Path {
+pub struct FluidFlow {
     /// d_i \[s\], above 0: two-way propagation, the queue not counted.
     pub delay_s: f64,
     /// φ_i, above 0.
@@ -58,7 +58,7 @@ pub enum Mixing {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fluid {
     /// The flows, at least one.
-    pub paths: Vec<Path>,
+    pub paths: Vec<FluidFlow>,
     /// τ \[B; byte/s without scale\], above 0.
     pub tau_bytes: f64,
     /// The form of the price.
@@ -94,7 +94,7 @@ pub struct Rest {
 
 impl Fluid {
     /// The queue of clamp §3.2: linear price, scaled by the propagation delay, no average.
-    pub fn new(paths: Vec<Path>, tau_bytes: f64, a_bytes: f64, b: f64, rate: f64) -> Self {
+    pub fn new(paths: Vec<FluidFlow>, tau_bytes: f64, a_bytes: f64, b: f64, rate: f64) -> Self {
         Self {
             paths,
             tau_bytes,
@@ -160,7 +160,7 @@ impl Fluid {
 
     /// How fast a window changes \[B/s\] at a price, its flow being served at `rate` and having a round trip of
     /// `round_trip_s` at rest: the law's own force over what scales it, within what one arrival may change.
-    fn window_change(&self, path: &Path, price_s: f64, rate: f64, round_trip_s: f64) -> f64 {
+    fn window_change(&self, path: &FluidFlow, price_s: f64, rate: f64, round_trip_s: f64) -> f64 {
         //= clamp#6  dw_i/dt = (τ − p(q)μ_i)/d_i
         let force = equations::force(path.phi, self.tau_bytes, price_s, rate);
         let change = match self.scale {

@@ -23,7 +23,7 @@ use core::f64::consts::PI;
 
 use num_complex::Complex;
 
-use super::{Fluid, Mixing, Path, Scale, Start, positive};
+use super::{Fluid, FluidFlow, Mixing, Scale, Start, positive};
 use crate::error::{ParameterError, ensure};
 use crate::model::equilibrium;
 
@@ -72,7 +72,7 @@ impl Loop {
     /// # Errors
     /// A number outside its domain.
     pub fn new(
-        paths: &[Path],
+        paths: &[FluidFlow],
         scale: Scale,
         mixing: Mixing,
         queueing_s: f64,
@@ -178,7 +178,7 @@ impl Loop {
     /// Whether the fluid comes nearer to its rest from one half of a run to the next.
     fn returns(&self, b: f64) -> Result<bool, ParameterError> {
         // Bytes are seconds of a queue whose rate is 1: τΣφ = P, and bD − a = P.
-        let paths = self.delays_s.iter().zip(&self.shares).map(|(&delay_s, &phi)| Path { delay_s, phi });
+        let paths = self.delays_s.iter().zip(&self.shares).map(|(&delay_s, &phi)| FluidFlow { delay_s, phi });
         let fluid = Fluid {
             scale: self.scale,
             mixing: self.mixing,

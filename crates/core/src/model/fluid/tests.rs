@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::*;
 
 /// Two-way propagation of flows of one weight.
-fn paths(delays_s: &[f64]) -> Vec<Path> {
-    delays_s.iter().map(|&delay_s| Path { delay_s, phi: 1.0 }).collect()
+fn paths(delays_s: &[f64]) -> Vec<FluidFlow> {
+    delays_s.iter().map(|&delay_s| FluidFlow { delay_s, phi: 1.0 }).collect()
 }
 
 /// τ = 500 B, a = 5500 B, b = 1, 1 MB/s.
@@ -230,8 +230,8 @@ fn the_smooth_price_is_gentler_on_its_parabola() {
     assert!((Loop::of(&here).unwrap().critical_b(10.0).unwrap() - FRAC_PI_2).abs() < 1e-6);
 }
 
-fn sets() -> impl Strategy<Value = Vec<Path>> {
-    let path = (0.005..0.5_f64, 0.1..10.0_f64).prop_map(|(delay_s, phi)| Path { delay_s, phi });
+fn sets() -> impl Strategy<Value = Vec<FluidFlow>> {
+    let path = (0.005..0.5_f64, 0.1..10.0_f64).prop_map(|(delay_s, phi)| FluidFlow { delay_s, phi });
     prop::collection::vec(path, 1..7)
 }
 
@@ -277,13 +277,13 @@ proptest! {
 
 #[test]
 fn what_is_no_loop_is_refused() {
-    let refused = |paths: &[Path], queueing_s, price_s, average| {
+    let refused = |paths: &[FluidFlow], queueing_s, price_s, average| {
         Loop::new(paths, Scale::Propagation, Mixing::Perfect, queueing_s, price_s, average).unwrap_err().key
     };
     let one = paths(&[0.1]);
     assert_eq!(refused(&[], 1.0, 1.0, None), "delays");
     assert_eq!(refused(&paths(&[0.0]), 1.0, 1.0, None), "delay");
-    assert_eq!(refused(&[Path { delay_s: 0.1, phi: 0.0 }], 1.0, 1.0, None), "phi");
+    assert_eq!(refused(&[FluidFlow { delay_s: 0.1, phi: 0.0 }], 1.0, 1.0, None), "phi");
     assert_eq!(refused(&one, 0.0, 1.0, None), "queueing");
     assert_eq!(refused(&one, 1.0, f64::NAN, None), "price");
     assert_eq!(refused(&one, 1.0, 1.0, Some(-2.0)), "average");

@@ -4,7 +4,7 @@
 
 use super::reduction::{Progress, Reduction};
 use super::timing::go_off;
-use super::tracking::Probe;
+use super::tracking::TailProbe;
 use super::{Sender, State, TOO_LATE, Urgent, undo};
 use crate::packet::Ack;
 use crate::role::AckSample;
@@ -290,7 +290,7 @@ impl Sender {
             }
         };
         if let Some(t) = &mut self.tracking {
-            t.probe = Probe {
+            t.probe = TailProbe {
                 at: None,
                 set_for: (self.una, self.max),
                 outstanding: Some((self.max, self.now, new.is_none())),

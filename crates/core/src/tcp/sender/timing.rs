@@ -11,7 +11,7 @@ const MOST_LEVEL: u32 = 24;
 
 /// What is measured of round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Clock {
+pub(super) enum RttSource {
     /// One segment at a time.
     Segment,
     /// Each acknowledgement, by its timestamp.
@@ -20,7 +20,7 @@ pub(super) enum Clock {
     Tracking,
 }
 
-impl Clock {
+impl RttSource {
     pub(super) fn of(config: &SenderConfig) -> Self {
         match (config.tracks_segments(), config.timestamps) {
             (true, _) => Self::Tracking,
@@ -50,9 +50,9 @@ impl Sender {
     #[inline]
     pub(super) fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64, heard: &Ack) -> Duration {
         match self.clock {
-            Clock::Segment => self.time_segment(ack),
-            Clock::Timestamps => self.weigh_rtt(rtt, flight),
-            Clock::Tracking => return self.track_ack(ack, rtt, flight, heard),
+            RttSource::Segment => self.time_segment(ack),
+            RttSource::Timestamps => self.weigh_rtt(rtt, flight),
+            RttSource::Tracking => return self.track_ack(ack, rtt, flight, heard),
         }
         rtt
     }

@@ -32,7 +32,7 @@ pub(super) struct Tracking {
     pub(super) suspects: VecDeque<(u64, Instant)>,
     pub(super) reduction: Reduction,
     pub(super) usage: Usage,
-    pub(super) probe: Probe,
+    pub(super) probe: TailProbe,
     pub(super) undo: Undo,
     /// When the retransmission timer goes off, and what the sender's one timer is set to.
     pub(super) rto_at: Instant,
@@ -61,7 +61,7 @@ pub(super) struct Usage {
 
 /// The tail loss probe (RFC 8985 §7).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Probe {
+pub(super) struct TailProbe {
     /// When one is due; none: never.
     pub(super) at: Option<Instant>,
     /// First byte not acknowledged and one past the highest sent when it was last set.

@@ -222,12 +222,12 @@ proptest! {
     fn late_wakes_change_no_feedback(arrivals in arrivals()) {
         let qfcp = QfcpHeader { rtt_s: 0.02, rate: f32::INFINITY, silent: 1 };
         let xcp = XcpHeader { cwnd_bytes: 6000.0, rtt_s: 0.02, change_bytes: f32::INFINITY };
-        let told = xcp::RouterParams {
+        let told = xcp::XcpRouterParams {
             efficiency: xcp::Efficiency::Told(xcp::Told { capacity: Some(Rate::from_bps(4_000_000)) }),
             gains: xcp::Gains::default(),
         };
         for (marker, asked) in [
-            (MarkerParams::Qfcp(qfcp::RouterParams::new(Rate::from_bps(1_000_000), Rate::from_bps(11_000_000))), Signal::Qfcp(qfcp)),
+            (MarkerParams::Qfcp(qfcp::QfcpRouterParams::new(Rate::from_bps(1_000_000), Rate::from_bps(11_000_000))), Signal::Qfcp(qfcp)),
             (MarkerParams::Xcp(told), Signal::Xcp(xcp)),
         ] {
             let punctual = stamped(marker, asked, &arrivals, false);

@@ -68,7 +68,7 @@ fn the_name_and_the_seed() {
 fn markers_stamp_what_leaves_either_queue() {
     let price = |size| {
         let mut config = config(1);
-        let marker = || MarkerParams::Clamp(PriceLaw::Linear(PriceParams::new(Bytes::new(size))));
+        let marker = || MarkerParams::Linear(PriceForm::Linear.of(PriceParams::new(Bytes::new(size))));
         config.queue.marker = marker();
         config.stations[0].queue.marker = marker();
         let mut wlan = wlan_of(&config, 1);

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::super::simulation;
 use crate::run::Outcome;
 use crate::scenario::parse;
-use crate::summary::{Counted, Summary};
+use crate::summary::{CountedRun, Summary};
 
 /// A flow: its kinds, and where it enters and leaves the chain of links.
 #[derive(Clone, Debug)]
@@ -109,8 +109,12 @@ fn summary(text: &str, seed: u64, ahead: bool) -> Result<Summary, String> {
     let (mut world, labels) = simulation(&scenario, seed, Path::new("."), ahead).map_err(|e| e.to_string())?;
     while world.advance(u64::MAX) {}
     let nodes = world.network.nodes();
-    let counted =
-        Counted { nodes, events: world.network.served(), packets: world.hosts.packets, flows: world.hosts.counted() };
+    let counted = CountedRun {
+        nodes,
+        events: world.network.served(),
+        packets: world.hosts.packets,
+        flows: world.hosts.counted(),
+    };
     Ok(Outcome::new(text.to_owned(), &counted, &labels, None).summary)
 }
 

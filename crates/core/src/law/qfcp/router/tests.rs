@@ -4,17 +4,17 @@
 use super::*;
 
 /// No averaging; α = 0.5, packets of 1000 B, 100 kB/s told, up to 1 MB/s.
-fn params() -> RouterParams {
-    RouterParams {
+fn params() -> QfcpRouterParams {
+    QfcpRouterParams {
         alpha: 0.5,
         weight: 1.0,
         packet: Bytes::new(1000),
-        ..RouterParams::new(Rate::from_bps(800_000), Rate::from_bps(8_000_000))
+        ..QfcpRouterParams::new(Rate::from_bps(800_000), Rate::from_bps(8_000_000))
     }
 }
 
-fn router(params: RouterParams) -> Router {
-    Router::new(params).unwrap()
+fn router(params: QfcpRouterParams) -> QfcpRouter {
+    QfcpRouter::new(params).unwrap()
 }
 
 fn measured(input: f64, output: f64, queue_packets: f64) -> Measured {
@@ -34,7 +34,7 @@ fn a_busy_link_tells_its_capacity_and_an_idle_one_is_probed() {
         router.control(&measured(1e5, 1e5, 0.0));
     }
     assert_eq!(router.capacity(), 1e6, "no more than the medium carries");
-    let mut told = Router::new(RouterParams { probing: false, ..params() }).unwrap();
+    let mut told = QfcpRouter::new(QfcpRouterParams { probing: false, ..params() }).unwrap();
     told.control(&measured(1e5, 4e5, 1.0));
     assert_eq!(told.capacity(), 1e5);
 }
@@ -50,7 +50,7 @@ fn flows_share_what_the_queue_leaves() {
     router.control(&measured(4e5, 4e5, 6.0));
     assert_eq!((router.flows(), router.rate()), (4.0, 93_750.0));
     // Aiming at none, 30 kB/s less.
-    let mut empty = Router::new(RouterParams { resident: false, ..params() }).unwrap();
+    let mut empty = QfcpRouter::new(QfcpRouterParams { resident: false, ..params() }).unwrap();
     empty.control(&measured(4e5, 4e5, 6.0));
     assert_eq!(empty.rate(), 92_500.0);
 }
@@ -70,7 +70,7 @@ fn a_rate_is_heeded_by_halves() {
     // Two flows were told 100 kB/s, and then 25: in the next interval half of what comes heeds the old rate,
     // 2 · (100 + 25)/2 = 125 kB/s. Taken by itself that is 5 flows; with the 2 of before 3.5.
     let second = |average_flows| {
-        let mut router = Router::new(RouterParams { average_flows, probing: false, ..params() }).unwrap();
+        let mut router = QfcpRouter::new(QfcpRouterParams { average_flows, probing: false, ..params() }).unwrap();
         router.control(&measured(2e5, 1e5, 11.0));
         assert_eq!((router.flows(), router.rate()), (2.0, 25_000.0));
         router.control(&measured(1.25e5, 1e5, 11.0));
@@ -84,7 +84,7 @@ fn a_link_that_rests_lowers_no_capacity() {
     // 40 packets waited, then none for an interval in which 50 kB/s left. The average of the queue, 20 packets, says
     // busy; that of the output is 75 kB/s.
     let second = |hold, dropped| {
-        let mut router = Router::new(RouterParams { hold, ..params() }).unwrap();
+        let mut router = QfcpRouter::new(QfcpRouterParams { hold, ..params() }).unwrap();
         router.control(&Measured { weight: 0.5, ..measured(1e5, 1e5, 40.0) });
         router.control(&Measured { weight: 0.5, ..measured(5e4, 5e4, dropped) });
         (router.capacity(), router.average_bytes())
@@ -99,7 +99,7 @@ fn an_interval_that_the_queue_has_made_longer_weighs_more() {
     // 16 packets left in the interval, and as many as given always waited: 8 make half of it, so it weighs as two of a
     // quarter do, and 16 as eight at most.
     let weight = |time_weighted, packets| {
-        let mut router = Router::new(RouterParams { weight: 0.25, time_weighted, ..params() }).unwrap();
+        let mut router = QfcpRouter::new(QfcpRouterParams { weight: 0.25, time_weighted, ..params() }).unwrap();
         for _ in 0..16 {
             router.departed(1.0, 1000.0, (packets, 1000.0));
         }
@@ -127,7 +127,7 @@ fn a_full_medium_tells_its_capacity_and_one_that_rests_is_probed() {
 fn dropped_packets_count_as_queue() {
     //= qfcp#11
     let queue = |virtual_queue, unit| {
-        let mut router = Router::new(RouterParams { virtual_queue, unit, ..params() }).unwrap();
+        let mut router = QfcpRouter::new(QfcpRouterParams { virtual_queue, unit, ..params() }).unwrap();
         router.arrived(1.0, 1000.0, (2, 600.0), None);
         router.departed(1.01, 1000.0, (2, 600.0));
         router.overflowed(500.0);
@@ -157,7 +157,7 @@ fn the_interval_is_the_mean_round_trip_time() {
 fn an_interval_ends_at_its_end() {
     // Bursts of two packets 44 ms apart, and intervals of 42 ms: most have one burst each. An interval that lasted until
     // the next packet would have the first of the next burst besides.
-    let mut router = Router::new(RouterParams { probing: false, ..params() }).unwrap();
+    let mut router = QfcpRouter::new(QfcpRouterParams { probing: false, ..params() }).unwrap();
     router.interval.see(0.042, 1.0);
     router.interval.turn();
     for burst in 0..4 {
@@ -202,7 +202,7 @@ fn what_crosses_the_other_way_is_traffic() {
 fn rates_that_nobody_can_obey_stop_falling() {
     // Flows at the least window send 1 MB/s whatever they are told, and the queue stands at 50 packets.
     let settled = |bounded| {
-        let mut router = Router::new(RouterParams { bounded, ..params() }).unwrap();
+        let mut router = QfcpRouter::new(QfcpRouterParams { bounded, ..params() }).unwrap();
         for _ in 0..200 {
             router.control(&measured(1e6, 1e6, 50.0));
         }
@@ -225,11 +225,11 @@ fn an_idle_link_offers_no_more_than_it_has() {
 
 #[test]
 fn errors_name_the_key() {
-    let refused = |params| Router::new(params).unwrap_err().key;
-    assert_eq!(refused(RouterParams::new(Rate::from_bps(0), Rate::from_bps(1))), "capacity");
-    assert_eq!(refused(RouterParams::new(Rate::from_bps(2), Rate::from_bps(1))), "max_capacity");
-    assert_eq!(refused(RouterParams { alpha: 0.0, ..params() }), "alpha");
-    assert_eq!(refused(RouterParams { beta: f64::NAN, ..params() }), "beta");
-    assert_eq!(refused(RouterParams { weight: 0.0, ..params() }), "weight");
-    assert_eq!(refused(RouterParams { packet: Bytes::ZERO, ..params() }), "packet");
+    let refused = |params| QfcpRouter::new(params).unwrap_err().key;
+    assert_eq!(refused(QfcpRouterParams::new(Rate::from_bps(0), Rate::from_bps(1))), "capacity");
+    assert_eq!(refused(QfcpRouterParams::new(Rate::from_bps(2), Rate::from_bps(1))), "max_capacity");
+    assert_eq!(refused(QfcpRouterParams { alpha: 0.0, ..params() }), "alpha");
+    assert_eq!(refused(QfcpRouterParams { beta: f64::NAN, ..params() }), "beta");
+    assert_eq!(refused(QfcpRouterParams { weight: 0.0, ..params() }), "weight");
+    assert_eq!(refused(QfcpRouterParams { packet: Bytes::ZERO, ..params() }), "packet");
 }
