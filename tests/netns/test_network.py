@@ -39,6 +39,15 @@ def test_a_link_passes_its_rate_and_adds_its_delay(box: Box) -> None:
     assert summary["queues"][0]["throughput_bps"] > 0
 
 
+@pytest.mark.parametrize("gap_us", [0, 40])
+def test_packets_stay_in_order_whoever_writes_them(box: Box, gap_us: int) -> None:
+    # A few that leave together are written by one thread, more by another, by turns.
+    found, summary = box.train(link("1 Gbit/s", "5 ms", "5 MB"), 3000, 200, gap_us)
+    assert [row[0] for row in found] == list(range(3000))
+    assert min(delays_ms(found)) >= 5.0
+    assert summary["emulation"]["packets"] >= 3000
+
+
 def test_a_trace_lets_packets_go_at_its_instants(box: Box) -> None:
     (box.folder / "seven.down").write_text("7\n")
     text = """

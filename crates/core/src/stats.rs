@@ -85,6 +85,18 @@ impl LogHistogram {
         self.counts = counts;
     }
 
+    /// Counts what another has counted, too.
+    pub fn merge(&mut self, other: &Self) {
+        for (bucket, &count) in (other.first..).zip(&other.counts).filter(|(_, count)| **count > 0) {
+            if self.counts.get(bucket.wrapping_sub(self.first)).is_none() {
+                self.begin(bucket);
+                self.counts[bucket - self.first] -= 1;
+            }
+            self.counts[bucket - self.first] += count;
+        }
+        self.sum_ns += other.sum_ns;
+    }
+
     /// How many values were counted.
     pub fn count(&self) -> u64 {
         self.counts.iter().map(|&n| u64::from(n)).sum()
@@ -358,6 +370,23 @@ mod tests {
         assert!(within(0.75, low) && within(0.76, high), "{histogram:?}");
         // From 40 to 60 ms it is a good half of an octave, and one growth more at either end.
         assert!(histogram.counts.len() <= 37 + 2 * GROWTH, "{}", histogram.counts.len());
+    }
+
+    #[test]
+    fn merged_histograms_are_as_one_that_counted_everything() {
+        let values = [3, 90, 4_000, 4_001, 70_000, 1_000_000_000];
+        for cut in 0..=values.len() {
+            let (mut all, mut first, mut second) = <(LogHistogram, LogHistogram, LogHistogram)>::default();
+            for (i, value) in values.map(Duration::from_nanos).into_iter().enumerate() {
+                all.record(value);
+                if i < cut { first.record(value) } else { second.record(value) }
+            }
+            second.merge(&first);
+            assert_eq!((second.count(), second.mean_s()), (all.count(), all.mean_s()));
+            for q in [0.1, 0.3, 0.5, 0.9, 1.0] {
+                assert_eq!(second.quantile_s(q), all.quantile_s(q));
+            }
+        }
     }
 
     #[test]

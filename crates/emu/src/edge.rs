@@ -2,15 +2,17 @@
 //! The ends of the flows in real time: devices of kernels.
 
 use std::io;
+use std::sync::Arc;
 
 use lasthop_core::packet::Parcel;
 use lasthop_core::stats::LogHistogram;
-use lasthop_core::units::{Bytes, Duration, Instant};
+use lasthop_core::units::{Bytes, Instant};
 use lasthop_linux::clock::Clock;
 use lasthop_linux::tun::{HEADROOM, Splitter, TunDevice};
 use lasthop_sim::Recorder;
 use lasthop_sim::network::{Ends, Network, Place};
 
+use crate::exit::{Counts, Exits};
 use crate::frame::{Addresses, Frame, Memory};
 use crate::log::Log;
 use crate::plan::Plan;
@@ -23,32 +25,30 @@ const MOST_UNDER_WAY: u64 = 1 << 30;
 /// The devices, and what is counted at them.
 pub(crate) struct Edge {
     pub(crate) clock: Clock,
-    pub(crate) devices: Vec<TunDevice>,
+    pub(crate) devices: Arc<[TunDevice]>,
+    exits: Exits,
     plan: Plan,
     /// Whether each stream's data comes from its host.
     pub(crate) uploads: Vec<bool>,
     pub(crate) splitter: Splitter,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) log: Option<Log>,
-    /// How much later than due packets left, with what they had waited at the entrance.
-    pub(crate) lag: LogHistogram,
     /// What they waited at the entrance at most.
     pub(crate) waits: LogHistogram,
-    pub(crate) longest_lag: Duration,
     /// Packets that are nobody's.
     pub(crate) strays: u64,
     /// What all packets under way may take.
     pub(crate) memory: Memory,
     /// Packets for which there was no memory left.
     pub(crate) refused: u64,
-    /// Why a device could not be read or written.
+    /// Why a device could not be read or waited for.
     pub(crate) failure: Option<io::Error>,
 }
 
 impl Edge {
     pub(crate) fn new(
         clock: Clock,
-        devices: Vec<TunDevice>,
+        (devices, exits): (Arc<[TunDevice]>, Exits),
         splitter: Splitter,
         plan: Plan,
         uploads: Vec<bool>,
@@ -56,14 +56,13 @@ impl Edge {
         Self {
             clock,
             devices,
+            exits,
             plan,
             uploads,
             splitter,
             recorder: None,
             log: None,
-            lag: LogHistogram::default(),
             waits: LogHistogram::default(),
-            longest_lag: Duration::ZERO,
             strays: 0,
             memory: Memory::new(MOST_UNDER_WAY),
             refused: 0,
@@ -87,38 +86,35 @@ impl Edge {
         route
     }
 
+    /// Lets out what is to leave.
     pub(crate) fn flush(&mut self) {
-        for device in 0..self.devices.len() {
-            if let Err(error) = self.devices[device].flush(&mut self.splitter) {
-                self.refuse(error);
-            }
-        }
+        self.splitter.recycle_all(self.exits.flush());
+    }
+
+    /// Whether there is no point in going on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some() || self.exits.has_failed()
+    }
+
+    /// Nothing leaves any more.
+    pub(crate) fn close(&mut self) {
+        self.exits.close();
+    }
+
+    /// What the relay has counted of what left.
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        self.exits.take_counts()
     }
 
     /// A device cannot be read or waited for any more: the first reason counts.
     pub(crate) fn fail(&mut self, error: io::Error) {
         self.failure.get_or_insert(error);
     }
-
-    /// A kernel has not taken a packet.
-    fn refuse(&mut self, error: io::Error) {
-        match error.raw_os_error() {
-            // What is no packet; a device that was taken down from inside; no memory now.
-            Some(libc::EINVAL | libc::EIO | libc::ENOBUFS | libc::ENOMEM) => self.strays += 1,
-            _ => self.fail(error),
-        }
-    }
 }
 
 impl Ends<Frame> for Edge {
     fn take(&mut self, _: &mut Network<Frame>, _: Place, due: Instant, packet: Frame) {
-        let lag = self.clock.now().saturating_since(due) + packet.waited;
-        self.lag.record(lag);
-        self.longest_lag = self.longest_lag.max(lag);
-        match self.devices[usize::from(packet.exit)].write(packet.bytes) {
-            Ok(buffer) => buffer.into_iter().for_each(|buffer| self.splitter.recycle(buffer)),
-            Err(error) => self.refuse(error),
-        }
+        self.exits.take(due, packet);
     }
 
     /// Nobody is asked ahead of time in real time.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long packets wait before they are read.
 //!
-//! A device does not tell when a packet came, but it was empty when it was last read to its end, or when a wait ended
-//! without it; what is read afterwards came later. And a wait that lasted ended when something came, unless the timer was
-//! first. So there is an instant before which no packet can have come, and the time since is what it waited at most.
+//! A device does not tell when a packet came, but it was empty when it was last read to its end, when a look before a wait
+//! did not find it, or when a wait ended without it; what is read afterwards came later. And a wait that lasted ended when
+//! something came, unless the timer was first. So there is an instant before which no packet can have come, and the time
+//! since is what it waited at most.
 //!
 //! ```text
 //!     drained        asleep             came, woke          read
@@ -29,6 +30,8 @@ pub(crate) struct Entrance {
     /// Where the last wait found those devices empty that it did not name, and the last but one.
     woke: Instant,
     woke_before: Instant,
+    /// When all devices were last found empty.
+    all_empty: Instant,
     /// Before which nothing came that ended the last wait, if it lasted.
     lasted: Option<Instant>,
 }
@@ -40,8 +43,14 @@ impl Entrance {
             waits: 0,
             woke: Instant::ZERO,
             woke_before: Instant::ZERO,
+            all_empty: Instant::ZERO,
             lasted: None,
         }
+    }
+
+    /// All devices were empty after this instant.
+    pub(crate) fn found_empty(&mut self, at: Instant) {
+        self.all_empty = at;
     }
 
     /// A wait that began at `asleep` and was to end at `due` ended at `woke`.
@@ -57,7 +66,7 @@ impl Entrance {
     pub(crate) fn ready(&mut self, device: u16) -> Instant {
         let (at, found) = self.empty[usize::from(device)];
         // One that was not ready at the last wait but one was empty then.
-        let known = if found + 1 >= self.waits { at } else { self.woke_before };
+        let known = if found + 1 >= self.waits { at } else { self.woke_before }.max(self.all_empty);
         let since = self.lasted.map_or(known, |lasted| lasted.max(known));
         self.empty[usize::from(device)] = (since, self.waits);
         since
@@ -100,6 +109,17 @@ mod tests {
         entrance.wake(us(1400), us(5000), us(1401));
         // One was drained at 1020; the other was not ready at the wait before.
         assert_eq!((entrance.ready(0), entrance.ready(1)), (us(1020), us(1000)));
+    }
+
+    #[test]
+    fn what_comes_in_a_short_wait_came_after_the_look_before_it() {
+        let mut entrance = Entrance::new(1);
+        entrance.wake(us(0), us(5000), us(1000));
+        entrance.ready(0);
+        entrance.drained(0, us(1010));
+        entrance.found_empty(us(1040));
+        entrance.wake(us(1040), us(1080), us(1060));
+        assert_eq!(entrance.ready(0), us(1040));
     }
 
     #[test]

@@ -42,6 +42,9 @@ const AT_ONCE: Option<std::time::Duration> = Some(std::time::Duration::ZERO);
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 
+/// What a thread does in less is no stall.
+const WATCH: Duration = Duration::from_millis(1);
+
 /// What a number in the event list stands for: sinks are at twice the flow's number, sources at the next, listeners above.
 const LISTENER: u64 = 1 << 40;
 
@@ -159,7 +162,8 @@ impl Flows {
         let mut begun = false;
         let mut ready = [EpollEvent::empty(); 64];
         let chunk = vec![0u8; CHUNK];
-        let (mut woke, mut cpu_s) = (self.clock.now(), thread_cpu_s());
+        let mut woke = self.clock.now();
+        let mut watch = WorkWatch::new(woke);
         loop {
             let now = self.clock.now();
             if now >= end || stop.load(Ordering::Relaxed) {
@@ -181,12 +185,12 @@ impl Flows {
             let apps = self.flows.iter().filter_map(|flow| flow.spec.app.next_wake()).min();
             let wake = apps.map_or(next_sample, |at| at.min(next_sample)).min(now + LONGEST_SLEEP).min(end);
             let asleep = self.clock.now();
-            // What is done for many flows takes its time: only that counts in which nothing was done.
-            let busy = Duration::from_secs_f64((thread_cpu_s() - cpu_s).max(0.0));
-            self.stalls.note(asleep.saturating_since(woke).saturating_sub(busy));
+            if let Some(idle) = watch.idle(woke, asleep) {
+                self.stalls.note(idle);
+            }
             let count = self.waiter.wait(wake.max(asleep), &mut ready).attempt("wait for sockets")?;
             woke = self.clock.now();
-            cpu_s = thread_cpu_s();
+            watch.slept(asleep, woke);
             self.stalls.note(woke.saturating_since(wake.max(asleep)));
             for event in &ready[..count] {
                 match event.data() {
@@ -409,6 +413,36 @@ impl Flows {
             live.count
         };
         self.flows.into_iter().map(count).collect()
+    }
+}
+
+/// Tells what was done from what was not. What is done for many flows takes its time, and is no stall; but to ask for the
+/// processor time costs as much as to read a packet, so it is asked for once in a while.
+#[derive(Clone, Copy, Debug)]
+struct WorkWatch {
+    since: Instant,
+    cpu_s: f64,
+    asleep: Duration,
+}
+
+impl WorkWatch {
+    fn new(now: Instant) -> Self {
+        Self { since: now, cpu_s: thread_cpu_s(), asleep: Duration::ZERO }
+    }
+
+    /// A wait took so long.
+    fn slept(&mut self, from: Instant, until: Instant) {
+        self.asleep += until.saturating_since(from);
+        if until.saturating_since(self.since) > WATCH {
+            *self = Self::new(until);
+        }
+    }
+
+    /// For how long nothing was done since the thread `woke`, if that may be a stall.
+    fn idle(&self, woke: Instant, now: Instant) -> Option<Duration> {
+        let busy = || Duration::from_secs_f64((thread_cpu_s() - self.cpu_s).max(0.0));
+        let awake = now.saturating_since(self.since).saturating_sub(self.asleep);
+        (now.saturating_since(woke) > WATCH).then(|| awake.saturating_sub(busy()))
     }
 }
 

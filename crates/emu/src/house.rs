@@ -57,7 +57,6 @@ impl Settings {
 #[derive(Clone, Debug)]
 pub(crate) struct Fittings {
     pub(crate) mtu: u16,
-    pub(crate) joins: bool,
     /// The congestion control of sockets that do not say otherwise.
     pub(crate) congestion_control: Option<String>,
     /// Whether nobody else sets it, so that a kernel that does not allow this is an error.
@@ -347,15 +346,10 @@ fn fit(fittings: &Fittings, settings: &Settings) -> Result<(Routing, u32, TunDev
             }
         }
     }
-    if let Some(all) = sysctl::processors() {
-        // What a kernel does with a packet that it is handed need not be done by the thread that hands it over. An old one
-        // has no such setting: then it is.
-        let _ = settings.set("core/rps_default_mask", &all);
-    }
     let routing = Routing::new().attempt("open a netlink socket")?;
     let loopback = device_index("lo").attempt("find the device lo")?;
     routing.up(loopback).attempt("bring the device lo up")?;
-    let device = TunDevice::open(DEVICE, fittings.mtu, fittings.joins)?;
+    let device = TunDevice::open(DEVICE, fittings.mtu)?;
     let index = device_index(DEVICE).attempt("find the TUN device")?;
     routing.set_queue(index, DEVICE_QUEUE).attempt("set the length of the TUN device's queue")?;
     routing.up(index).attempt("bring the TUN device up")?;

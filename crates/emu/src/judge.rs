@@ -22,8 +22,8 @@ pub(crate) struct Evidence<'a> {
     /// Packets that left the network, and by how much 99 % of them were late at most.
     pub(crate) packets: u64,
     pub(crate) lag_p99: Option<Duration>,
-    /// When the thread that relays stood still, and that of the flows.
-    pub(crate) relay: Stalls,
+    /// When a thread that relays stood still, and that of the flows.
+    pub(crate) emulator: Stalls,
     pub(crate) flows: Stalls,
     /// The longest stall that the scenario can bear.
     pub(crate) longest_stall: Duration,
@@ -42,7 +42,7 @@ pub(crate) fn faults(run: &Evidence<'_>) -> Vec<String> {
     if let Some(lag) = run.lag_p99.filter(|lag| *lag > MOST_LAG) {
         faults.push(format!("1 % of the packets left more than {} late: wanted {}", time(lag), time(MOST_LAG)));
     }
-    for (who, stalls) in [("the emulator", run.relay), ("the thread of the flows", run.flows)] {
+    for (who, stalls) in [("the emulator", run.emulator), ("the thread of the flows", run.flows)] {
         if stalls.longest > run.longest_stall {
             faults.push(format!(
                 "{who} stood still for {}: wanted at most {}, what the shortest round trip or the smallest buffer lasts",
@@ -55,10 +55,10 @@ pub(crate) fn faults(run: &Evidence<'_>) -> Vec<String> {
             faults.push(format!("{who} stood still for {} of the time: wanted 1 %", percent(share)));
         }
     }
-    if run.relay.throttled > 0 {
+    if run.emulator.throttled > 0 {
         faults.push(format!(
             "the kernel took the processor from the emulator {} times (real-time throttling): wanted a lower rate",
-            run.relay.throttled
+            run.emulator.throttled
         ));
     }
     if run.throttled_s > MOST_STILL * length {
@@ -97,7 +97,7 @@ mod tests {
             length: Duration::from_secs(10),
             packets: 10_000,
             lag_p99: Some(Duration::from_micros(100)),
-            relay: Stalls::default(),
+            emulator: Stalls::default(),
             flows: Stalls::default(),
             longest_stall: ms(20),
             overruns: 0,
@@ -124,9 +124,9 @@ mod tests {
         let cases: [(Evidence<'_>, &str); 8] = [
             (Evidence { lag_p99: Some(ms(2)), ..good(&none) }, "1 % of the packets left more than 2.0 ms late"),
             // One freeze of 1 s leaves the 99th percentile where it was.
-            (Evidence { relay: stalls(ms(30), ms(30)), ..good(&none) }, "the emulator stood still for 30.0 ms"),
+            (Evidence { emulator: stalls(ms(30), ms(30)), ..good(&none) }, "the emulator stood still for 30.0 ms"),
             (
-                Evidence { relay: stalls(ms(5), ms(200)), ..good(&none) },
+                Evidence { emulator: stalls(ms(5), ms(200)), ..good(&none) },
                 "the emulator stood still for 2.0 % of the time",
             ),
             (
@@ -134,7 +134,7 @@ mod tests {
                 "the thread of the flows stood still for 30.0 ms",
             ),
             (
-                Evidence { relay: Stalls { count: 1, throttled: 1, ..Stalls::default() }, ..good(&none) },
+                Evidence { emulator: Stalls { count: 1, throttled: 1, ..Stalls::default() }, ..good(&none) },
                 "(real-time throttling)",
             ),
             (Evidence { throttled_s: 0.5, ..good(&none) }, "quota withheld the processor for 500.0 ms"),

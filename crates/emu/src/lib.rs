@@ -12,8 +12,9 @@
 //!
 //! A packet's way: `driver` reads it from a device, `edge` asks `plan` whose it is, as `frame` it travels through the
 //! network of `lasthop-sim`, which stamps it with the instants at which things are due, and `edge` writes it into the
-//! device at its other end. One thread relays the packets, in real time where the system allows; another runs the
-//! scenario's flows over sockets; the caller's waits for the end and for signals.
+//! device at its other end. One thread relays the packets, in real time where the system allows; where there is a second
+//! processor, another writes them into the devices, which is most of the work, when there are more than a few. One more runs
+//! the scenario's flows over sockets; the caller's waits for the end and for signals.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -26,8 +27,10 @@
 //! | `driver` | the loop in real time |
 //! | `edge` | the network's ends: devices, and what is counted at them |
 //! | `entrance` | how long packets wait before they are read |
+//! | `exit` | how packets leave, and how late they are |
 //! | `frame` | a packet with its real bytes |
 //! | `flows` | the scenario's flows over sockets |
+//! | `keeper` | what a thread does to keep time |
 //! | `stalls`, `judge`, `endurance` | whether a run is to be believed |
 //! | `log` | what happened at an access point, in mm-link's format |
 //!
@@ -40,11 +43,13 @@ mod ends;
 mod endurance;
 mod entrance;
 mod error;
+mod exit;
 mod flows;
 mod frame;
 mod house;
 mod inside;
 mod judge;
+mod keeper;
 mod log;
 mod plan;
 mod run;

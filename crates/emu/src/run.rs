@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -24,6 +25,7 @@ use crate::edge::Edge;
 use crate::ends::{command_host, controls_of, hosts, not_met};
 use crate::endurance::longest_stall;
 use crate::error::Error;
+use crate::exit::{Counts, Exits, Writer};
 use crate::flows::Flows;
 use crate::frame::Frame;
 use crate::house::{Fittings, House};
@@ -174,7 +176,6 @@ impl Cast {
     fn fittings(&self, options: &EmulationOptions) -> Fittings {
         Fittings {
             mtu: self.mtu,
-            joins: options.offload,
             congestion_control: options.congestion_control.clone(),
             // The flows set theirs by themselves.
             must_be_default: options.command.is_some() && !options.flows,
@@ -190,6 +191,8 @@ struct Play {
     plan: Plan,
     clock: Clock,
     driver: Driver,
+    /// What writes in a thread of its own, if anything does.
+    writer: Option<Writer>,
     flows: Option<Flows>,
     flow_count: usize,
 }
@@ -197,9 +200,13 @@ struct Play {
 /// What the threads of a run leave.
 struct Run {
     until: Instant,
-    /// Whether the relay was a real-time thread, and the processor time that it took.
+    /// Whether the relay was a real-time thread.
     realtime: bool,
+    /// The processor time of the relay and of what writes for it.
     cpu_s: f64,
+    /// What was counted where packets left, and when the thread that writes stood still.
+    left: Counts,
+    stalls_of_writer: Stalls,
     counts: Vec<StageCount>,
     stalls_of_flows: Stalls,
     ended: Ended,
@@ -211,8 +218,10 @@ impl Play {
         let stage = &mut cast.stage;
         let clock = Clock::starting_in(LEAD + LEAD_EACH * (stage.flows.len() + cast.names.len()) as u64);
         let uploads = stage.flows.iter().map(|flow| flow.is_upload).collect();
-        let devices = std::mem::take(&mut house.devices);
-        let mut edge = Edge::new(clock, devices, Splitter::new(cast.mtu), plan.clone(), uploads);
+        let devices: Arc<[_]> = std::mem::take(&mut house.devices).into();
+        let are_two = thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+        let (exits, writer) = Exits::new(clock, Arc::clone(&devices), options.offload, are_two);
+        let mut edge = Edge::new(clock, (devices, exits), Splitter::new(cast.mtu), plan.clone(), uploads);
         let (network, flows) = stage.take_network();
         edge.recorder = stage.recorder.take();
         if let (Some(prefix), Some((down, up))) = (&options.log, cast.logged) {
@@ -229,7 +238,7 @@ impl Play {
             Flows::new(flows, ends, (plan.clone(), ip, &house), (span, probe, sample), clock)
         });
         let flows = flows.transpose()?;
-        Ok(Self { cast, house, plan, clock, driver, flows, flow_count })
+        Ok(Self { cast, house, plan, clock, driver, writer, flows, flow_count })
     }
 
     /// Runs relay, flows and commands, each in a thread of its own. Whichever ends first ends the others, however it ends.
@@ -239,14 +248,22 @@ impl Play {
         options: &EmulationOptions,
         (signals, interrupted): (&Signals, &dyn Fn() -> Option<i32>),
     ) -> Result<Run, Error> {
-        let Self { cast, house, plan, clock, driver, flows, flow_count } = self;
+        let Self { cast, house, plan, clock, driver, writer, flows, flow_count } = self;
         let (clock, end, stop) = (*clock, cast.stage.span.until, AtomicBool::new(false));
-        let ((until, realtime, cpu_s), counts, ended) = thread::scope(|scope| {
+        let ((until, realtime, cpu_s), (left, stalls_of_writer, more_s), counts, ended) = thread::scope(|scope| {
+            let writing = writer.take().map(|writer| {
+                let stop = &stop;
+                scope.spawn(move || {
+                    let _stop = StopAtEnd(stop);
+                    writer.run(become_realtime(Rank::First))
+                })
+            });
             let relay = scope.spawn(|| {
                 let _stop = StopAtEnd(&stop);
                 let realtime = become_realtime(Rank::First);
                 clock.wait_for_start();
-                (driver.run(end, realtime, &stop), realtime, thread_cpu_s())
+                let relay = CloseAtEnd(driver);
+                (relay.0.run(end, realtime, &stop), realtime, thread_cpu_s())
             });
             let running = flows.take().map(|flows| {
                 let (house, stop) = (&*house, &stop);
@@ -271,18 +288,21 @@ impl Play {
                 commands.run(house, &variables, (options, cast.command_host), &watch)
             };
             let relayed = join(relay);
+            let written = writing.map_or_else(Default::default, join);
             let none = || Ok((vec![StageCount::default(); *flow_count], Stalls::default()));
             let counts = running.map_or_else(none, join);
-            (relayed, counts, ended)
+            (relayed, written, counts, ended)
         });
-        if let Some(failure) = driver.edge.failure.take() {
+        let mut left = driver.edge.take_counts().and(left);
+        if let Some(failure) = driver.edge.failure.take().or(left.failure.take()) {
             return Err(SystemError::of("exchange packets with the kernel", failure).into());
         }
         let ((mut counts, stalls_of_flows), (ended, complaints)) = (counts?, ended?);
         for (count, control) in counts.iter_mut().zip(&cast.controls) {
             count.congestion_control.clone_from(control);
         }
-        Ok(Run { until, realtime, cpu_s, counts, stalls_of_flows, ended, complaints })
+        let cpu_s = cpu_s + more_s;
+        Ok(Run { until, realtime, cpu_s, left, stalls_of_writer, counts, stalls_of_flows, ended, complaints })
     }
 
     /// What the run has shown, and how well real time was kept.
@@ -317,13 +337,15 @@ impl Play {
     }
 
     fn judged(&self, run: &Run, (throttled_s, is_locked): (f64, bool)) -> Emulation {
-        let Self { cast, house, driver: Driver { edge, stalls, .. }, .. } = self;
+        let Self { cast, house, driver: Driver { edge, stalls: relay, .. }, .. } = self;
+        let Counts { lag, longest_lag, refused, .. } = &run.left;
+        let stalls = relay.and(&run.stalls_of_writer);
         let drops = house.endpoint_drops();
         let evidence = Evidence {
             length: run.until - Instant::ZERO,
-            packets: edge.lag.count(),
-            lag_p99: edge.lag.quantile_s(0.99).map(Duration::from_secs_f64),
-            relay: *stalls,
+            packets: lag.count(),
+            lag_p99: lag.quantile_s(0.99).map(Duration::from_secs_f64),
+            emulator: stalls,
             flows: run.stalls_of_flows,
             longest_stall: cast.bears,
             overruns: edge.refused + house.overruns(),
@@ -339,12 +361,12 @@ impl Play {
             throttled_s,
             overruns: evidence.overruns,
             wait_p99_s: edge.waits.quantile_s(0.99).unwrap_or(0.0),
-            packets: edge.lag.count(),
+            packets: lag.count(),
             cpu_s: run.cpu_s,
-            lag_p50_s: edge.lag.quantile_s(0.5).unwrap_or(0.0),
-            lag_p99_s: edge.lag.quantile_s(0.99).unwrap_or(0.0),
-            lag_max_s: edge.longest_lag.as_secs_f64(),
-            strays: edge.strays,
+            lag_p50_s: lag.quantile_s(0.5).unwrap_or(0.0),
+            lag_p99_s: lag.quantile_s(0.99).unwrap_or(0.0),
+            lag_max_s: longest_lag.as_secs_f64(),
+            strays: edge.strays + refused,
             realtime: run.realtime && is_locked,
             endpoint_drops: drops,
             congestion_control: if cast.runs_flows { cast.controls.clone() } else { vec![] },
@@ -355,6 +377,15 @@ impl Play {
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Closes the way to the thread that writes when it goes, however that happens: so that one ends, too.
+struct CloseAtEnd<'a>(&'a mut Driver);
+
+impl Drop for CloseAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.edge.close();
+    }
 }
 
 /// Tells the others to stop when it goes.

@@ -34,6 +34,16 @@ impl Stalls {
         true
     }
 
+    /// These and those of a thread beside it, as if none was at the same time as another.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            longest: self.longest.max(other.longest),
+            total: self.total + other.total,
+            throttled: self.throttled + other.throttled,
+        }
+    }
+
     /// As [`note`](Self::note), for a real-time thread: a long one at a full processor is the kernel's doing.
     pub(crate) fn note_with(&mut self, stretch: Duration, share: impl FnOnce() -> f64) {
         if self.note(stretch) && stretch >= THROTTLED && share() >= FULL {

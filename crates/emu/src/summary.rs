@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Emulation {
     /// Packets that left the network into a kernel.
     pub packets: u64,
-    /// Processor time of the thread that relays them \[s\]. What kernels do with a packet that they are handed is part of it.
+    /// Processor time of the threads that relay and write them \[s\]. What kernels do with a packet that they are handed is part of it.
     pub cpu_s: f64,
     /// How much later than due half of them left \[s\], with what they waited before they were taken in.
     pub lag_p50_s: f64,
@@ -21,7 +21,7 @@ pub struct Emulation {
     pub lag_max_s: f64,
     /// What all but one in a hundred waited at most before they were taken in \[s\]: an upper bound.
     pub wait_p99_s: f64,
-    /// How often the emulator stood still for more than 1 ms.
+    /// How often a thread of the emulator stood still for more than 1 ms.
     pub stalls: u64,
     /// The longest time for which it stood still \[s\].
     pub stall_max_s: f64,

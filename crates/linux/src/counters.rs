@@ -24,7 +24,7 @@ pub fn endpoint_drops(device: &str) -> BTreeMap<String, u64> {
     columns(&read("snmp6"), &mut all);
     let wanted = DROPS.iter().flat_map(|(group, names)| names.iter().map(move |name| format!("{group}{name}")));
     let mut found: BTreeMap<_, _> = wanted.filter_map(|name| Some((name.clone(), *all.get(&name)?))).collect();
-    // What does not find room on its way to another processor.
+    // What the kernel takes from us but has no room for.
     found.insert("DeviceRxDropped".to_owned(), device_column(&read("dev"), device, 3));
     found.retain(|_, count| *count > 0);
     found

@@ -20,17 +20,23 @@ const LONGEST: usize = 65_535;
 /// The least payload of a segment that Linux sends.
 const LEAST_SEGMENT: usize = 48;
 
-/// A TUN device of the namespace in which it was opened.
+/// A TUN device of the namespace in which it was opened. Threads may share it.
 pub struct TunDevice {
     tun: SyncDevice,
-    joining: Option<Box<Joining>>,
 }
 
-/// Packets that leave together, to be joined.
+/// Packets that leave together by one device, to be joined.
 #[derive(Default)]
-struct Joining {
+pub struct Joining {
     table: GROTable,
     leaving: Vec<Vec<u8>>,
+}
+
+impl Joining {
+    /// Keeps a packet, in a buffer with [`HEADROOM`], for [`TunDevice::write_joined`].
+    pub fn keep(&mut self, bytes: Vec<u8>) {
+        self.leaving.push(bytes);
+    }
 }
 
 /// Splits what kernels hand over; one serves all devices.
@@ -62,14 +68,19 @@ impl Splitter {
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.pool.push(buffer);
     }
+
+    /// Takes back several, and leaves none.
+    pub fn recycle_all(&mut self, buffers: &mut Vec<Vec<u8>>) {
+        self.pool.append(buffers);
+    }
 }
 
 impl TunDevice {
-    /// Makes one called `name`, for packets of at most `mtu` bytes; it `joins` those that leave together, or does not.
+    /// Makes one called `name`, for packets of at most `mtu` bytes.
     ///
     /// # Errors
     /// If the system gives none.
-    pub fn open(name: &str, mtu: u16, joins: bool) -> Result<Self, Error> {
+    pub fn open(name: &str, mtu: u16) -> Result<Self, Error> {
         let open = || {
             let builder = DeviceBuilder::new().name(name).mtu(mtu).offload(true);
             let tun = builder.enable(false).build_sync()?;
@@ -77,14 +88,14 @@ impl TunDevice {
             Ok::<_, io::Error>(tun)
         };
         let tun = open().attempt("open a TUN device (/dev/net/tun)")?;
-        Ok(Self { tun, joining: joins.then(Box::default) })
+        Ok(Self { tun })
     }
 
     /// Gives the next piece from the kernel, packet by packet in buffers with [`HEADROOM`]; false if there is none now.
     ///
     /// # Errors
     /// The kernel's, if the device is gone.
-    pub fn read(&mut self, splitter: &mut Splitter, mut take: impl FnMut(Vec<u8>)) -> io::Result<bool> {
+    pub fn read(&self, splitter: &mut Splitter, mut take: impl FnMut(Vec<u8>)) -> io::Result<bool> {
         let Splitter { piece, packets, sizes, room, pool } = splitter;
         let count = match self.tun.recv_multiple(piece, packets, sizes, HEADROOM) {
             Ok(count) => count,
@@ -102,36 +113,25 @@ impl TunDevice {
         Ok(true)
     }
 
-    /// Hands a packet to the kernel, or keeps it for [`flush`](Self::flush) if such are joined. The buffer comes back when
-    /// it is free.
+    /// Hands a packet to the kernel, from a buffer with [`HEADROOM`].
     ///
     /// # Errors
     /// The kernel's, if it does not take the packet.
-    pub fn write(&mut self, bytes: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
-        match &mut self.joining {
-            None => self.tun.send(&bytes).map(|_| Some(bytes)),
-            Some(joining) => {
-                joining.leaving.push(bytes);
-                Ok(None)
-            }
-        }
+    pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        self.tun.send(bytes).map(|_| ())
     }
 
-    /// Hands over what has been kept.
+    /// Hands over what has been kept, joined as far as it goes together; the buffers, which are free then, go to `free`.
     ///
     /// # Errors
     /// The kernel's, if it does not take a packet.
-    pub fn flush(&mut self, splitter: &mut Splitter) -> io::Result<()> {
-        let Some(joining) = &mut self.joining else { return Ok(()) };
-        if joining.leaving.is_empty() {
-            return Ok(());
-        }
+    pub fn write_joined(&self, kept: &mut Joining, free: &mut Vec<Vec<u8>>) -> io::Result<()> {
         let mut sent = Ok(0);
         // The library takes at most so many at once.
-        for some in joining.leaving.chunks_mut(usize::from(u16::MAX)) {
-            sent = sent.and(self.tun.send_multiple(&mut joining.table, some, HEADROOM));
+        for some in kept.leaving.chunks_mut(usize::from(u16::MAX)) {
+            sent = sent.and(self.tun.send_multiple(&mut kept.table, some, HEADROOM));
         }
-        joining.leaving.drain(..).for_each(|buffer| splitter.recycle(buffer));
+        free.append(&mut kept.leaving);
         sent.map(|_| ())
     }
 }
@@ -145,6 +145,12 @@ impl AsFd for TunDevice {
 
 impl std::fmt::Debug for TunDevice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Device").field("joins", &self.joining.is_some()).finish_non_exhaustive()
+        f.debug_struct("TunDevice").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Joining {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Joining").field("leaving", &self.leaving.len()).finish_non_exhaustive()
     }
 }
