@@ -105,6 +105,8 @@ def test_each_law_has_a_source_and_words_of_its_own() -> None:
         assert re.search(r"RFC \d+|(19|20)\d\d", document["source"]), path
         for entry in document["equation"]:
             assert entry["id"].startswith(f"{path.parent.name}#"), entry
+            assert entry.keys() <= {"id", "text", "from", "here"}, entry
+            assert re.search(r"ns-2|(19|20)\d\d", entry.get("from", "ns-2")), entry
 
 
 @pytest.mark.parametrize("equation", equations())

@@ -5,14 +5,14 @@
 /// than a segment.
 #[inline]
 pub fn increase(alpha: f64, cwnd: f64, acked: f64) -> f64 {
-    //= aimd#3  cwnd ← cwnd + α/cwnd
+    //= aimd#3  cwnd += SMSS*SMSS/cwnd
     cwnd + alpha * acked.min(1.0) / cwnd
 }
 
 /// The slow-start threshold after a loss: β of the flight (RFC 5681 eq. 4).
 #[inline]
 pub fn decrease(beta: f64, flight: f64) -> f64 {
-    //= aimd#4  ssthresh = β · FlightSize
+    //= aimd#4  ssthresh = max (FlightSize / 2, 2*SMSS)
     beta * flight
 }
 

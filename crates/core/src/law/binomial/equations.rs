@@ -5,13 +5,13 @@
 /// segment.
 #[inline]
 pub fn increase(alpha: f64, k: f64, cwnd: f64, acked: f64) -> f64 {
-    //= binomial#increase  w ← w + α/w^k a round trip
+    //= binomial#increase  I: w_{t+R} ← w_t + α/w_t^k
     cwnd + alpha * acked.min(1.0) / libm::pow(cwnd, k + 1.0)
 }
 
 /// What a loss leaves of a window w: βwˡ less.
 pub fn decrease(beta: f64, l: f64, w: f64) -> f64 {
-    //= binomial#decrease  w ← w − βw^l
+    //= binomial#decrease  D: w_{t+δt} ← w_t − βw_t^l
     w - beta * libm::pow(w, l)
 }
 

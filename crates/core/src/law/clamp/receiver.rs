@@ -81,7 +81,7 @@ pub struct ClampArrival {
 /// let params = ClampParams { slow_start: ReceiverSlowStart::Off, hold: 0.0, ..ClampParams::new(Bytes::new(500)) };
 /// let mut receiver = ClampReceiver::new(params, 1000)?;
 /// receiver.started(1.0);
-/// let packet = |t_s, price_s| Arrival { t_s, size_bytes: 1000.0, payload_bytes: 1000.0, price_s, rtt_s: None };
+/// let packet = |t_s, price_s| ClampArrival { t_s, size_bytes: 1000.0, payload_bytes: 1000.0, price_s, rtt_s: None };
 /// receiver.received(&packet(0.0, 0.0), 64e3);
 /// // (500 − 0.25 · 1000)/1 · 1 = 250 B more than the first segment.
 /// assert_eq!(receiver.received(&packet(1.0, 0.25), 64e3), 1250.0);

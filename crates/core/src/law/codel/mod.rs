@@ -115,7 +115,7 @@ impl Codel {
         drops
     }
 
-    /// A row of drops opens. Soon after the last one, it goes on where that one's rate was left (RFC 8289 §5.6).
+    /// A row of drops opens. Soon after the last one, it goes on where that one's rate was left (RFC 8289 §5.5).
     fn open(&mut self, now_s: f64) {
         let soon = now_s - self.drop_next_s < 16.0 * self.interval_s;
         self.count = equations::first_count(self.count, self.last_count, soon);

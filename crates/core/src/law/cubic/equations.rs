@@ -4,7 +4,7 @@
 /// W_cubic: the window `t_s` after the beginning of an epoch (eq. 1).
 #[inline]
 pub fn w_cubic(c: f64, t_s: f64, k_s: f64, w_max: f64) -> f64 {
-    //= cubic#1  W_cubic(t) = C(t − K)³ + W_max
+    //= cubic#1  W_cubic(t) = C * (t − K)³ + W_max
     let dt = t_s - k_s;
     c * dt * dt * dt + w_max
 }
@@ -18,7 +18,7 @@ pub fn k_s(c: f64, w_max: f64, cwnd: f64) -> f64 {
 /// The window to aim at, which is no less than the present one and at most half as much again (§4.2).
 #[inline]
 pub fn target(w_cubic: f64, cwnd: f64) -> f64 {
-    //= cubic#4.2  target = min(max(W_cubic(t + RTT), cwnd), 1.5cwnd)
+    //= cubic#4.2  target = cwnd if W_cubic(t + RTT) < cwnd; 1.5 * cwnd if W_cubic(t + RTT) > 1.5 * cwnd; W_cubic(t + RTT) otherwise
     w_cubic.clamp(cwnd, 1.5 * cwnd)
 }
 
@@ -26,26 +26,26 @@ pub fn target(w_cubic: f64, cwnd: f64) -> f64 {
 /// acknowledges less than a segment.
 #[inline]
 pub fn increase(cwnd: f64, target: f64, acked: f64) -> f64 {
-    //= cubic#4.4  cwnd ← cwnd + (target − cwnd)/cwnd
+    //= cubic#4.4  cwnd MUST be incremented by (target − cwnd)/cwnd for each received new ACK
     cwnd + (target - cwnd) * acked.min(1.0) / cwnd
 }
 
 /// α_cubic: segments a round trip with which Reno of this β has the mean window of Reno (§4.3).
 pub fn alpha(beta: f64) -> f64 {
-    //= cubic#4.3  α_cubic = 3(1 − β_cubic)/(1 + β_cubic)
+    //= cubic#4.3  α_cubic = 3 * (1 − β_cubic)/(1 + β_cubic)
     3.0 * (1.0 - beta) / (1.0 + beta)
 }
 
 /// W_est: the window that Reno would have after an acknowledgement (eq. 4).
 #[inline]
 pub fn w_est(before: f64, alpha: f64, cwnd: f64, acked: f64) -> f64 {
-    //= cubic#4  W_est ← W_est + α_cubic · segments_acked/cwnd
+    //= cubic#4  W_est = W_est + α_cubic * segments_acked/cwnd
     before + alpha * acked / cwnd
 }
 
 /// W_max after a loss below the last one: a flow makes room for others by fast convergence (§4.7).
 pub fn converged_w_max(beta: f64, cwnd: f64) -> f64 {
-    //= cubic#4.7  W_max = cwnd(1 + β_cubic)/2
+    //= cubic#4.7  W_max = cwnd * (1 + β_cubic)/2, if cwnd < W_max and fast convergence is enabled
     cwnd * (1.0 + beta) / 2.0
 }
 

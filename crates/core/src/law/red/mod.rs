@@ -274,6 +274,7 @@ mod tests {
     }
 
     //= red#p_b
+    //= red#gentle
     #[test]
     fn the_probability_rises_in_a_line_and_gently_to_one() {
         // Thresholds 4 and 12: half way p = max_p/2; at 18, half way from 12 to 24, p = 1/8 + (7/8)/2.
@@ -297,6 +298,7 @@ mod tests {
     }
 
     //= red#p_a
+    //= red#wait
     #[test]
     fn drops_are_spread_evenly() {
         // p = 1/8. Without wait packet n goes with p/(1 − np): 1/6, 1/5, … so that a gap of 2 to 8 is as likely each.

@@ -64,7 +64,7 @@ pub struct ShareArrival {
 /// let mut receiver = ShareReceiver::new(ReceiverKeys::default(), 1000)?;
 /// // A share of 100 kB/s, 35 ms of room, 20 ms of 120 in the queue: w = 100 kB/s · (0.9 · 100 + 35) ms · 1000/1250.
 /// let stamp = Some(ShareStamp { share: 1e5, room_s: 0.035, waited_s: 0.02 });
-/// let packet = Arrival { t_s: 1.0, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) };
+/// let packet = ShareArrival { t_s: 1.0, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) };
 /// assert!((receiver.received(&packet).unwrap() - 10_000.0).abs() < 1e-3);
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```

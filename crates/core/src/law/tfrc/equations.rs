@@ -4,7 +4,7 @@
 /// X_Bps \[B/s\]: what a TCP with segments of `s` bytes and round-trip time `r` seconds gets at a loss event rate `p`, with
 /// a time-out of `rto_factor` round trips and an acknowledgement a packet (b = 1).
 pub fn throughput(s: f64, r: f64, p: f64, rto_factor: f64) -> f64 {
-    //= tfrc#3.1  X_Bps = s/(R(√(2p/3) + t_RTO/R · 3√(3p/8) · p(1 + 32p²)))
+    //= tfrc#3.1  X_Bps = s/(R*sqrt(2*b*p/3) + (t_RTO * (3*sqrt(3*b*p/8)*p*(1+32*p^2))))
     s / (r * denominator(p, rto_factor))
 }
 
@@ -35,25 +35,25 @@ pub fn loss_event_rate(s: f64, r: f64, x: f64, rto_factor: f64) -> f64 {
 
 /// R \[s\] after a sample, the old value weighing `q`.
 pub fn smoothed_rtt(before_s: f64, sample_s: f64, q: f64) -> f64 {
-    //= tfrc#4.3.R  R ← qR + (1 − q)R_sample
+    //= tfrc#4.3.R  R = q*R + (1-q)*R_sample
     q * before_s + (1.0 - q) * sample_s
 }
 
 /// R_sqmean \[√s\] after a sample, the old value weighing `q2`.
 pub fn root_mean(before: f64, sample_s: f64, q2: f64) -> f64 {
-    //= tfrc#4.5  R_sqmean ← q2 · R_sqmean + (1 − q2)√R_sample
+    //= tfrc#4.5  R_sqmean = q2*R_sqmean + (1-q2)*sqrt(R_sample)
     q2 * before + (1.0 - q2) * libm::sqrt(sample_s)
 }
 
 /// W_init/R \[B/s\] with RFC 3390's window: min(4s, max(2s, 4380))/R.
 pub fn initial_rate(s: f64, r: f64) -> f64 {
-    //= tfrc#4.2  W_init = min(4s, max(2s, 4380))
+    //= tfrc#4.2  W_init = min(4*MSS, max(2*MSS, 4380))
     (4.0 * s).min((2.0 * s).max(4380.0)) / r
 }
 
 /// How long a sender waits for feedback before it cuts its rate \[s\]: max(4R, 2s/X), and 2s/X before R is known.
 pub fn no_feedback_timeout(s: f64, x: f64, r: Option<f64>) -> f64 {
-    //= tfrc#4.3.RTO  RTO = max(4R, 2s/X)
+    //= tfrc#4.3.RTO  RTO = max(4*R, 2*s/X)
     let packets = 2.0 * s / x;
     r.map_or(packets, |r| packets.max(4.0 * r))
 }
@@ -61,7 +61,7 @@ pub fn no_feedback_timeout(s: f64, x: f64, r: Option<f64>) -> f64 {
 /// DF: by how much the closed loss intervals are discounted while the open one, of `open` packets, is more than twice
 /// their mean.
 pub fn discount(open: f64, mean: f64, floor: f64) -> f64 {
-    //= tfrc#5.5  DF = max(THRESHOLD, 2I_mean/I_0), if I_0 > 2I_mean
+    //= tfrc#5.5  if (I_0 > 2 * I_mean) { DF = 2 * I_mean/I_0; if (DF < THRESHOLD) DF = THRESHOLD }
     if open > 2.0 * mean { (2.0 * mean / open).max(floor) } else { 1.0 }
 }
 

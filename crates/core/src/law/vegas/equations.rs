@@ -5,7 +5,7 @@
 /// a round trip takes no time. Times in any one unit.
 #[inline]
 pub fn backlog(cwnd: f64, base_rtt: f64, rtt: f64) -> f64 {
-    //= vegas#diff  Diff · BaseRTT = (cwnd/BaseRTT − cwnd/RTT) · BaseRTT
+    //= vegas#diff  Diff = Expected − Actual, Expected = WindowSize/BaseRTT
     if rtt > 0.0 { cwnd * (1.0 - base_rtt / rtt) } else { 0.0 }
 }
 

@@ -3,14 +3,14 @@
 
 /// The bandwidth \[segments/s\] after a sample of `delivered` segments in `elapsed_s`, with the weight `filter` of the past.
 pub fn bandwidth(before: f64, delivered: f64, elapsed_s: f64, filter: f64) -> f64 {
-    //= westwood#bandwidth  B ← filter · B + (1 − filter) · delivered/elapsed
+    //= westwood#bandwidth  b̂_k = α·b̂_{k−1} + (1 − α)·b_k, b_k = d_k/Δ_k
     let sample = delivered / elapsed_s;
     filter * before + (1.0 - filter) * sample
 }
 
 /// What the path holds without a queue \[segments\]: the slow-start threshold after a loss.
 pub fn path(bandwidth: f64, min_rtt_s: f64) -> f64 {
-    //= westwood#ssthresh  ssthresh = B · RTT_min
+    //= westwood#ssthresh  ssthresh = max(2, (BWE·RTT_min)/seg_size)
     bandwidth * min_rtt_s
 }
 
