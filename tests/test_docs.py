@@ -152,6 +152,8 @@ def test_quoted_code_is_the_code_in_the_tree(page: Path) -> None:
     for block in blocks(page, "rust", "toml", "python"):
         if block["source"]:
             source = (ROOT / block["source"]).read_text()
+            # An example of the documentation stands there behind slashes.
+            source += re.sub(r"^ *///? ?", "", source, flags=re.MULTILINE)
             for piece in re.split(r"^(?://|#) …\n", block["text"], flags=re.MULTILINE):
                 assert piece.rstrip("\n") in source, f"{block['source']}:\n{piece}"
 
@@ -163,6 +165,19 @@ def test_a_walk_quotes_the_tree(page: str, least: int) -> None:
     quoted = [b["source"] for b in blocks(ROOT / "docs" / page, "rust", "toml")]
     assert len(quoted) >= least
     assert all(quoted)
+
+
+def test_a_walk_prints_all_that_it_takes() -> None:
+    """Who copies the page has the law's folder: all lines of it but those of tests."""
+    texts = [
+        block["text"]
+        for block in blocks(ROOT / "docs" / "add-a-law.md", "rust", "text")
+        if "law/binomial/" in (block["source"] or "")
+    ]
+    printed = set("".join(texts).splitlines())
+    for path in sorted((ROOT / "crates/core/src/law/binomial").iterdir()):
+        whole, _, _ = path.read_text().partition("#[cfg(test)]")
+        assert set(filter(None, whole.splitlines())) <= printed, path
 
 
 def test_the_walks_can_be_found() -> None:

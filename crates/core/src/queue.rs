@@ -88,6 +88,8 @@ impl<P: Parcel> Queue<P> {
     ) -> Result<Self, ParameterError> {
         config.buffer.validate()?;
         let aqm = AnyAqm::new(&config.buffer.aqm, rate, &stream).map_err(|error| error.within("aqm"))?;
+        let marker = AnyMarker::new(&config.marker);
+        let marker = marker.map_err(|error| error.within(config.marker.key().unwrap_or_default()))?;
         Ok(Self {
             packets: VecDeque::with_capacity(64),
             bytes: Bytes::ZERO,
@@ -97,7 +99,7 @@ impl<P: Parcel> Queue<P> {
             keeps: aqm.keeps(),
             apart: aqm.apart().is_some() && config.marker.key() == Some("feedback"),
             aqm,
-            marker: AnyMarker::new(&config.marker)?,
+            marker,
             meter: Meter::new(span),
         })
     }

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Senders: the window law, its parameters, and what all senders have.
 
-use lasthop_core::law::binomial::BinomialParams;
-use lasthop_core::law::cubic::CubicParams;
-use lasthop_core::law::gamma::GammaParams;
-use lasthop_core::law::linux;
-use lasthop_core::law::qfcp::QfcpParams;
-use lasthop_core::law::vegas::VegasParams;
-use lasthop_core::law::veno::VenoParams;
-use lasthop_core::law::westwood::WestwoodParams;
-use lasthop_core::law::xcp::XcpParams;
+use lasthop_core::law;
 use lasthop_core::parameter::With;
 use lasthop_core::role::SenderParams;
 use lasthop_core::tcp::{Recovery, Rules, SenderConfig, Switches, TIMESTAMPS_OPTION};
@@ -81,28 +73,28 @@ senders! {
         Reno(Tcp) = "reno", Rfc, Reno, tcp;
         /// TCP(α, β), with γ and δ where they are given (gamma), by the law of ns-2: the window is halved at the first
         /// decrease and in slow start.
-        Aimd(GammaParams) = "aimd", Rfc, Reno, aimd, with cut_at_each_timeout one_fast_retransmit cut_of_window;
+        Aimd(law::gamma::GammaParams) = "aimd", Rfc, Reno, aimd, with cut_at_each_timeout one_fast_retransmit cut_of_window;
         /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
-        Cubic(CubicParams) = "cubic", Rfc, Sack, SenderParams::Cubic;
+        Cubic(law::cubic::CubicParams) = "cubic", Rfc, Sack, SenderParams::Cubic;
         /// Reno as in Linux 6.18: SACK, RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), timestamps,
         /// an initial window of 10 (RFC 6928), a least time-out of 200 ms, growth by whole segments while the window is full.
         LinuxReno(Tcp) = "linux-reno", Linux, NewReno, |_| SenderParams::LinuxReno;
         /// CUBIC as in Linux 6.18: HyStart, arithmetic in whole segments and ticks, and all that `linux-reno` has.
-        LinuxCubic(linux::LinuxCubicParams) = "linux-cubic", Linux, NewReno, SenderParams::LinuxCubic;
+        LinuxCubic(law::linux::LinuxCubicParams) = "linux-cubic", Linux, NewReno, SenderParams::LinuxCubic;
         /// Vegas (Brakmo, Peterson 1995), with the recovery of RFC 6582.
-        Vegas(VegasParams) = "vegas", Rfc, NewReno, SenderParams::Vegas;
+        Vegas(law::vegas::VegasParams) = "vegas", Rfc, NewReno, SenderParams::Vegas;
         /// Veno (Fu, Liew 2003), with the recovery of RFC 6582.
-        Veno(VenoParams) = "veno", Rfc, NewReno, SenderParams::Veno;
+        Veno(law::veno::VenoParams) = "veno", Rfc, NewReno, SenderParams::Veno;
         /// Westwood+ (Mascolo, Grieco et al. 2004), with the recovery of RFC 6582.
-        Westwood(WestwoodParams) = "westwood", Rfc, NewReno, SenderParams::Westwood;
+        Westwood(law::westwood::WestwoodParams) = "westwood", Rfc, NewReno, SenderParams::Westwood;
         /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
-        Binomial(BinomialParams) = "binomial", Rfc, NewReno, SenderParams::Binomial;
+        Binomial(law::binomial::BinomialParams) = "binomial", Rfc, NewReno, SenderParams::Binomial;
         /// XCP, with the recovery of RFC 5681: routers say by how much the window changes, and a loss halves it. Where no router
         /// speaks it is TCP.
-        Xcp(XcpParams) = "xcp", Rfc, Reno, SenderParams::Xcp;
+        Xcp(law::xcp::XcpParams) = "xcp", Rfc, Reno, SenderParams::Xcp;
         /// QFCP (qfcp), with the recovery of RFC 6675 and lost retransmissions found: routers tell the rate, and a loss says
         /// nothing. Where a queue of the path does not speak, a TCP runs beside and the lesser window holds.
-        Qfcp(QfcpParams) = "qfcp", Rfc, Sack, SenderParams::Qfcp,
+        Qfcp(law::qfcp::QfcpParams) = "qfcp", Rfc, Sack, SenderParams::Qfcp,
             with find_lost_retransmissions new_ack_ends_back_off;
     }
     others {
@@ -124,7 +116,7 @@ fn tcp(_: Tcp) -> SenderParams {
     SenderParams::default()
 }
 
-fn aimd(params: GammaParams) -> SenderParams {
+fn aimd(params: law::gamma::GammaParams) -> SenderParams {
     match (params.gamma, params.delta) {
         (None, None) => SenderParams::Aimd(params.aimd()),
         _ => SenderParams::Gamma(params),

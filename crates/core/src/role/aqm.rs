@@ -40,6 +40,53 @@ impl Dropped {
 
 /// What a queue's management may hear, and what it may decide. Where it does not [keep](Self::keeps) packets, those that
 /// it admits wait in the queue, first in, first out.
+///
+/// ```
+/// use lasthop_core::error::ParameterError;
+/// use lasthop_core::packet::Parcel;
+/// use lasthop_core::parameter::Parameter;
+/// use lasthop_core::parameters;
+/// use lasthop_core::rng::Stream;
+/// use lasthop_core::role::{AqmLaw, Held};
+/// use lasthop_core::units::{Bytes, Instant, Rate};
+///
+/// parameters! {
+///     /// One packet in so many is dropped on arrival.
+///     #[derive(Clone, Copy, Debug, PartialEq)]
+///     pub struct EveryParams {
+///         /// In how many.
+///         pub every: u32 = 100, in 2..;
+///     }
+/// }
+///
+/// /// One packet in so many is dropped.
+/// #[derive(Clone, Debug)]
+/// pub struct Every {
+///     every: u32,
+///     seen: u32,
+/// }
+///
+/// impl<P: Parcel> AqmLaw<P> for Every {
+///     type Params = EveryParams;
+///
+///     fn set_up(params: EveryParams, _rate: Rate, _stream: &dyn Fn(&str) -> Stream) -> Result<Self, ParameterError> {
+///         params.validate()?;
+///         Ok(Self { every: params.every, seen: 0 })
+///     }
+///
+///     fn admits(&mut self, _now: Instant, _held: Held, _size: Bytes, is_room: bool) -> bool {
+///         self.seen = (self.seen + 1) % self.every;
+///         is_room && self.seen != 0
+///     }
+/// }
+/// # use lasthop_core::{packet::Packet, rng::Streams};
+/// # let stream = |purpose: &str| Streams::new(1).stream("queue", purpose);
+/// # let mut law = <Every as AqmLaw<Packet>>::set_up(EveryParams { every: 3 }, Rate::from_bps(1), &stream).unwrap();
+/// # let held = Held { packets: 0, bytes: Bytes::ZERO };
+/// # let admits = [(); 6].map(|()| AqmLaw::<Packet>::admits(&mut law, Instant::ZERO, held, Bytes::new(1500), true));
+/// # assert_eq!(admits, [true, true, false, true, true, false]);
+/// # assert!(<Every as AqmLaw<Packet>>::set_up(EveryParams { every: 1 }, Rate::from_bps(1), &stream).is_err());
+/// ```
 pub trait AqmLaw<P: Parcel>: Sized {
     /// Its parameters.
     type Params: Copy + Debug + PartialEq;

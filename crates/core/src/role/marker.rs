@@ -5,8 +5,8 @@ use core::fmt::Debug;
 
 use crate::error::ParameterError;
 use crate::kinds;
-use crate::law::clamp::{self, PriceForm};
-use crate::law::{qfcp, share, xcp};
+use crate::law;
+use crate::law::clamp::PriceForm;
 use crate::packet::Signal;
 use crate::parameter::With;
 use crate::units::{Amount, Bytes, Duration, Instant, Rate};
@@ -32,6 +32,55 @@ pub struct Passing {
 }
 
 /// What a router's law may hear of its queue, and what it may be asked.
+///
+/// ```
+/// use lasthop_core::error::ParameterError;
+/// use lasthop_core::packet::Signal;
+/// use lasthop_core::parameter::Parameter;
+/// use lasthop_core::parameters;
+/// use lasthop_core::role::{Held, MarkerLaw, Passing};
+/// use lasthop_core::units::{Duration, Instant};
+///
+/// parameters! {
+///     /// A packet's wait as a price.
+///     #[derive(Clone, Copy, Debug, PartialEq)]
+///     pub struct WaitParams {
+///         /// The wait that costs nothing.
+///         pub free: Duration = Duration::from_millis(5);
+///     }
+/// }
+///
+/// /// What a packet has waited, beyond what is free, is its price.
+/// #[derive(Clone, Debug)]
+/// pub struct Wait {
+///     free_s: f64,
+///     price_s: f64,
+/// }
+///
+/// impl MarkerLaw for Wait {
+///     type Params = WaitParams;
+///
+///     fn set_up(params: WaitParams) -> Result<Self, ParameterError> {
+///         params.validate()?;
+///         Ok(Self { free_s: params.free.as_secs_f64(), price_s: 0.0 })
+///     }
+///
+///     fn on_departure(&mut self, now: Instant, packet: Passing, _held: Held, signal: &mut Signal) {
+///         self.price_s = ((now - packet.arrived).as_secs_f64() - self.free_s).max(0.0);
+///         signal.raise_price(self.price_s);
+///     }
+///
+///     fn price(&self) -> Option<f64> {
+///         Some(self.price_s)
+///     }
+/// }
+/// # use lasthop_core::units::Bytes;
+/// # let mut law = Wait::set_up(WaitParams { free: Duration::from_millis(250) }).unwrap();
+/// # let (packet, held) = (Passing { size: Bytes::new(1500), flow: 0, arrived: Instant::ZERO }, Held { packets: 0, bytes: Bytes::ZERO });
+/// # let mut signal = Signal::None;
+/// # law.on_departure(Instant::ZERO + Duration::from_secs(1), packet, held, &mut signal);
+/// # assert_eq!((signal.price(), law.price()), (Some(0.75), Some(0.75)));
+/// ```
 pub trait MarkerLaw: Sized {
     /// Its parameters.
     type Params: Copy + Debug + PartialEq;
@@ -39,7 +88,7 @@ pub trait MarkerLaw: Sized {
     /// Sets the law up for an empty queue.
     ///
     /// # Errors
-    /// A parameter outside its domain; the key begins with the table of the scenario in which the law stands.
+    /// A parameter outside its domain.
     fn set_up(params: Self::Params) -> Result<Self, ParameterError>;
 
     /// The parameters at a place: what by default depends on that is given.
@@ -197,22 +246,22 @@ routers! {
     /// What a router writes into passing packets for their receivers.
     Price = "price" {
         /// `max((b·q − a)/μ_c, 0)` (clamp eq. 13).
-        Linear(clamp::PriceParams) = "linear" => clamp::ClampRouter, by |params| PriceForm::Linear.of(params);
+        Linear(law::clamp::PriceParams) = "linear" => law::clamp::ClampRouter, by |params| PriceForm::Linear.of(params);
         /// `max(b·(q − a)/μ_c, 0)` (clamp-mice).
-        Mice(clamp::PriceParams) = "mice" => clamp::ClampRouter, by |params| PriceForm::Mice.of(params);
+        Mice(law::clamp::PriceParams) = "mice" => law::clamp::ClampRouter, by |params| PriceForm::Mice.of(params);
         /// Quadratic up to 2a/b, then as the linear one without its bound (clamp-report eq. 1).
-        Smooth(clamp::PriceParams) = "smooth" => clamp::ClampRouter, by |params| PriceForm::Smooth.of(params);
+        Smooth(law::clamp::PriceParams) = "smooth" => law::clamp::ClampRouter, by |params| PriceForm::Smooth.of(params);
         /// Each flow's share of the line, and the room in its queue, for receivers of kind `share`.
-        Share(share::ShareRouterParams) = "share" => share::ShareRouter;
+        Share(law::share::ShareRouterParams) = "share" => law::share::ShareRouter;
     }
     /// What a router writes into the packets of senders that ask.
     Feedback = "feedback" {
         /// XCP (Katabi, Handley, Rohrs 2002), with a capacity that it is told.
-        Xcp(With<xcp::Told, xcp::Gains>) = "xcp" => xcp::XcpRouter, by xcp::XcpRouterParams::told;
+        Xcp(With<law::xcp::Told, law::xcp::Gains>) = "xcp" => law::xcp::XcpRouter, by law::xcp::XcpRouterParams::told;
         /// XCP-b (Abrantes, Ricardo 2006), which knows no capacity and steers by its queue.
-        XcpB(With<xcp::Blind, xcp::Gains>) = "xcp-b" => xcp::XcpRouter, by xcp::XcpRouterParams::blind;
+        XcpB(With<law::xcp::Blind, law::xcp::Gains>) = "xcp-b" => law::xcp::XcpRouter, by law::xcp::XcpRouterParams::blind;
         /// QFCP with its wireless enhancements (qfcp).
-        Qfcp(qfcp::QfcpRouterParams) = "qfcp" => qfcp::QfcpRouter;
+        Qfcp(law::qfcp::QfcpRouterParams) = "qfcp" => law::qfcp::QfcpRouter;
     }
 }
 
@@ -288,6 +337,7 @@ impl AnyMarker {
 mod tests {
     use super::*;
     use crate::law::clamp::PriceParams;
+    use crate::law::{qfcp, xcp};
     use crate::packet::QfcpHeader;
 
     fn held(packets: usize, bytes: u64) -> Held {
@@ -345,11 +395,12 @@ mod tests {
     #[test]
     fn errors_name_the_key() {
         let lost = MarkerParams::Qfcp(qfcp::QfcpRouterParams::new(Rate::from_bps(0), Rate::from_bps(1)));
-        assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
+        assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "capacity");
         let told = xcp::Efficiency::Told(xcp::Told { capacity: Some(Rate::from_bps(0)) });
         let lost = MarkerParams::Xcp(xcp::XcpRouterParams { efficiency: told, gains: xcp::Gains::default() });
-        assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "feedback.capacity");
+        assert_eq!(AnyMarker::new(&lost).unwrap_err().key, "capacity");
         let bad = MarkerParams::Linear(PriceForm::Linear.of(PriceParams { b: 0.0, ..PriceParams::new(Bytes::ZERO) }));
-        assert_eq!(AnyMarker::new(&bad).unwrap_err().key, "price.b");
+        assert_eq!(AnyMarker::new(&bad).unwrap_err().key, "b");
+        assert_eq!([lost.key(), bad.key(), MarkerParams::None.key()], [Some("feedback"), Some("price"), None]);
     }
 }

@@ -200,7 +200,7 @@ impl MarkerLaw for ClampRouter {
     type Params = PriceLaw;
 
     fn set_up(params: PriceLaw) -> Result<Self, ParameterError> {
-        Self::new(params).map_err(|error| error.within("price"))
+        Self::new(params)
     }
 
     #[inline]

@@ -348,7 +348,7 @@ impl MarkerLaw for QfcpRouter {
     }
 
     fn set_up(params: QfcpRouterParams) -> Result<Self, ParameterError> {
-        Self::new(params).map_err(|error| error.within("feedback"))
+        Self::new(params)
     }
 
     fn on_arrival(&mut self, now: Instant, packet: Passing, held: Held, signal: &Signal) {

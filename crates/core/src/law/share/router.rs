@@ -148,7 +148,7 @@ impl MarkerLaw for ShareRouter {
     type Params = ShareRouterParams;
 
     fn set_up(params: ShareRouterParams) -> Result<Self, ParameterError> {
-        Self::new(params).map_err(|error| error.within("price"))
+        Self::new(params)
     }
 
     fn weigh(&mut self, flow: u64, weight: f64) {

@@ -303,7 +303,7 @@ impl MarkerLaw for XcpRouter {
     }
 
     fn set_up(params: XcpRouterParams) -> Result<Self, ParameterError> {
-        Self::new(params).map_err(|error| error.within("feedback"))
+        Self::new(params)
     }
 
     fn on_arrival(&mut self, now: Instant, packet: Passing, held: Held, signal: &Signal) {
