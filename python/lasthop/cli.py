@@ -16,6 +16,7 @@ import sys
 from contextlib import suppress
 
 from .commands import emulation
+from .commands.emulation import file_name
 from .errors import Terminated, UserError, tell
 
 TYPE_CHECKING = False
@@ -195,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         ("--pcap", "FILE.pcapng", "write the packets for Wireshark"),
         ("--plot", "FILE.png", "draw rates and queues against time"),
     ):
-        run.add_argument(option, type=_file, metavar=name, help=text)
+        run.add_argument(option, type=file_name, metavar=name, help=text)
     run.add_argument("--pcap-end", choices=("sender", "receiver"),
                      help="the end of the flows at which packets are seen (sender)")  # fmt: skip
 
@@ -212,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
     _workers(sweep)
     sweep.add_argument("--shard", type=_shard, metavar="I/N",
                        help="run every N-th run alone, as one of N batch jobs")  # fmt: skip
-    sweep.add_argument("--out", type=_file, metavar="FILE.parquet", help="write the tables")
+    sweep.add_argument("--out", type=file_name, metavar="FILE.parquet", help="write the tables")
     sweep.add_argument("--mean", action="store_true",
                        help="print means over the seeds with 95 %% intervals")  # fmt: skip
     sweep.add_argument(
@@ -240,7 +241,7 @@ def _parser() -> argparse.ArgumentParser:
     _set_and_seed(tune)
     tune.add_argument("--seeds", type=_positive, default=1, metavar="K", help="seeds per point")
     _workers(tune)
-    tune.add_argument("--plot", type=_file, metavar="FILE.png", help="draw the curve")
+    tune.add_argument("--plot", type=file_name, metavar="FILE.png", help="draw the curve")
     tune.add_argument("--json", action="store_true", help="print what was found as JSON")
 
     fig = command("fig", "fig", "Redraw figures of the papers and check their claims.")
@@ -252,7 +253,9 @@ def _parser() -> argparse.ArgumentParser:
     fig.add_argument("--scale", choices=("quick", "full"), default="quick",
                      help="full: the length of the paper's own runs")  # fmt: skip
     _workers(fig)
-    fig.add_argument("--out", type=_file, metavar="DIR", default="out/fig", help="folder (out/fig)")
+    fig.add_argument(
+        "--out", type=file_name, metavar="DIR", default="out/fig", help="folder (out/fig)"
+    )
     fig.add_argument("--json", action="store_true", help="print the claims as JSON")
 
     trace = command("trace", "trace", "Check, describe, draw, convert or make up rate traces.")
@@ -275,16 +278,20 @@ def _parser() -> argparse.ArgumentParser:
         describe.add_argument("--json", action="store_true", help="print as JSON")
     draw = action("plot", "Draw traces: capacity shaded; of logs throughput, and delay below.")
     draw.add_argument("files", nargs="+", metavar="FILE", help=kinds)
-    draw.add_argument("--out", type=_file, metavar="FILE.png", required=True, help="the picture")
+    draw.add_argument(
+        "--out", type=file_name, metavar="FILE.png", required=True, help="the picture"
+    )
     draw.add_argument("--bin", type=_seconds, default=0.5, metavar="TIME",
                       help="width of the bins of rates (500 ms)")  # fmt: skip
     convert = action("convert", "Convert between mahimahi (.down, .up) and CSV (time_s,rate_bps).")
     convert.add_argument("file", metavar="FILE", help=kinds)
-    convert.add_argument("--out", type=_file, metavar="FILE", required=True, help="a .csv or trace")
+    convert.add_argument(
+        "--out", type=file_name, metavar="FILE", required=True, help="a .csv or trace"
+    )
     convert.add_argument("--bin", type=_seconds, default=0.1, metavar="TIME",
                          help="width of a CSV row (100 ms)")  # fmt: skip
     make = action("make", "Make up a trace like that of a phone on the move over LTE.")
-    make.add_argument("--out", type=_file, metavar="FILE", required=True, help="the trace")
+    make.add_argument("--out", type=file_name, metavar="FILE", required=True, help="the trace")
     make.add_argument("--duration", type=_seconds, default=30.0, metavar="TIME",
                       help="length, e.g. 2 min (30 s)")  # fmt: skip
     make.add_argument("--rate", type=_rate, default=8e6, metavar="RATE",
@@ -305,7 +312,7 @@ def _parser() -> argparse.ArgumentParser:
     show = command("show", "show", "Draw a scenario's topology: hosts, links, access points.")
     show.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
     _set(show)
-    show.add_argument("--out", type=_file, metavar="FILE.svg",
+    show.add_argument("--out", type=file_name, metavar="FILE.svg",
                       help="the picture (NAME.svg)")  # fmt: skip
 
     check = command("check", "check", "Check a scenario without running it.")
@@ -330,16 +337,10 @@ def _set_and_seed(parser: argparse.ArgumentParser) -> None:
 def _workers(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--jobs", type=_positive, metavar="N", help="threads (one a core)")
-    group.add_argument("--dask", type=_file, metavar="ADDRESS",
+    group.add_argument("--dask", type=file_name, metavar="ADDRESS",
                        help="run on a Dask cluster, tcp://host:port")  # fmt: skip
     parser.add_argument("--patience", type=_seconds, default=60.0, metavar="TIME",
                         help="how long to wait for a Dask worker, e.g. 10 min (60 s)")  # fmt: skip
-
-
-def _file(text: str) -> str:
-    if not text:
-        raise argparse.ArgumentTypeError('"": wanted a name')
-    return text
 
 
 def _shard(text: str) -> tuple[int, int]:

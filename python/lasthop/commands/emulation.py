@@ -49,8 +49,8 @@ def add_parsers(command: Callable[[str, str, str], ArgumentParser]) -> ArgumentP
                      help="where COMMAND runs (the first flow's)")  # fmt: skip
     emu.add_argument("--flows", action="store_true", help="run the flows beside COMMAND too")
     emu.add_argument("--ipv6", action="store_true", help="run the flows over IPv6")
-    emu.add_argument("--out", type=_file, metavar="FILE.parquet", help="write the result")
-    emu.add_argument("--plot", type=_file, metavar="FILE.png",
+    emu.add_argument("--out", type=file_name, metavar="FILE.parquet", help="write the result")
+    emu.add_argument("--plot", type=file_name, metavar="FILE.png",
                      help="draw rates and queues against time")  # fmt: skip
 
     delay = command("delay", "shells", "Run a command behind a delay, as mm-delay does.")
@@ -91,13 +91,14 @@ def _common(parser: ArgumentParser) -> None:
                         help="join packets that leave together, as network cards do")  # fmt: skip
     parser.add_argument("--allow-lag", action="store_true",
                         help="accept a run that is not to be believed")  # fmt: skip
-    parser.add_argument("--log", type=_file, metavar="PREFIX",
+    parser.add_argument("--log", type=file_name, metavar="PREFIX",
                         help="write PREFIX.down and PREFIX.up in mm-link's format")  # fmt: skip
     parser.add_argument("--json", nargs="?", const=STDOUT, metavar="FILE.json",
                         help="write the result as JSON, or print it")  # fmt: skip
 
 
-def _file(text: str) -> str:
+def file_name(text: str) -> str:
+    """A name that is not empty."""
     if not text:
         raise ArgumentTypeError('"": wanted a name')
     return text

@@ -9,7 +9,16 @@ order, one value a seed; :func:`mean_interval` says what the seeds tell together
 from ..claims import Estimate, mean_interval
 from .drawing import Drawing, PlusMinus, Style, colours, curves, over_time, shade
 from .measures import measure
-from .samples import acknowledged, count_at, moving_rate, rates, reached_s, settled_s, within
+from .samples import (
+    acknowledged,
+    count_at,
+    megabyte_s,
+    moving_rate,
+    rates,
+    reached_s,
+    settled_s,
+    within,
+)
 from .sweeps import Axis, Lab, Run, Sweep, matches
 
 __all__ = [
@@ -28,6 +37,7 @@ __all__ = [
     "matches",
     "mean_interval",
     "measure",
+    "megabyte_s",
     "moving_rate",
     "over_time",
     "rates",

@@ -50,6 +50,11 @@ def rates(so_far: pd.DataFrame, bin_s: float = 1.0) -> pd.DataFrame:
     return so_far.iloc[::step].diff().dropna() * 8 / bin_s
 
 
+def megabyte_s(rate_bps: float) -> float:
+    """Seconds for 1 MB at a rate in bit/s; one of nothing counts as 10⁻⁹ bit/s."""
+    return 8e6 / max(rate_bps, 1e-9)
+
+
 def moving_rate(so_far: pd.Series, window_s: float = 1.0) -> pd.Series:
     """The rate in bit/s over the last ``window_s``, at each sample of a count of bytes."""
     step = round(window_s / float(so_far.index[1] - so_far.index[0]))

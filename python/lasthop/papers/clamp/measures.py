@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ... import _lasthop
-from ...lab import Lab, Run, acknowledged, rates, within
+from ...lab import Lab, Run, acknowledged, megabyte_s, rates, within
 
-MEGABYTE_BITS = 8e6
 WHOLE_PACKETS = 1500 / 1460
 """Throughput, which counts whole packets, over goodput, which counts their payload."""
 MEASURED_S = 2700
@@ -39,7 +38,7 @@ def total_bps(run: Run) -> float:
 
 def download_s(run: Run) -> float:
     """The time for 1 MB, mean over the flows."""
-    return float(np.mean([MEGABYTE_BITS / max(rate, 1e-9) for rate in _all(run)]))
+    return float(np.mean([megabyte_s(rate) for rate in _all(run)]))
 
 
 def timeouts_10ms(run: Run) -> float:

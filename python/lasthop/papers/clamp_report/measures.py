@@ -9,9 +9,8 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from ...lab import Run, acknowledged, rates
+from ...lab import Run, acknowledged, megabyte_s, rates
 
-MEGABYTE_BITS = 8e6
 PAYLOAD_BYTES = 460
 """Of a packet of 500 B."""
 UNQUEUED_S = 0.1345 / 2 + 0.001 + 500 * 8 / 10e6
@@ -27,7 +26,7 @@ def queue_bytes(run: Run) -> float:
 
 def download_s(run: Run) -> float:
     """The time for 1 MB of payload, mean over the flows."""
-    return fmean(MEGABYTE_BITS / max(flow["goodput_bps"], 1e-9) for flow in run.summary["flows"])
+    return fmean(megabyte_s(flow["goodput_bps"]) for flow in run.summary["flows"])
 
 
 def awnd_limited(run: Run) -> float:
