@@ -20,7 +20,7 @@ HAS_AGENT = $(shell command -v clang >/dev/null && [ -e /usr/include/libelf.h ] 
 WORKSPACE = --workspace $(if $(HAS_AGENT),,--exclude lasthop-agent)
 
 .PHONY: setup demo test test-netns check check-style check-minimum check-subjects check-speed check-long audit \
-        fuzz bench bench-keep verdicts docs manual wheel hooks clean
+        fuzz bench bench-keep verdicts docs manual wheel deb hooks clean
 .DELETE_ON_ERROR:
 
 setup: $(VENV)/.built $(VENV)/.agent
@@ -96,6 +96,10 @@ manual: $(VENV)/.packages
 wheel: manual
 	$(BIN)/maturin build --release --strip --sdist --out dist
 
+# The agent's Debian package, in out.
+deb: $(VENV)/.agent $(VENV)/.deb-tools
+	packaging/make_deb target/release/lasthop-agent out
+
 # Hooks for git: layout before a commit, its subject, and `make check` before a push.
 hooks: $(VENV)/.packages-hooks
 	$(BIN)/pre-commit install
@@ -135,7 +139,19 @@ $(VENV)/.test-tools: | $(VENV)/.tools
 	command -v ip >/dev/null || missing="$$missing iproute2"; \
 	command -v tshark >/dev/null || missing="$$missing tshark"; \
 	command -v valgrind >/dev/null || missing="$$missing valgrind"; \
+	command -v strace >/dev/null || missing="$$missing strace"; \
+	command -v dpkg-shlibdeps >/dev/null || missing="$$missing dpkg-dev"; \
 	if [ -n "$$missing" ] && { [ -n "$(SUDO)" ] || [ "$$(id -u)" = 0 ]; }; then \
+	  $(SUDO) apt-get update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y $$missing; \
+	fi
+	@touch $@
+
+# What the Debian package takes.
+$(VENV)/.deb-tools: | $(VENV)/.tools
+	@missing=""; \
+	command -v dpkg-shlibdeps >/dev/null || missing="$$missing dpkg-dev"; \
+	command -v strip >/dev/null || missing="$$missing binutils"; \
+	if [ -n "$$missing" ]; then \
 	  $(SUDO) apt-get update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y $$missing; \
 	fi
 	@touch $@

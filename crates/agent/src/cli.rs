@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `lasthop-agent`: the command line.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use clap_mangen::Man;
 
 use crate::control::{self, Request};
 use crate::doctor::{self, Readiness};
@@ -58,6 +61,13 @@ enum Command {
     /// Files of settings.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Write the manual and the completion for shells, laid out as /usr/share is.
+    #[command(hide = true)]
+    Manual {
+        /// The folder.
+        #[arg(value_name = "SHARE")]
+        share: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -107,8 +117,44 @@ impl Cli {
                 options::check(&file)?;
                 println!("{}: valid", file.display());
             }
+            Command::Manual { share } => manual(&share)?,
             Command::Config(ConfigCommand::Default) => print!("{}", options::default_file()),
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Writes the manual, a page each command, and the completion for shells.
+fn manual(share: &Path) -> Result<()> {
+    let mut command = Cli::command();
+    let mut files = vec![];
+    for (path, shell) in [
+        ("bash-completion/completions/lasthop-agent", Shell::Bash),
+        ("zsh/vendor-completions/_lasthop-agent", Shell::Zsh),
+        ("fish/vendor_completions.d/lasthop-agent.fish", Shell::Fish),
+    ] {
+        let mut text = vec![];
+        clap_complete::generate(shell, &mut command, "lasthop-agent", &mut text);
+        files.push((path.to_owned(), text));
+    }
+    // By now commands within commands know their whole names.
+    pages(&command, "lasthop-agent", &mut files)?;
+    for (path, text) in files {
+        let path = share.join(path);
+        let folder = path.parent().unwrap_or(share);
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The pages of a command and those within it.
+fn pages(command: &clap::Command, name: &str, files: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
+    let mut text = vec![];
+    Man::new(command.clone()).section("8").manual("lasthop's manual").render(&mut text)?;
+    files.push((format!("man/man8/{name}.8"), text));
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {
+        pages(inner, &format!("{name}-{}", inner.get_name()), files)?;
+    }
+    Ok(())
 }

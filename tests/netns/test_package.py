@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The Debian package: built, installed over a copy of this machine, checked, and removed."""
+
+import re
+import shutil
+import subprocess
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+from box import demand, demand_program
+from house import AGENT, ROOT, demand_agent, house
+
+UNIT = ROOT / "packaging" / "agent" / "lasthop-agent@.service"
+WITHIN = """
+set -eu
+mount -t tmpfs tmpfs "$1"
+mkdir "$1/changes" "$1/work" "$1/machine"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/changes,workdir=$1/work" "$1/machine"
+mount --rbind /dev "$1/machine/dev"
+mount -t proc proc "$1/machine/proc"
+cp "$2" "$1/machine/root/x.deb"
+cat > "$1/machine/root/steps"
+chroot "$1/machine" sh -eu /root/steps
+"""
+STEPS = """
+exec 2>&1
+export DEBIAN_FRONTEND=noninteractive
+apt-get install -y -qq /root/x.deb
+dpkg --verify lasthop-agent
+lasthop-agent --version
+lasthop-agent config check
+echo 'target = "20 ms"' > /etc/lasthop/agent.toml
+! lasthop-agent config check
+for page in lasthop-agent lasthop-agent-proxy; do
+  zcat /usr/share/man/man8/$page.8.gz | grep -c '^\\.TH'
+done
+! command -v systemd-analyze >/dev/null || systemd-analyze verify lasthop-agent@eth0.service
+bash -n /usr/share/bash-completion/completions/lasthop-agent
+apt-get remove -y -qq --purge lasthop-agent
+! ls -d /usr/bin/lasthop-agent /etc/lasthop /usr/share/doc/lasthop-agent 2>/dev/null
+echo all of it
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    demand_agent()
+    for program in ("dpkg-deb", "dpkg-shlibdeps", "strip"):
+        demand_program(program)
+    folder = tmp_path_factory.mktemp("deb")
+    for part in ("one", "two"):
+        subprocess.run([ROOT / "packaging" / "make_deb", AGENT, folder / part], check=True)
+    (one,), (two,) = ((folder / part).glob("*.deb") for part in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    return one
+
+
+def test_it_is_installed_works_and_goes(package: Path, tmp_path: Path) -> None:
+    demand_program("apt-get")
+    words = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", WITHIN, "sh", tmp_path, package]
+    done = subprocess.run(
+        list(map(str, words)), input=STEPS, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^lasthop-agent \d", done.stdout, re.MULTILINE)
+    assert "/etc/lasthop/agent.toml: valid" in done.stdout
+    assert "/etc/lasthop/agent.toml: target: unknown key `target`" in done.stdout
+    assert "all of it" in done.stdout
+
+
+def test_lintian_has_no_errors(package: Path) -> None:
+    if not shutil.which("lintian"):
+        pytest.skip("SKIPPED: lintian is not installed")
+    done = subprocess.run(
+        ["lintian", "--fail-on", "error", package], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@cache
+def filters() -> dict[str, frozenset[str]]:
+    """Groups of system calls, as systemd names them."""
+    demand_program("systemd-analyze")
+    words = ["systemd-analyze", "syscall-filter", "--no-pager"]
+    out = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    groups: dict[str, list[str]] = {}
+    for line in filter(None, (line.rstrip() for line in out.splitlines())):
+        if line.startswith("@"):
+            groups[name := line] = []
+        elif groups and not line.lstrip().startswith("#"):
+            groups[name].append(line.strip())
+
+    def whole(name: str) -> frozenset[str]:
+        if not name.startswith("@"):
+            return frozenset([name])
+        return frozenset[str]().union(*map(whole, groups[name]))
+
+    return {name: whole(name) for name in groups}
+
+
+def allowed() -> set[str]:
+    """What the unit lets the agent call."""
+    found: set[str] = set()
+    for words in re.findall(r"^SystemCallFilter=(.*)$", UNIT.read_text(), re.MULTILINE):
+        calls: set[str] = set()
+        for name in words.lstrip("~").split():
+            calls |= filters().get(name, frozenset([name]))
+        found = found - calls if words.startswith("~") else found | calls
+    return found
+
+
+def test_the_unit_lets_the_agent_do_what_it_does(tmp_path: Path) -> None:
+    """Each system call of a life is one that the unit allows, each socket of its families."""
+    demand("" if shutil.which("strace") else "no strace")
+    trace = tmp_path / "trace"
+    with house() as built:
+        config = tmp_path / "agent.toml"
+        config.write_text('metrics = "127.0.0.1:9469"')
+        agent = built.start("router", "strace", "-f", "-qq", "-o", trace, AGENT, "proxy",
+            "--config", config, "--dev", "lan")  # fmt: skip
+        built.agents.append(agent)
+        deadline = time.monotonic() + 60
+        while built.ask("router", AGENT, "status", "--dev", "lan").returncode:
+            assert agent.poll() is None and time.monotonic() < deadline
+        built.run("router", "curl", "-sS", "http://127.0.0.1:9469/metrics")
+        time.sleep(3)
+        built.run("router", AGENT, "detach", "--dev", "lan")
+        agent.communicate(timeout=60)
+    assert agent.returncode == 0
+    text = trace.read_text()
+    called = set(re.findall(r"^\d+ +(?:<\.\.\. )?(\w+)(?:\(| resumed)", text, re.MULTILINE))
+    # What the loader does before the filter is there.
+    called -= {"execve"}
+    assert {"bpf", "capset", "signalfd4"} <= called
+    assert called <= allowed(), called - allowed()
+    families = re.search(r"^RestrictAddressFamilies=(.*)$", UNIT.read_text(), re.MULTILINE)
+    assert families
+    assert set(re.findall(r"socket\((AF_\w+)", text)) <= set(families[1].split())
+
+
+def test_the_units_exposure_is_low() -> None:
+    """The figure that the page states."""
+    demand_program("systemd-analyze")
+    words = ["systemd-analyze", "security", "--offline=true", "--no-pager", UNIT]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert found, done.stdout + done.stderr
+    assert float(found[1]) <= 1.7
