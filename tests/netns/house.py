@@ -2,7 +2,8 @@
 """A house in network namespaces: a server, a router, a modem, the client.
 
 The agent is at the router's device `lan`. What is slow is a token bucket: its qdisc, or where the
-queue is to be hidden, that of the modem's `lan`.
+queue is to be hidden, that of the modem's `lan`. With `distances` the client's address stands for
+hosts that are at different ones.
 """
 
 import json
@@ -20,6 +21,7 @@ from box import demand, demand_program
 
 ROOT = Path(__file__).parent.parent.parent
 AGENT = os.environ.get("LASTHOP_AGENT", str(ROOT / "target" / "release" / "lasthop-agent"))
+DISTANCE = Path(__file__).with_name("distance.py")
 SERVER, CLIENT = "10.2.0.2", "10.1.0.2"
 SERVER6 = "fd00:2::2"
 PATIENCE_S = 30.0
@@ -54,17 +56,18 @@ def until(true: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
 class House:
     """The namespaces, each held by a process that sleeps."""
 
-    def __init__(self, rate: str, limit: int, congestion: str, slow: str) -> None:
+    def __init__(self, rate: str, limit: int, congestion: str, slow: str, distances: bool) -> None:
         names = ("server", "router", "modem", "client")
         self.holders = {name: self._hold() for name in names}
         self.agents: list[subprocess.Popen[str]] = []
+        self.helpers: list[subprocess.Popen[str]] = []
         try:
-            self._build(rate, limit, congestion, slow)
+            self._build(rate, limit, congestion, slow, distances)
         except BaseException:
             self.close()
             raise
 
-    def _build(self, rate: str, limit: int, congestion: str, slow: str) -> None:
+    def _build(self, rate: str, limit: int, congestion: str, slow: str, distances: bool) -> None:
         run = self.run
         pid = {name: holder.pid for name, holder in self.holders.items()}
         for name in self.holders:
@@ -75,8 +78,11 @@ class House:
         wires = [("router", "wan", "server", "eth", 2), ("router", "lan", "modem", "wan", 3),
                  ("modem", "lan", "client", "eth", 1)]  # fmt: skip
         for near, here, far, there, net in wires:
-            run(near, "ip", "link", "add", here, "type", "veth", "peer", "name", there,
-                "netns", str(pid[far]))  # fmt: skip
+            if distances and far == "client":
+                self.helper(near, "relay", pid[far])
+            else:
+                run(near, "ip", "link", "add", here, "type", "veth", "peer", "name", there,
+                    "netns", str(pid[far]))  # fmt: skip
             for name, device, number in ((near, here, 1), (far, there, 2)):
                 run(name, "ip", "addr", "add", f"10.{net}.0.{number}/24", "dev", device)
                 run(name, "ip", "addr", "add", f"fd00:{net}::{number}/64", "dev", device, "nodad")
@@ -125,6 +131,21 @@ class House:
         return subprocess.Popen(
             self._words(name, words), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
+
+    def helper(self, name: str, *words: object) -> None:
+        """What `distance.py` does, once it is ready; it ends with the house."""
+        helper = self.start(name, sys.executable, DISTANCE, *words)
+        self.helpers.append(helper)
+        assert helper.stdout is not None
+        assert helper.stdout.readline() == "ready\n", helper.communicate()
+
+    def fetch(
+        self, ports: Sequence[object], warm_s: float, take_s: float, host: str = SERVER
+    ) -> dict[int, float]:
+        """What connections from these ports get [bit/s], each by itself."""
+        words = ("fetch", host, warm_s, take_s, *ports)
+        done = self.run("client", sys.executable, DISTANCE, *words)
+        return {int(port): bps for port, bps in json.loads(done).items()}
 
     def agent(self, *options: object, dev: str = "lan") -> subprocess.Popen[str]:
         """An agent at the router, once it answers."""
@@ -188,9 +209,9 @@ class House:
 
     def close(self) -> None:
         """Ends what was started, and the namespaces with it."""
-        for agent in self.agents:
-            agent.kill()
-            agent.communicate()
+        for process in (*self.agents, *self.helpers):
+            process.kill()
+            process.communicate()
         for holder in self.holders.values():
             holder.kill()
             holder.wait()
@@ -202,9 +223,10 @@ def house(
     limit: int = 1_000_000,
     congestion: str = "reno",
     slow: str = "router",
+    distances: bool = False,
 ) -> Iterator[House]:
     demand_agent()
-    built = House(rate, limit, congestion, slow)
+    built = House(rate, limit, congestion, slow, distances)
     try:
         yield built
     finally:

@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,25 @@ def test_a_queue_downstream_is_known_from_acks(host: str) -> None:
         assert 10 <= statistics.mean(waits_ms) <= 32
         assert found["bps"] >= 0.96 * LINE_BPS
         assert jain(found["each"]) >= 0.98
+
+
+@pytest.mark.parametrize("slow", ["modem", "router"])
+def test_hosts_at_several_distances_share_one_address_evenly(slow: str) -> None:
+    with house(slow=slow, distances=True) as built:
+        built.helper("server", "serve")
+        built.agent()
+        with ThreadPoolExecutor() as pool:
+            # 5 to 100 ms away; the two farther ones join a queue that stands.
+            found = pool.submit(built.fetch, [20_005, 20_020, "20050+1", "20100+2"], 6, 5)
+            time.sleep(9)
+            status = built.status()
+            rates = list(found.result().values())
+        away_s = {int(f["client"].split(":")[1]): f["client_rtt_s"] for f in status["flows"]}
+    assert sum(rates) >= 0.96 * LINE_BPS
+    # With the nearest one's path for all, the farthest got a fourteenth: .65 to .70.
+    assert jain(rates) >= 0.95
+    assert status["source"] == ("qdisc" if slow == "router" else "outstanding")
+    assert away_s[20_100] == pytest.approx(0.1, abs=0.015)
 
 
 def test_a_capture_has_no_edge_to_the_left_no_zero_window_and_right_sums(tmp_path: Path) -> None:

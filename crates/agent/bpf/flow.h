@@ -5,6 +5,7 @@
 
 #include "packet.h"
 #include "state.h"
+#include "station.h"
 #include "window.h"
 
 /* A segment went on to the client: its round trip is measured. */
@@ -80,6 +81,54 @@ LASTHOP_INLINE u64 flow_sent_at(struct flow *f, const struct packet *p, u64 now_
 	f->ack_delay_ns = late_ns > f->ack_delay_ns ? f->ack_delay_ns + (late_ns - f->ack_delay_ns) / 16 :
 						      f->ack_delay_ns - (f->ack_delay_ns - late_ns) / 16;
 	return now_ns - late_ns;
+}
+
+/* The path to its client and back: its own where that is another one than to the nearest client of the address. */
+LASTHOP_INLINE u64 flow_client_ns(const struct flow *f, u64 nearest_ns)
+{
+	u64 own_ns = recent_least(&f->path.least);
+
+	return own_ns > nearest_ns + path_margin_ns(nearest_ns) ? own_ns : nearest_ns;
+}
+
+/*
+ * A sample of that path. Spans are those of all connections of the station, so that one drain serves them all. The
+ * handshake's is taken without the queue that stood there before and after it, but not as less than the nearest client's.
+ */
+LASTHOP_INLINE void flow_path_sample(struct flow *f, u64 now_ns, u64 sample_ns, u64 span_began_ns, u64 nearest_ns, u64 wait_ns,
+				     u64 target_ns, u32 is_probing, u32 is_hidden)
+{
+	struct recent_least *l = &f->path.least;
+
+	if (l->began_ns != span_began_ns) {
+		if (l->now_least_ns)
+			l->last_least_ns = l->now_least_ns;
+		l->now_least_ns = 0;
+		l->began_ns = span_began_ns;
+	}
+	if (is_probing && f->flags & FLOW_UNSURE) {
+		f->flags &= ~FLOW_UNSURE;
+		l->now_least_ns = 0;
+	}
+	if (is_hidden)
+		path_sample(&f->path, now_ns, sample_ns, target_ns);
+	if (f->begin_wait_ns) {
+		sample_ns = most(excess(sample_ns, least(f->begin_wait_ns, wait_ns)), nearest_ns);
+		f->begin_wait_ns = 0;
+		if (sample_ns > nearest_ns + path_margin_ns(nearest_ns))
+			f->flags |= FLOW_UNSURE;
+	}
+	if (!l->now_least_ns || sample_ns < l->now_least_ns)
+		l->now_least_ns = most(sample_ns, 1);
+}
+
+/* Whether a drain of the queue would tell more of the path. */
+LASTHOP_INLINE int flow_wants_probe(const struct flow *f, u64 now_ns)
+{
+	if (f->flags & FLOW_UNSURE)
+		return f->acknowledged_bytes > WORTHY_BYTES;
+	return now_ns - f->path.least.began_ns >= PROBE_AFTER_NS &&
+	       share_wants_probe(f->path.least.now_least_ns, f->path.least.last_least_ns);
 }
 
 /* What has arrived since the last ACK: what it acknowledges, and a segment for a duplicate (RFC 5681, 2). */

@@ -83,7 +83,7 @@ static __always_inline void close_flow(struct flow *f, const struct flow_key *ke
 }
 
 /* A SYN or SYN-ACK of the server's side: what it offers. */
-static __always_inline void hear_server_begin(struct flow *f, const struct packet *p, u64 now_ns)
+static __always_inline void hear_server_begin(struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns)
 {
 	bpf_spin_lock(&f->lock);
 	if (p->has_scale)
@@ -93,6 +93,8 @@ static __always_inline void hear_server_begin(struct flow *f, const struct packe
 		/* The client's SYN opened a window from here. */
 		f->sent = f->ack = f->delivered = p->seq + 1;
 		flow_sample(f, now_ns, p->seq + 1);
+		f->there_ns = now_ns;
+		f->begin_wait_ns = wait_ns;
 		f->edge = p->seq + 1 + (u32)f->window_bytes;
 		if (f->asked_ns)
 			recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
@@ -166,7 +168,7 @@ int to_client(struct __sk_buff *skb)
 	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
 	struct backlog queue = {};
 	u64 now_ns = bpf_ktime_get_ns();
-	u64 counted_q8 = 0, delay_ns = 0;
+	u64 counted_q8 = 0, delay_ns = 0, nearest_ns = 0, client_ns = 0, wait_ns = 0;
 	u32 epoch = 0, fresh = 0;
 	struct station *s = station_of(&p.key);
 	struct flow *f;
@@ -179,6 +181,9 @@ int to_client(struct __sk_buff *skb)
 			station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 		station_turn(s, now_ns);
 		epoch = s->epoch;
+		nearest_ns = recent_least(&s->path.least);
+		if (p.flags & TCP_SYN)
+			wait_ns = share_wait_ns(s->queue_bytes, station_rate(s));
 		bpf_spin_unlock(&s->lock);
 	}
 	if (kind != COUNTED_DATA) {
@@ -191,7 +196,7 @@ int to_client(struct __sk_buff *skb)
 		if (f && p.is_foreign)
 			close_flow(f, &p.key);
 		else if (f)
-			hear_server_begin(f, &p, now_ns);
+			hear_server_begin(f, &p, now_ns, wait_ns);
 		return TCX_PASS_ON;
 	}
 	f = bpf_map_lookup_elem(&flows, &p.key);
@@ -231,6 +236,7 @@ int to_client(struct __sk_buff *skb)
 			fresh = end - f->sent;
 			f->forwarded_bytes += fresh;
 			f->sent = end;
+			client_ns = flow_client_ns(f, nearest_ns);
 		}
 		if (f->epoch != epoch || !f->is_counted) {
 			f->epoch = epoch;
@@ -245,7 +251,7 @@ int to_client(struct __sk_buff *skb)
 		s->weights_q8 += counted_q8;
 		s->delay_most_ns = most(s->delay_most_ns, least(delay_ns, NS_PER_S));
 		if (settings.is_hidden)
-			station_forward(s, now_ns, fresh);
+			station_forward(s, now_ns, fresh, client_ns);
 		bpf_spin_unlock(&s->lock);
 	}
 	count(COUNTED_DATA, p.size_bytes);
@@ -257,7 +263,8 @@ struct told {
 	u64 rate; /* mu */
 	u64 wait_ns; /* y */
 	u64 weights_q8; /* Phi */
-	u64 client_ns; /* to the client and back, without the queue */
+	u64 nearest_ns; /* to the nearest client and back, without the queue */
+	u64 span_began_ns; /* of its minima */
 	u32 random;
 	u32 is_probing;
 };
@@ -265,7 +272,7 @@ struct told {
 /* The window that the law gives a flow now, in whole segments. Under the flow's lock. */
 static __always_inline u64 window_of(struct flow *f, u64 now_ns, const struct told *told)
 {
-	u64 delay_ns = told->client_ns + recent_least(&f->upstream) + f->ack_delay_ns;
+	u64 delay_ns = flow_client_ns(f, told->nearest_ns) + recent_least(&f->upstream) + f->ack_delay_ns;
 	u64 fair = share_fair(told->rate, most(told->weights_q8, f->weight_q8));
 	u64 horizon_ns = share_horizon_ns(delay_ns, settings.target_ns, told->wait_ns, settings.g_q10,
 					  settings.kappa_q10);
@@ -288,7 +295,7 @@ int to_server(struct __sk_buff *skb)
 	struct backlog queue = {};
 	u64 now_ns = bpf_ktime_get_ns(), sent_ns = now_ns, sample_ns = 0;
 	struct told told = {};
-	u32 delivered = 0;
+	u32 delivered = 0, wants_probe = 0;
 	struct station *s;
 	struct flow *f;
 	u16 window;
@@ -328,8 +335,11 @@ int to_server(struct __sk_buff *skb)
 	f->seen_ns = now_ns;
 	if (p.flags & TCP_FIN)
 		f->flags |= FLOW_CLOSING;
-	if (is_after(p.ack, f->sent))
+	if (is_after(p.ack, f->sent)) {
+		/* What went another way was not counted, and does not count as delivered. */
+		f->delivered += p.ack - f->sent;
 		f->sent = p.ack;
+	}
 	if (settings.is_hidden) {
 		u64 forwarded_ns = flow_sampled(f, p.ack);
 
@@ -338,6 +348,7 @@ int to_server(struct __sk_buff *skb)
 		if (forwarded_ns) {
 			f->rtt_ns = now_ns - forwarded_ns;
 			sample_ns = most(excess(sent_ns, forwarded_ns), 1);
+			wants_probe = flow_wants_probe(f, now_ns);
 		}
 	} else if (f->samples[0].sent_ns && !is_after(f->samples[0].end, p.ack)) {
 		f->rtt_ns = now_ns - f->samples[0].sent_ns;
@@ -358,26 +369,34 @@ int to_server(struct __sk_buff *skb)
 	told.random = bpf_get_prandom_u32();
 	bpf_spin_lock(&s->lock);
 	if (settings.is_hidden) {
-		if (sample_ns)
-			station_sample(s, now_ns, sample_ns, settings.target_ns);
-		station_fill(s, now_ns);
+		if (sample_ns) {
+			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
+			path_sample(&s->path, now_ns, sample_ns, settings.target_ns);
+		}
 		station_hear(s, sent_ns, delivered);
-		station_probe(s, now_ns, recent_least(&s->client) + s->delay_most_ns, settings.target_ns);
+		if (wants_probe)
+			station_probe(s, now_ns, s->delay_most_ns, settings.target_ns,
+				      f->flags & FLOW_UNSURE);
 		told.is_probing = now_ns < s->probe_until_ns;
 	} else {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 		if (sample_ns)
-			recent_least_add(&s->client, now_ns, sample_ns, LEAST_SPAN_NS);
+			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
 	}
 	station_turn(s, now_ns);
 	told.rate = station_rate(s);
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
-	told.client_ns = recent_least(&s->client);
+	told.nearest_ns = recent_least(&s->path.least);
+	told.span_began_ns = s->path.least.began_ns;
 	bpf_spin_unlock(&s->lock);
 
 	/* The window. Duplicates of an ACK stay duplicates: only an ACK that advances gets another one. */
 	bpf_spin_lock(&f->lock);
+	if (sample_ns)
+		flow_path_sample(f, now_ns, sample_ns, told.span_began_ns, told.nearest_ns,
+				 settings.is_hidden ? told.wait_ns : 0, settings.target_ns, told.is_probing,
+				 settings.is_hidden);
 	if (is_after(p.ack, f->ack)) {
 		f->acknowledged_bytes += p.ack - f->ack;
 		f->ack = p.ack;

@@ -19,15 +19,19 @@
 #define ECHO_NS (10 * NS_PER_S)
 /* Segments that a connection may begin with. */
 #define FIRST_SEGMENTS 10
-/* Slots of 2^20 ns: what was forwarded by when, so far back as the path to the clients may be long. */
+/* Slots of 2^20 ns: what is to be acknowledged when, so far ahead as paths to clients may be long: half a second. */
 #define SLOT_SHIFT 20
-#define SLOTS 256
+#define SLOTS 512
 /* Round trips that are measured at once on a connection, one begun each millisecond at most. */
 #define SAMPLES 8
 /* How long a path is looked at before it may count as another one. */
 #define PATH_NS (500 * NS_PER_MS)
 /* When in a span of minima a drain is due. */
 #define PROBE_AFTER_NS (LEAST_SPAN_NS / 4 * 3)
+/* As long as there is such a one, there may be a drain each so long. */
+#define UNSURE_NS (2 * NS_PER_S)
+/* A connection of so many bytes is worth a drain where its path is not sure. */
+#define WORTHY_BYTES 100000
 /* A clock of time stamps is believed after so long, if it then counts milliseconds within an eighth. */
 #define CLOCK_NS NS_PER_S
 /* What keeps differences of two clocks above 0. */
@@ -61,6 +65,14 @@ struct sample {
 	u32 pad;
 };
 
+/* The path to a client and back: its least round trip, and whether it is another one by now. */
+struct path {
+	struct recent_least least;
+	u64 look_ns; /* when the running look began */
+	u64 now_ns; /* the least round trip in it; 0: none */
+	u64 last_ns; /* in the one before */
+};
+
 /* The client's clock, by its time stamps. */
 struct clock {
 	u64 began_ns; /* when the first stamp came; 0: none yet */
@@ -79,6 +91,7 @@ struct clock {
 #define FLOW_FROM_CLIENT 8 /* the client opened it */
 #define FLOW_LIMITED 16 /* its window has been lowered */
 #define FLOW_CLOSING 32 /* a FIN was seen */
+#define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 struct flow {
 	struct bpf_spin_lock lock;
@@ -107,6 +120,8 @@ struct flow {
 	u16 window; /* the receiver's own field in the last ACK */
 	u16 pad;
 	struct clock clock;
+	struct path path; /* of its own: behind one address there may be several hosts */
+	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
 	u64 ack_delay_ns; /* z: what ACKs have waited, smoothed */
 	struct recent_least upstream; /* from the agent to the server and back */
 	u64 asked_ns; /* when the client said something that the server will answer; 0: nothing */
@@ -141,19 +156,16 @@ struct station {
 	u64 delay_most_ns; /* the longest round trip among them */
 	u32 epoch;
 	u32 pad;
-	struct recent_least client; /* from the agent to the client and back, without the queue */
+	struct path path; /* to the nearest client */
 
 	/* Where the queue is hidden: payload. */
-	u64 forwarded_bytes; /* F */
-	u64 delivered_bytes; /* D */
-	u64 slot; /* the last one that is filled */
-	u64 path_ns; /* when the running look at the path began */
-	u64 path_least_ns; /* the least round trip in it */
-	u64 path_last_ns; /* in the one before */
+	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
+	u64 delivered_bytes; /* what was acknowledged */
+	u64 slot;
 	u64 probe_until_ns; /* until then the queue is drained */
 	u32 is_busy; /* at the last ACK */
 	u32 pad2;
-	u32 ring[SLOTS]; /* F at the beginning of each slot */
+	u32 ring[SLOTS]; /* what is due in each slot from then on */
 };
 
 /* Packets and bytes by what became of them. */

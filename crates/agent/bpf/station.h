@@ -92,91 +92,99 @@ LASTHOP_INLINE void station_look(struct station *s, u64 now_ns, u64 queue_bytes,
 	s->departed_bytes = departed_bytes;
 }
 
-/* F so far, into the slots up to now. */
-LASTHOP_INLINE void station_fill(struct station *s, u64 now_ns)
+/* On to a slot: what was due before it counts as due. */
+LASTHOP_INLINE void station_advance(struct station *s, u64 slot)
 {
-	u64 slot = now_ns >> SLOT_SHIFT;
+	/* Read anew each time, so that the verifier has nothing to tell one round from the next by. */
+	const volatile u64 *present = &s->slot;
 
-	if (s->slot + SLOTS < slot)
-		s->slot = slot - SLOTS;
 	for (u32 i = 0; i < SLOTS; i++) {
-		if (s->slot >= slot)
-			break;
-		s->slot++;
-		s->ring[s->slot & (SLOTS - 1)] = (u32)s->forwarded_bytes;
+		u64 here = *present;
+		u32 at = here & (SLOTS - 1);
+
+		if (here >= slot)
+			return;
+		s->due_bytes += s->ring[at];
+		s->ring[at] = 0;
+		s->slot = here + 1;
 	}
+	s->slot = slot;
 }
 
-/* So many new bytes went on to the clients. */
-LASTHOP_INLINE void station_forward(struct station *s, u64 now_ns, u32 bytes)
+/*
+ * So many new bytes went on to a client: without a queue they are acknowledged once the path there and back is gone. Each
+ * connection has a path of its own, so only sums tell the queue: hosts behind one address may be at different distances.
+ */
+LASTHOP_INLINE void station_forward(struct station *s, u64 now_ns, u32 bytes, u64 client_ns)
 {
-	station_fill(s, now_ns);
-	s->forwarded_bytes += bytes;
+	u64 slot = (now_ns + client_ns) >> SLOT_SHIFT;
+
+	if (slot >= s->slot + SLOTS)
+		station_advance(s, slot - SLOTS + 1);
+	if (slot < s->slot)
+		s->due_bytes += bytes;
+	else
+		s->ring[slot & (SLOTS - 1)] += bytes;
 }
 
-/* F(t), as low 32 bits, even within a slot; what is longer ago than the ring reaches counts as its oldest. */
-LASTHOP_INLINE u32 station_forwarded_at(const struct station *s, u64 t_ns)
-{
-	u64 slot = t_ns >> SLOT_SHIFT;
-	u32 here, next;
-
-	if (slot > s->slot)
-		return (u32)s->forwarded_bytes;
-	if (slot + SLOTS <= s->slot)
-		return s->ring[(s->slot + 1) & (SLOTS - 1)];
-	here = s->ring[slot & (SLOTS - 1)];
-	next = slot == s->slot ? (u32)s->forwarded_bytes : s->ring[(slot + 1) & (SLOTS - 1)];
-	return here + (u32)((u64)(next - here) * (t_ns & ((1 << SLOT_SHIFT) - 1)) >> SLOT_SHIFT);
-}
-
-/* What was forwarded by t and is not delivered yet; a duplicate that was counted too early makes it less than nothing. */
+/* What was due by t and is not delivered yet; t in `slot` or the one after, in which bytes lie evenly. A duplicate that was
+ * counted too early makes it less than nothing. */
 LASTHOP_INLINE u64 station_left_at(const struct station *s, u64 t_ns)
 {
-	u32 left = station_forwarded_at(s, t_ns) - (u32)s->delivered_bytes;
+	u64 slot = t_ns >> SLOT_SHIFT, part = t_ns & ((1 << SLOT_SHIFT) - 1), due = s->due_bytes;
 
-	return (int)left > 0 ? left : 0;
+	if (slot > s->slot)
+		due += s->ring[s->slot & (SLOTS - 1)];
+	if (slot >= s->slot)
+		due += s->ring[slot & (SLOTS - 1)] * part >> SLOT_SHIFT;
+	return excess(due, s->delivered_bytes);
 }
 
-/* A sample of the path to the client and back, the queue included: its least, and whether it is another path now. */
-LASTHOP_INLINE void station_sample(struct station *s, u64 now_ns, u64 sample_ns, u64 target_ns)
+/* What separates one path from another: less is noise. */
+LASTHOP_INLINE u64 path_margin_ns(u64 client_ns)
 {
-	recent_least_add(&s->client, now_ns, sample_ns, LEAST_SPAN_NS);
-	if (now_ns - s->path_ns >= PATH_NS) {
-		if (share_path_changed(s->path_least_ns, s->path_last_ns, recent_least(&s->client), target_ns)) {
-			s->client.now_least_ns = least(s->path_least_ns, s->path_last_ns);
-			s->client.last_least_ns = 0;
-			s->client.began_ns = now_ns;
+	return (client_ns >> 4) + 2 * NS_PER_MS;
+}
+
+/* A sample of a path, the queue included: its least, and whether it is another path now. */
+LASTHOP_INLINE void path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 target_ns)
+{
+	if (now_ns - p->look_ns >= PATH_NS) {
+		if (share_path_changed(p->now_ns, p->last_ns, recent_least(&p->least), target_ns)) {
+			p->least.now_least_ns = least(p->now_ns, p->last_ns);
+			p->least.last_least_ns = 0;
 		}
-		s->path_last_ns = now_ns - s->path_ns < 2 * PATH_NS ? s->path_least_ns : 0;
-		s->path_least_ns = 0;
-		s->path_ns = now_ns;
+		p->last_ns = now_ns - p->look_ns < 2 * PATH_NS ? p->now_ns : 0;
+		p->now_ns = 0;
+		p->look_ns = now_ns;
 	}
-	if (!s->path_least_ns || sample_ns < s->path_least_ns)
-		s->path_least_ns = most(sample_ns, 1);
+	if (!p->now_ns || sample_ns < p->now_ns)
+		p->now_ns = most(sample_ns, 1);
 }
 
-/* Where no sample of late was near the least one of before, the queue may be in all of them: it is drained once a span. */
-LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 delay_ns, u64 target_ns)
+/*
+ * Drains the queue for as long as the longest path takes to show it: once a span at most, but for a connection whose path is
+ * not sure.
+ */
+LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 delay_ns, u64 target_ns, int is_unsure)
 {
-	if (now_ns - s->client.began_ns < PROBE_AFTER_NS || s->probe_until_ns > s->client.began_ns)
-		return;
-	if (share_wants_probe(s->client.now_least_ns, s->client.last_least_ns))
+	if (s->probe_until_ns <= s->path.least.began_ns ||
+	    (is_unsure && now_ns - s->probe_until_ns < 1ULL << 63 && now_ns - s->probe_until_ns > UNSURE_NS))
 		s->probe_until_ns = now_ns + delay_ns + delay_ns / 2 + target_ns;
 }
 
 /* An ACK of time t: what was delivered since the last one, and what is left behind it. */
 LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 {
-	u64 client_ns = recent_least(&s->client);
-
 	t_ns = most(t_ns, s->seen_ns);
 	if (s->seen_ns)
 		station_served(s, t_ns, t_ns - s->seen_ns, bytes, s->is_busy);
 	s->delivered_bytes += bytes;
 	s->seen_ns = t_ns;
-	s->queue_bytes = station_left_at(s, excess(t_ns, client_ns));
-	/* A slot more: what went within it may or may not have come by now. */
-	s->is_busy = station_left_at(s, excess(t_ns, client_ns + (1 << SLOT_SHIFT))) > 0;
+	station_advance(s, (t_ns >> SLOT_SHIFT) - 1);
+	s->queue_bytes = station_left_at(s, t_ns);
+	/* A slot more: what was due within it may or may not have come by now. */
+	s->is_busy = station_left_at(s, t_ns - (1 << SLOT_SHIFT)) > 0;
 }
 
 /* Opens another epoch where the running one is over. */

@@ -23,8 +23,9 @@ const LINK_HEADERS: [(u16, u32); 9] = [
     (65535, 0), // void
 ];
 
-/// Root qdiscs that hold nothing themselves, or count what they hold by processor.
-const SILENT_QDISCS: [&str; 5] = ["noqueue", "noop", "mq", "mqprio", "pfifo_fast"];
+/// Root qdiscs that are given a rate: the queue is theirs. Others are as fast as the device, and what is slowest may be
+/// downstream; or they hold nothing themselves, or count it by processor.
+const SHAPERS: [&str; 5] = ["tbf", "htb", "hfsc", "cake", "netem"];
 
 /// A device of the calling thread's network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Device {
         Ok(Self { name: name.to_owned(), index, link_header_bytes })
     }
 
-    /// Its root qdisc, and whether that tells what it holds.
+    /// Its root qdisc, and whether that is a shaper, which holds the queue and tells of it.
     ///
     /// # Errors
     /// The kernel's.
@@ -65,8 +66,8 @@ impl Device {
         let qdisc = Routing::new().and_then(|routing| routing.root_qdisc(self.index));
         let qdisc = qdisc.with_context(|| format!("--dev {}: the kernel does not tell its qdisc", self.name))?;
         let qdisc = qdisc.unwrap_or_else(|| "noqueue".into());
-        let tells = !SILENT_QDISCS.contains(&qdisc.as_str());
-        Ok((qdisc, tells))
+        let shapes = SHAPERS.contains(&qdisc.as_str());
+        Ok((qdisc, shapes))
     }
 
     /// Whether it is still there, by the same number.

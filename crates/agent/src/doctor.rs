@@ -106,10 +106,12 @@ fn found(device: &Device) -> Finding {
 /// Whether the queue is where it can be seen.
 fn queue(device: &Device) -> Finding {
     let (verdict, why) = match device.queue() {
-        Ok((qdisc, true)) => (Readiness::Full, format!("the root qdisc, {qdisc}, tells what it holds: `qdisc`")),
+        Ok((qdisc, true)) => {
+            (Readiness::Full, format!("the root qdisc, {qdisc}, shapes and tells what it holds: `qdisc`"))
+        }
         Ok((qdisc, false)) => (
             Readiness::Partial,
-            format!("the root qdisc, {qdisc}, does not tell what it holds: `outstanding`; a shaper such as tbf would"),
+            format!("the root qdisc, {qdisc}, does not shape: `outstanding`; a shaper such as tbf tells more"),
         ),
         Err(error) => (Readiness::No, format!("{error:#}")),
     };

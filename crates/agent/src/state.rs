@@ -63,6 +63,17 @@ impl LeastRecord {
     }
 }
 
+/// A path to a client and back: `struct path`.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct PathRecord {
+    /// Its least round trip.
+    pub least: LeastRecord,
+    look_ns: u64,
+    now_ns: u64,
+    last_ns: u64,
+}
+
 /// Both SYNs were seen.
 pub const FLOW_ESTABLISHED: u32 = 1;
 /// The window has been lowered.
@@ -111,6 +122,9 @@ pub struct FlowRecord {
     clock_first: u32,
     clock_state: u32,
     clock_offset: LeastRecord,
+    /// From the agent to this connection's client and back, without the queue.
+    pub path: PathRecord,
+    begin_wait_ns: u64,
     /// z, what the client's ACKs have waited on their way.
     pub ack_delay_ns: u64,
     /// From the agent to the server and back.
@@ -125,7 +139,7 @@ pub struct FlowRecord {
 /// Horizons of the rate.
 pub const HORIZONS: usize = 7;
 /// Of less busy time a rate is not known: `SHARE_KNOWN_NS`.
-const KNOWN_NS: u64 = 12_000_000;
+const KNOWN_NS: u64 = 1_000_000;
 
 /// What is kept of what shares a queue: `struct station`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -154,18 +168,15 @@ pub struct StationRecord {
     delay_most_ns: u64,
     epoch: u32,
     pad: u32,
-    /// From the agent to the client and back, without the queue.
-    pub client: LeastRecord,
-    forwarded_bytes: u64,
+    /// From the agent to the nearest client and back, without the queue.
+    pub path: PathRecord,
+    due_bytes: u64,
     delivered_bytes: u64,
     slot: u64,
-    path_ns: u64,
-    path_least_ns: u64,
-    path_last_ns: u64,
     probe_until_ns: u64,
     is_busy: u32,
     pad2: u32,
-    ring: [u32; 256],
+    ring: [u32; 512],
 }
 
 /// What shares a queue: a client's connections where it is hidden, all of them, by `::`, where it is the device's:
@@ -267,12 +278,13 @@ mod tests {
             "server_port" = server_port);
         alike!(&btf, "recent_least", LeastRecord: "began_ns" = began_ns, "now_least_ns" = now_ns,
             "last_least_ns" = last_ns);
+        alike!(&btf, "path", PathRecord: "least" = least, "look_ns" = look_ns, "now_ns" = now_ns, "last_ns" = last_ns);
         alike!(&btf, "flow", FlowRecord: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8, "seen_ns" = seen_ns,
             "fair" = fair, "window_bytes" = window_bytes, "forwarded_bytes" = forwarded_bytes,
-            "acknowledged_bytes" = acknowledged_bytes, "ack_delay_ns" = ack_delay_ns, "upstream" = upstream,
+            "acknowledged_bytes" = acknowledged_bytes, "path" = path, "ack_delay_ns" = ack_delay_ns, "upstream" = upstream,
             "rtt_ns" = rtt_ns);
         alike!(&btf, "station", StationRecord: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = busy_ns,
-            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "client" = client, "ring" = ring);
+            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "ring" = ring);
         alike!(&btf, "station_key", StationKey: "client" = client);
         assert_eq!(described(&btf, "share_rate").0, size_of::<[[u64; HORIZONS]; 2]>());
         alike!(&btf, "count", Count: "packets" = packets, "bytes" = bytes);

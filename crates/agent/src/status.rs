@@ -95,6 +95,8 @@ pub struct FlowStatus {
     pub acknowledged_bytes: u64,
     /// The last round trip to the client, the queue included \[s\].
     pub rtt_s: Option<f64>,
+    /// The path to the client and back, without the queue, as this connection's own samples tell \[s\].
+    pub client_rtt_s: Option<f64>,
     /// The path to the server and back \[s\].
     pub server_rtt_s: Option<f64>,
     /// What the client's ACKs have waited on their way \[s\]; known only where the queue is downstream.
@@ -149,7 +151,7 @@ impl Status {
                         horizon_s: f64::from(station.horizon_ms()) * 1e-3,
                         delay_s: rate.filter(|rate| *rate > 0.0).map(|rate| station.queue_bytes as f64 / rate),
                         weights: station.weights(),
-                        client_rtt_s: station.client.value().map(seconds),
+                        client_rtt_s: station.path.least.value().map(seconds),
                     }
                 })
                 .collect(),
@@ -174,6 +176,7 @@ impl Status {
                     forwarded_bytes: flow.forwarded_bytes,
                     acknowledged_bytes: flow.acknowledged_bytes,
                     rtt_s: (flow.rtt_ns > 0).then(|| seconds(flow.rtt_ns)),
+                    client_rtt_s: flow.path.least.value().map(seconds),
                     server_rtt_s: flow.upstream.value().map(seconds),
                     ack_delay_s: seconds(flow.ack_delay_ns),
                     idle_s: seconds(now_ns.saturating_sub(flow.seen_ns)),

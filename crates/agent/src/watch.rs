@@ -175,9 +175,9 @@ fn source(queue: QueuePlace, device: &Device) -> Result<(bool, String)> {
         QueuePlace::Qdisc => Ok((false, "as told".into())),
         QueuePlace::Outstanding => Ok((true, "as told".into())),
         QueuePlace::Auto => {
-            let (qdisc, tells) = device.queue()?;
-            let what = if tells { "tells" } else { "does not tell" };
-            Ok((!tells, format!("{qdisc} {what} what it holds")))
+            let (qdisc, shapes) = device.queue()?;
+            let what = if shapes { "shapes" } else { "does not shape" };
+            Ok((!shapes, format!("{qdisc} {what}")))
         }
     }
 }

@@ -12,8 +12,8 @@
 #define SHARE_HORIZONS 7
 /* The one to start with: 50 ms. */
 #define SHARE_FIRST_HORIZON 1
-/* A rate of less busy time is not known yet: a shaper lets its first bytes go at once. */
-#define SHARE_KNOWN_NS (12 * NS_PER_MS)
+/* A rate of less busy time is not known yet. */
+#define SHARE_KNOWN_NS NS_PER_MS
 /* Spans shorter than that are put together: with less, time is lost to rounding. */
 #define SHARE_LEAST_SPAN_NS 65536
 

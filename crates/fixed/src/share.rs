@@ -7,7 +7,7 @@ pub const HORIZONS: usize = 7;
 pub const LEAST_SPAN_NS: u64 = 65_536;
 
 /// Of less busy time than this a rate is not known \[ns\].
-pub const KNOWN_NS: u64 = 12_000_000;
+pub const KNOWN_NS: u64 = 1_000_000;
 
 /// Busy time and what left in it, each forgotten with its horizon: `struct share_rate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -61,13 +61,13 @@ proptest! {
     }
 
     #[test]
-    fn a_lower_bound(rate in 10_000u64..1u64 << 34, before in 1u64..1u64 << 34, busy_ns in 12_000_000u64..1_600_000_000u64) {
+    fn a_lower_bound(rate in 10_000u64..1u64 << 34, before in 1u64..1u64 << 34, busy_ns in 1_000_000u64..1_600_000_000u64) {
         let mut found = BusyRate { busy_ns: [busy_ns; HORIZONS], bytes_q4: [0; HORIZONS] };
         found.bytes_q4 = [(u128::from(before) * u128::from(busy_ns) / 62_500_000) as u64; HORIZONS];
         rate_raise(&mut found, rate);
         // A rate in whole bytes of so much time.
         close(rate_over(&found, 3) as f64, rate.max(before) as f64, 1.1e-3, 2.0 + 1e9 / busy_ns as f64);
-        // Of less than 12 ms a rate is not known.
+        // Of less than 1 ms a rate is not known.
         let mut none = BusyRate { busy_ns: [KNOWN_NS - 1; HORIZONS], bytes_q4: [1 << 40; HORIZONS] };
         prop_assert_eq!(rate_over(&none, 0), 0);
         rate_raise(&mut none, rate);

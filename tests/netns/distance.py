@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Hosts at several distances behind one address, and connections to them.
+
+``relay PID`` joins a TUN device ``lan`` here with a TUN device ``eth`` in the namespace of a
+process. A connection whose client's port is 20,000 + d is d milliseconds away, there and back.
+``serve`` sends without an end to whoever connects; ``fetch`` takes from it by several ports and
+prints how fast each came.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import heapq
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+
+PORT = 5301
+NEAREST, FARTHEST = 20_000, 21_000
+
+
+def tun(name: str) -> int:
+    fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    # TUNSETIFF; IFF_TUN | IFF_NO_PI
+    fcntl.ioctl(fd, 0x400454CA, struct.pack("16sH22x", name.encode(), 0x1001))
+    return fd
+
+
+def away_s(packet: bytes, is_to_client: bool) -> float:
+    """Half of the distance of a packet's client."""
+    at = (packet[0] & 15) * 4 if packet[0] >> 4 == 4 else 40
+    (port,) = struct.unpack_from("!H", packet.ljust(at + 4, b"\0"), at + 2 * is_to_client)
+    return (port - NEAREST) / 2000 if NEAREST <= port < FARTHEST else 0.0
+
+
+def relay(pid: str) -> None:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+    near = tun("lan")
+    there = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+    if ctypes.CDLL(None, use_errno=True).setns(there, 0):
+        raise OSError(ctypes.get_errno(), "setns")
+    far = tun("eth")
+    print("ready", flush=True)
+    waiting: list[tuple[float, int, int, bytes]] = []
+    count = 0
+    poll = select.epoll()
+    for fd in (near, far):
+        poll.register(fd, select.EPOLLIN)
+    while True:
+        now = time.monotonic()
+        while waiting and waiting[0][0] <= now:
+            _, _, to, packet = heapq.heappop(waiting)
+            # The device may be down, or full.
+            with contextlib.suppress(OSError):
+                os.write(to, packet)
+        for fd, _ in poll.poll(max(0.0, waiting[0][0] - now) if waiting else 1.0):
+            while True:
+                try:
+                    packet = os.read(fd, 65_536)
+                except BlockingIOError:
+                    break
+                except OSError:
+                    return  # the namespace is gone
+                count += 1
+                to = far if fd == near else near
+                due = time.monotonic() + away_s(packet, fd == near)
+                heapq.heappush(waiting, (due, count, to, packet))
+
+
+def send_all(connection: socket.socket) -> None:
+    data = bytes(65_536)
+    try:
+        while True:
+            connection.sendall(data)
+    except OSError:
+        connection.close()
+
+
+def serve() -> None:
+    with socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+        print("ready", flush=True)
+        while True:
+            connection, _ = server.accept()
+            threading.Thread(target=send_all, args=(connection,), daemon=True).start()
+
+
+def fetch(host: str, warm_s: str, take_s: str, *ports: str) -> None:
+    """Takes from each port for a while; a port may be followed by ``+SECONDS``, when it joins."""
+    joins = sorted(
+        (float(rest or 0), int(port)) for port, _, rest in (p.partition("+") for p in ports)
+    )
+    began = time.monotonic()
+    first, last = began + float(warm_s), began + float(warm_s) + float(take_s)
+    taken = {port: 0 for _, port in joins}
+    poll = select.epoll()
+    open_ones: dict[int, tuple[int, socket.socket]] = {}
+    while (now := time.monotonic()) < last:
+        while joins and began + joins[0][0] <= now:
+            _, port = joins.pop(0)
+            connection = socket.create_connection((host, PORT), 10, source_address=("", port))
+            open_ones[connection.fileno()] = (port, connection)
+            poll.register(connection, select.EPOLLIN)
+        for fd, _ in poll.poll(0.02):
+            port, connection = open_ones[fd]
+            got = len(connection.recv(1 << 20))
+            if time.monotonic() >= first:
+                taken[port] += got
+    for _, connection in open_ones.values():
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+    print(json.dumps({port: 8 * got / float(take_s) for port, got in taken.items()}))
+
+
+if __name__ == "__main__":
+    {"relay": relay, "serve": serve, "fetch": fetch}[sys.argv[1]](*sys.argv[2:])
