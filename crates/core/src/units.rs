@@ -31,6 +31,9 @@ pub struct Duration(u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
+/// The largest packet: what IPv4's total length can count (RFC 791).
+pub const MOST_PACKET: Bytes = Bytes(65_535);
+
 /// A rate in bit/s. Never zero where it divides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(u64);

@@ -7,7 +7,7 @@ use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{above, given};
 use lasthop_core::parameters;
 use lasthop_core::tcp::{Recovery, SenderConfig};
-use lasthop_core::units::{Bytes, Duration, LONGEST, Rate};
+use lasthop_core::units::{Bytes, Duration, LONGEST, MOST_PACKET, Rate};
 
 use super::kinds::ReceiverSpec;
 use super::sender::SenderSpec;
@@ -44,7 +44,7 @@ parameters! {
         /// The receiver's private access link.
         pub sink: Option<Sink> = None;
         /// Size of a full data packet on the wire, with 40 bytes of headers, 52 with `linux-reno` and `linux-cubic`.
-        pub packet: Bytes = Bytes::new(1500), in Bytes::new(1)..=Bytes::new(65_535);
+        pub packet: Bytes = Bytes::new(1500), in Bytes::new(1)..=MOST_PACKET;
         /// Each packet leaves its sender after a time uniform from nothing to this.
         pub jitter: Duration = Duration::ZERO;
         /// The sender.

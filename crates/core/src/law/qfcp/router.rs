@@ -12,7 +12,7 @@ use crate::packet::Signal;
 use crate::parameter::{Parameter, above, above_to, given};
 use crate::parameters;
 use crate::role::{Held, MarkerLaw, Passing, Site};
-use crate::units::{Bytes, Duration, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, MOST_PACKET, Rate};
 
 /// After so many intervals without a packet, more change nothing: the averages have forgotten what was before.
 const MOST_SILENT: f64 = 64.0;
@@ -39,7 +39,7 @@ parameters! {
         /// w: weight of a new interval in the averages of output and queue (qfcp eq. 7, 8).
         pub weight: f64 = 0.2, in above_to(0.0, 1.0);
         /// MSS: a packet on the wire, the queue aimed at.
-        pub packet: Bytes = Bytes::new(1500), in above(Bytes::ZERO);
+        pub packet: Bytes = Bytes::new(1500), in Bytes::new(1)..=MOST_PACKET;
         /// Probe for C (qfcp eq. 6); otherwise it stays as it is at the start, and where that is too high packets are dropped for
         /// ever.
         pub probing: bool = true;

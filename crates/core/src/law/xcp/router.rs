@@ -9,7 +9,7 @@ use crate::packet::{Signal, XcpHeader};
 use crate::parameter::{Parameter, With, above, given};
 use crate::parameters;
 use crate::role::{Held, MarkerLaw, Passing, Site};
-use crate::units::{Bytes, Instant, Rate};
+use crate::units::{Bytes, Instant, MOST_PACKET, Rate};
 
 /// χ of XCP-b with the default gains, 1/(5 − α − β) in four digits.
 const CHI: f64 = 0.2286;
@@ -40,7 +40,7 @@ parameters! {
         /// it is in packets.
         pub buffer: Option<Bytes> = None, in above(Bytes::ZERO);
         /// Size of a packet on the wire.
-        pub packet: Bytes = Bytes::new(1500);
+        pub packet: Bytes = Bytes::new(1500), in Bytes::new(1)..=MOST_PACKET;
         /// χ: share of the buffer that is offered in an interval while the link is idle, at most 1/(5 − α − β); by default 0.2286,
         /// that of the default gains, or what it is where that is less.
         pub chi: Option<f64> = None, in above(0.0);
