@@ -4,6 +4,7 @@
 #include "estimate.h"
 #include "clamp.h"
 #include "share.h"
+#include "gamma.h"
 #include "window.h"
 
 #define FACE(type, name, list, call) \
@@ -61,3 +62,11 @@ FACE(u64, whole_segments, (u64 window_bytes, u32 mss_bytes, u32 random), (window
 FACE(int, is_after, (u32 a, u32 b), (a, b))
 FACE(u32, right_edge, (u32 ack, u64 window_bytes, u32 edge), (ack, window_bytes, edge))
 FACE(u16, window_field, (u32 ack, u32 edge, u32 scale, u16 own), (ack, edge, scale, own))
+FACE(u32, gaimd_friendly_alpha_q16, (u32 beta_q16), (beta_q16))
+FACE(u64, gaimd_increase_q16, (u64 window_q16, u32 alpha_q16, u32 acked), (window_q16, alpha_q16, acked))
+FACE(u64, gaimd_decrease_q16, (u64 window_q16, u32 beta_q16), (window_q16, beta_q16))
+FACE(int, gamma_is_above, (u32 threshold_q16, u32 rtt, u32 min_rtt, u32 max_rtt), (threshold_q16, rtt, min_rtt, max_rtt))
+FACE(int, gamma_is_below, (u32 threshold_q16, u32 rtt, u32 min_rtt, u32 max_rtt), (threshold_q16, rtt, min_rtt, max_rtt))
+FACE(u64, gamma_share_q24, (u32 threshold_q16, u32 min_rtt, u32 max_rtt), (threshold_q16, min_rtt, max_rtt))
+FACE(u64, gamma_drain_q24, (u32 min_rtt, u32 standing_rtt), (min_rtt, standing_rtt))
+FACE(u64, gamma_cut_q16, (u64 window_q16, u64 share_q24), (window_q16, share_q24))

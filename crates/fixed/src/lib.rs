@@ -2,7 +2,7 @@
 //! The laws in integers: what a kernel's program runs, and can be called from Rust.
 //!
 //! ```text
-//!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h      c/window.h
+//!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h      c/window.h, c/gamma.h
 //!                                       │                        │
 //!                    ┌──────────────────┴────────────────────────┤
 //!                    ▼                                           ▼
@@ -17,5 +17,6 @@
 pub mod arith;
 pub mod clamp;
 pub mod estimate;
+pub mod gamma;
 pub mod share;
 pub mod window;
