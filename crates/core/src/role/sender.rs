@@ -99,6 +99,8 @@ laws! {
         Cubic(law::cubic::CubicParams) => law::cubic::Cubic,
         /// α and β, with γ and δ.
         Gamma(law::gamma::GammaParams) => law::gamma::Gamma,
+        /// α and β, with γ and δ, as a congestion control of Linux.
+        LinuxAimd(law::gamma::GammaParams) => law::linux::LinuxAimd,
         /// Linux's CUBIC.
         LinuxCubic(law::linux::LinuxCubicParams) => law::linux::LinuxCubic,
         /// Vegas.

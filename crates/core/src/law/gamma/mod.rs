@@ -12,14 +12,14 @@
 //! and the queue never empties. [`CutRule::Drain`] is the answer.
 
 pub mod equations;
+mod watch;
 
 use crate::error::ParameterError;
-use crate::estimator::{Least, RoundTrips};
 use crate::law::aimd::{AfterTimeout, Aimd, AimdParams};
 use crate::parameter::{Parameter, above, above_to, between};
 use crate::role::{AckSample, SenderLaw, Window};
-use crate::units::Instant;
 use crate::{kinds, parameters};
+pub(in crate::law) use watch::Watch;
 
 parameters! {
     /// The law's numbers.
@@ -98,90 +98,8 @@ kinds! {
 /// TCP(α, β, γ, δ), times in whole nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Gamma {
-    params: GammaParams,
     aimd: Aimd,
-    min_rtt: Least<f64>,
-    max_rtt: f64,
-    is_armed: bool,
-    phase: Phase,
-    round: Round,
-}
-
-/// The round trip that passes, and its least round-trip time so far.
-#[derive(Clone, Copy, Debug)]
-struct Round {
-    trip: RoundTrips,
-    least: Least<f64>,
-}
-
-impl Round {
-    fn new(since: Instant) -> Self {
-        Self { trip: RoundTrips::since(since), least: Least::new(f64::INFINITY) }
-    }
-
-    /// The least round-trip time, if the acknowledgement ends the round trip; the next one begins.
-    fn pass(&mut self, ack: &AckSample, rtt: f64) -> Option<f64> {
-        self.least.see(rtt);
-        let least = self.least.value();
-        self.trip.is_over(ack.sent(), ack.now).then(|| {
-            self.least = Least::new(f64::INFINITY);
-            least
-        })
-    }
-}
-
-/// Where γ stands.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
-    /// Compares each round-trip time with the threshold.
-    Watching,
-    /// It was passed: the window is cut when this instant has come, a round trip later.
-    Due(Instant),
-    /// The window was cut then: until what was sent after that is acknowledged, round-trip times tell of before.
-    Resting(Instant),
-    /// A loss cut the window; as `Resting`, from the next acknowledgement on.
-    Recovering,
-}
-
-impl Gamma {
-    /// γ, one acknowledgement of a segment that took `rtt`; `standing` is the least time of the round trip that it ends.
-    fn watch(&mut self, cut: Cut, rtt: f64, standing: Option<f64>, window: &mut Window, ack: &AckSample) {
-        match self.phase {
-            Phase::Watching if equations::is_above(cut.threshold, rtt, self.min_rtt.value(), self.max_rtt) => {
-                self.phase = Phase::Due(ack.now + ack.rtt);
-                self.round = Round::new(ack.now);
-            }
-            Phase::Due(at) => {
-                let share = match cut.variant {
-                    CutRule::Knee => {
-                        (ack.now >= at).then(|| equations::gamma(cut.threshold, self.min_rtt.value(), self.max_rtt))
-                    }
-                    CutRule::Drain => standing.map(|standing| equations::drain(self.min_rtt.value(), standing)),
-                };
-                if let Some(share) = share {
-                    window.cwnd = (window.cwnd * share).max(1.0);
-                    // Slow start would take it back at once.
-                    window.ssthresh = window.ssthresh.min(window.cwnd);
-                    self.phase = Phase::Resting(ack.now);
-                }
-            }
-            Phase::Resting(since) if ack.sent() >= since => self.phase = Phase::Watching,
-            Phase::Recovering => self.phase = Phase::Resting(ack.now),
-            Phase::Watching | Phase::Resting(_) => {}
-        }
-    }
-
-    /// Whether δ is to speed up the window's growth.
-    fn boosts(&self, delta: Boost, rtt: f64, window: &Window) -> bool {
-        self.is_armed
-            && equations::is_below(delta.threshold, rtt, self.min_rtt.value(), self.max_rtt)
-            && !window.in_slow_start()
-    }
-
-    fn note_loss(&mut self) {
-        self.is_armed = true;
-        self.phase = Phase::Recovering;
-    }
+    watch: Watch,
 }
 
 impl SenderLaw for Gamma {
@@ -189,58 +107,39 @@ impl SenderLaw for Gamma {
 
     fn set_up(params: GammaParams) -> Result<Self, ParameterError> {
         params.validate()?;
-        let aimd = Aimd::set_up(params.aimd())?;
-        let is_armed = params.arming == Arming::RunningMaximum || drains(&params);
-        let round = Round::new(Instant::ZERO);
-        Ok(Self {
-            params,
-            aimd,
-            min_rtt: Least::new(f64::INFINITY),
-            max_rtt: 0.0,
-            is_armed,
-            phase: Phase::Watching,
-            round,
-        })
+        Ok(Self { aimd: Aimd::set_up(params.aimd())?, watch: Watch::new(&params) })
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        let rtt = ack.rtt.as_nanos() as f64;
-        self.min_rtt.see(rtt);
-        let standing = self.round.pass(ack, rtt);
-        let high = if drains(&self.params) { standing } else { Some(rtt) };
-        self.max_rtt = high.map_or(self.max_rtt, |high| self.max_rtt.max(high));
-        if self.is_armed
-            && let Some(cut) = self.params.gamma
-        {
-            self.watch(cut, rtt, standing, window, ack);
+        self.watch.learn(ack);
+        if let Some(share) = self.watch.cut(ack) {
+            window.cwnd = (window.cwnd * share).max(1.0);
+            // Slow start would take it back at once.
+            window.ssthresh = window.ssthresh.min(window.cwnd);
         }
-        match self.params.delta {
-            Some(delta) if self.boosts(delta, rtt, window) => {
-                window.cwnd = crate::law::aimd::equations::increase(delta.increase, window.cwnd, ack.acked);
+        match self.watch.boost(ack, window) {
+            Some(increase) => {
+                window.cwnd = crate::law::aimd::equations::increase(increase, window.cwnd, ack.acked);
             }
-            _ => self.aimd.on_ack(window, ack),
+            None => self.aimd.on_ack(window, ack),
         }
     }
 
     fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
-        self.note_loss();
+        self.watch.note_loss();
         self.aimd.on_loss(window, flight)
     }
 
     fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
-        self.note_loss();
+        self.watch.note_loss();
         self.aimd.on_timeout(window, flight)
     }
-}
-
-fn drains(params: &GammaParams) -> bool {
-    params.gamma.is_some_and(|cut| cut.variant == CutRule::Drain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Duration;
+    use crate::units::{Duration, Instant};
 
     /// An acknowledgement at `at` of a segment that took `rtt`, in milliseconds.
     fn ack(at: u64, rtt: u64) -> AckSample {

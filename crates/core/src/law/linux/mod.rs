@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reno and CUBIC as Linux has them: whole segments, and CUBIC in fixed point with a coarse clock.
+//! Reno and CUBIC as Linux has them: whole segments, and CUBIC in fixed point with a coarse clock; and TCP(α, β), γ and δ as
+//! a control that Linux is given.
 //!
 //! They differ from the RFCs where a simulation can tell: slow start takes all that an acknowledgement acknowledges and
 //! ends at the threshold exactly, the window grows by whole segments, and CUBIC leaves slow start by HyStart
 //! (net/ipv4/tcp_cong.c and tcp_cubic.c of Linux 6.18).
 
+mod aimd;
 mod cubic;
 pub mod equations;
 mod hystart;
 
 use crate::error::ParameterError;
 use crate::role::{AckSample, SenderLaw, Window};
+pub use aimd::LinuxAimd;
 pub use cubic::{LinuxCubic, LinuxCubicParams};
 
 /// Reno (tcp_reno_cong_avoid, tcp_reno_ssthresh).
