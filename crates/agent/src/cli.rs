@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
+use crate::cc;
 use crate::control::{self, Request};
 use crate::doctor::{self, Readiness};
 use crate::options::{self, Options};
@@ -58,6 +59,9 @@ enum Command {
         #[arg(long = "dev", value_name = "DEV")]
         device: String,
     },
+    /// Congestion controls for this machine's senders.
+    #[command(subcommand)]
+    Cc(cc::cli::Command),
     /// Files of settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -112,6 +116,7 @@ impl Cli {
                 control::ask(&device, Request::Detach)?;
                 eprintln!("lasthop-agent: {device}: the agent leaves");
             }
+            Command::Cc(command) => command.run()?,
             Command::Top { device } => top::run(&device)?,
             Command::Config(ConfigCommand::Check { file }) => {
                 options::check(&file)?;

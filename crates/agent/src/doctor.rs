@@ -8,6 +8,7 @@ use caps::CapSet;
 use serde::Serialize;
 
 use crate::attach::Device;
+use crate::cc;
 use crate::config::Config;
 use crate::load::Proxy;
 use crate::service::RIGHTS;
@@ -47,7 +48,7 @@ pub struct Diagnosis {
 
 /// Looks at the kernel, the rights, and a device if one is named.
 pub fn diagnose(device: Option<&str>) -> Diagnosis {
-    let mut findings = vec![kernel(), types(), capabilities(), programs()];
+    let mut findings = vec![kernel(), types(), capabilities(), programs(), controls()];
     if let Some(name) = device {
         match Device::find(name) {
             Ok(device) => findings.extend([found(&device), queue(&device), neighbours(&device)]),
@@ -95,6 +96,14 @@ fn programs() -> Finding {
     {
         Ok(()) => Finding { what: "programs", verdict: Readiness::Full, why: "the kernel takes them".into() },
         Err(error) => Finding { what: "programs", verdict: Readiness::No, why: format!("{error:#}") },
+    }
+}
+
+/// Whether the laws of senders can be had; without them the agent runs all the same.
+fn controls() -> Finding {
+    match cc::probe() {
+        Ok(()) => Finding { what: "cc", verdict: Verdict::Full, why: "the kernel takes congestion controls".into() },
+        Err(error) => Finding { what: "cc", verdict: Verdict::Partial, why: format!("{error:#}") },
     }
 }
 

@@ -22,9 +22,11 @@
 //! | [`service`] | the manager of services, the log, the rights that it keeps |
 //! | [`page`], [`sampler`], [`metrics`] | the page of this machine, and what Prometheus reads |
 //! | [`top`] | the live table |
+//! | [`cc`] | the laws of senders, as congestion controls |
 #![forbid(unsafe_code)]
 
 pub mod attach;
+pub mod cc;
 pub mod cli;
 pub mod config;
 pub mod control;

@@ -15,6 +15,8 @@ pub enum TcHook {
 
 const BPF_PROG_QUERY: libc::c_long = 16;
 const BPF_LINK_CREATE: libc::c_long = 28;
+const BPF_LINK_GET_FD_BY_ID: libc::c_long = 30;
+const BPF_LINK_DETACH: libc::c_long = 34;
 
 /// The head of `union bpf_attr` for a new link. What follows it is zero: in front of no other program, behind none.
 #[repr(C)]
@@ -67,6 +69,41 @@ pub fn attach(program: BorrowedFd<'_>, device: u32, direction: TcHook) -> io::Re
         Ok(descriptor) if descriptor >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// The head of `union bpf_attr` for what is said of one number.
+#[repr(C)]
+struct Numbered {
+    number: u32,
+    pad: [u32; 2],
+}
+
+fn numbered(command: libc::c_long, number: u32) -> io::Result<libc::c_long> {
+    let request = Numbered { number, pad: [0; 2] };
+    let size = size_of::<Numbered>();
+    // SAFETY: the kernel reads `size` bytes of `request`, which has the layout of these commands' part of `union bpf_attr`.
+    let found = unsafe { libc::syscall(libc::SYS_bpf, command, &raw const request, size) };
+    if found < 0 { Err(io::Error::last_os_error()) } else { Ok(found) }
+}
+
+/// Undoes the link of this number, whoever holds it.
+///
+/// # Errors
+/// The kernel's: `ENOENT` if there is none, `EOPNOTSUPP` for links of congestion controls before Linux 6.11.
+pub fn detach(link: u32) -> io::Result<()> {
+    let held = hold(link)?;
+    numbered(BPF_LINK_DETACH, held.as_raw_fd() as u32).map(drop)
+}
+
+/// Whether there is a link of this number.
+pub fn is_link(link: u32) -> bool {
+    hold(link).is_ok()
+}
+
+fn hold(link: u32) -> io::Result<OwnedFd> {
+    let descriptor = i32::try_from(numbered(BPF_LINK_GET_FD_BY_ID, link)?).map_err(io::Error::other)?;
+    // SAFETY: a descriptor that the kernel has just made, and nobody else knows of.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// The numbers of the programs at a device.

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* What a congestion control knows of the kernel: a few fields of its structures, found by their names when it is loaded. */
+#ifndef LASTHOP_KERNEL_TCP_H
+#define LASTHOP_KERNEL_TCP_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#define TCP_CONG_NON_RESTRICTED 1
+
+enum tcp_ca_event {
+	CA_EVENT_TX_START,
+	CA_EVENT_CWND_RESTART,
+	CA_EVENT_COMPLETE_CWR,
+	CA_EVENT_LOSS,
+	CA_EVENT_ECN_NO_CE,
+	CA_EVENT_ECN_IS_CE,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct sock {
+	int sk_err;
+};
+
+struct inet_connection_sock {
+	unsigned long long icsk_ca_priv[13];
+};
+
+struct tcp_sock {
+	unsigned int snd_cwnd;
+	unsigned int snd_cwnd_clamp;
+	unsigned int snd_ssthresh;
+	unsigned int prior_cwnd;
+	unsigned int max_packets_out;
+	unsigned char is_cwnd_limited : 1;
+	unsigned long long tcp_mstamp; /* when this acknowledgement came [us] */
+};
+
+struct ack_sample {
+	unsigned int pkts_acked;
+	int rtt_us;
+	unsigned int in_flight;
+};
+
+#pragma clang attribute pop
+
+/* Of the kernel's, what we fill in: the loader finds each by its name. */
+struct tcp_congestion_ops {
+	unsigned int (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, unsigned int ack, unsigned int acked);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	unsigned int (*undo_cwnd)(struct sock *sk);
+	char name[16];
+	unsigned int flags;
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+};
+
+extern unsigned int tcp_slow_start(struct tcp_sock *tp, unsigned int acked) __ksym;
+
+#endif

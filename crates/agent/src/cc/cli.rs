@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `lasthop-agent cc`: the command line.
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+
+use super::{Law, found, load, set, unload};
+
+/// Congestion controls for this machine's senders.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Put a law into the kernel as a congestion control, as long as the command runs.
+    Load(Load),
+    /// Tell which controls there are, their parameters and what they did.
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change parameters of a control while it runs.
+    Set {
+        /// The control.
+        name: String,
+        /// Such as beta=0.75 or gamma.threshold=0.4.
+        #[arg(required = true, value_name = "KEY=VALUE")]
+        keys: Vec<String>,
+    },
+    /// Take a control out of the kernel; connections that have it keep it until they end.
+    Unload {
+        /// The control.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Load {
+    /// gamma, gamma-delta, gaimd or drain.
+    law: String,
+    /// Segments that the window gains in a round trip; 4(1 − β²)/3 unless told.
+    #[arg(long, value_name = "NUMBER")]
+    alpha: Option<String>,
+    /// The share of the window that is left after a loss.
+    #[arg(long, value_name = "NUMBER")]
+    beta: Option<String>,
+    /// The share of the greatest queue at which γ cuts.
+    #[arg(long, value_name = "NUMBER")]
+    gamma: Option<String>,
+    /// Segments that the window gains in a round trip while the queue is short.
+    #[arg(long, value_name = "NUMBER")]
+    delta: Option<String>,
+    /// Any other parameter, such as delta.threshold=0.2.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    keys: Vec<String>,
+    /// The control's name in the kernel, up to 15 characters; lasthop_gamma, _gdelta, _gaimd or _drain unless told.
+    #[arg(long)]
+    name: Option<String>,
+    /// Leave the control in the kernel when the command ends.
+    #[arg(long)]
+    keep: bool,
+}
+
+impl Load {
+    fn run(self) -> Result<()> {
+        let own = [
+            ("alpha", self.alpha),
+            ("beta", self.beta),
+            ("gamma.threshold", self.gamma),
+            ("delta.increase", self.delta),
+        ];
+        let mut keys: Vec<_> = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
+        keys.extend(pairs(&self.keys)?);
+        load(Law::named(&self.law)?, &keys, (self.name.as_deref(), self.keep))
+    }
+}
+
+impl Command {
+    /// Does what is asked.
+    ///
+    /// # Errors
+    /// What is wrong, in one line.
+    pub fn run(self) -> Result<()> {
+        match self {
+            Self::Load(load) => load.run()?,
+            Self::Status { json } => {
+                let controls = found()?;
+                if json {
+                    println!("{}", serde_json::to_string_pretty(&controls)?);
+                } else if controls.is_empty() {
+                    println!("no control of lasthop's is in the kernel");
+                } else {
+                    controls.iter().for_each(|control| print!("{control}"));
+                }
+            }
+            Self::Set { name, keys } => set(&name, &pairs(&keys)?)?,
+            Self::Unload { name } => match unload(&name)? {
+                0 => eprintln!("lasthop-agent: {name} is taken away"),
+                left => {
+                    eprintln!("lasthop-agent: {name} is taken away; connections that keep it until they end: {left}")
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+/// Keys and values.
+fn pairs(texts: &[String]) -> Result<Vec<(String, String)>> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => bail!("{text}: wanted KEY=VALUE"),
+    };
+    texts.iter().map(pair).collect()
+}
