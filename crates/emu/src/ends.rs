@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who stands at the ends of the flows: hosts by name, and which of the scenario's laws kernels have.
+//! Who stands at the ends of the flows: hosts by name, and which of the scenario's laws kernels do not have.
 
-use lasthop_linux::sysctl::congestion_controls;
 use lasthop_scenario::{ReceiverSpec, ScenarioError, SenderSpec};
 
-use crate::error::Error;
 use crate::plan::{MOST_FLOWS, MOST_HOSTS};
-use crate::run::EmulationOptions;
 use crate::stage::StageFlow;
 
 /// The hosts by name, and that of each flow. Where `wanted` is the node at which a path begins, it is the host of that
@@ -70,55 +67,12 @@ pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
 }
 
 /// Whether a flow's receiver has a law of its own.
-fn has_a_law(flow: &StageFlow) -> bool {
+pub(crate) fn has_a_law(flow: &StageFlow) -> bool {
     matches!(flow.receiver, ReceiverSpec::Clamp(_) | ReceiverSpec::Share(_))
 }
 
 /// Says that a flow's receiver is not to be had.
-fn no_law(flow: &StageFlow) -> ScenarioError {
+pub(crate) fn no_law(flow: &StageFlow) -> ScenarioError {
     let message = format!("{:?}: the kernel's receivers are plain: wanted receiver = \"plain\"", flow.receiver.kind());
     ScenarioError::at(&format!("flow[{}].receiver", flow.table), message)
-}
-
-/// The kernel's congestion control for each flow, if they are to `run`.
-pub(crate) fn controls_of(flows: &[StageFlow], options: &EmulationOptions, run: bool) -> Result<Vec<String>, Error> {
-    let available = congestion_controls()?;
-    let check = |key: &str, name: &str| match available.iter().any(|known| known == name) {
-        true => Ok(name.to_owned()),
-        false => {
-            let wanted = format!("wanted one that this kernel has: {}", available.join(", "));
-            Err(Error::from(ScenarioError::at(key, format!("{name:?}: {wanted}"))))
-        }
-    };
-    if let Some(name) = &options.congestion_control {
-        let name = check("--cc", name)?;
-        if run && let Some(flow) = flows.iter().find(|flow| has_a_law(flow)) {
-            return Err(no_law(flow).into());
-        }
-        return Ok(vec![name; flows.len()]);
-    }
-    if !run {
-        return Ok(vec![String::new(); flows.len()]);
-    }
-    flows
-        .iter()
-        .map(|flow| {
-            let key = format!("flow[{}].sender", flow.table);
-            if has_a_law(flow) {
-                return Err(no_law(flow).into());
-            }
-            match &flow.sender {
-                SenderSpec::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control),
-                SenderSpec::Reno(_) | SenderSpec::Newreno(_) | SenderSpec::LinuxReno(_) => check(&key, "reno"),
-                SenderSpec::Cubic(_) | SenderSpec::LinuxCubic(_) => check(&key, "cubic"),
-                SenderSpec::Vegas(_) => check(&key, "vegas"),
-                SenderSpec::Veno(_) => check(&key, "veno"),
-                SenderSpec::Westwood(_) => check(&key, "westwood"),
-                _ => {
-                    let message = "the kernel has no such sender: name one of its own by --cc, such as --cc reno";
-                    Err(ScenarioError::at(&key, message).into())
-                }
-            }
-        })
-        .collect()
 }

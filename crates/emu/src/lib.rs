@@ -22,6 +22,7 @@
 //! | `stage` | a scenario set up for real time |
 //! | `summary` | how well real time was kept |
 //! | `ends`, `inside` | who stands at the ends: hosts and their laws, commands |
+//! | `control` | the congestion controls of the flows |
 //! | `house` | the namespaces, fitted out |
 //! | `plan` | who has which address, and which route packets take |
 //! | `driver` | the loop in real time |
@@ -37,6 +38,7 @@
 //! What Linux gives stands in `lasthop-linux`.
 #![forbid(unsafe_code)]
 
+mod control;
 mod driver;
 mod edge;
 mod ends;

@@ -20,9 +20,10 @@ use lasthop_scenario::{Scenario, ScenarioError};
 use lasthop_sim::Outcome;
 use lasthop_sim::{Fairness, System};
 
+use crate::control::Controls;
 use crate::driver::Driver;
 use crate::edge::Edge;
-use crate::ends::{command_host, controls_of, hosts, not_met};
+use crate::ends::{command_host, hosts, not_met};
 use crate::endurance::longest_stall;
 use crate::error::Error;
 use crate::exit::{Counts, Exits, Writer};
@@ -130,8 +131,7 @@ pub fn run(
 struct Cast {
     stage: Stage<Frame>,
     runs_flows: bool,
-    /// The congestion control of each flow.
-    controls: Vec<String>,
+    controls: Controls,
     /// What the scenario asks of flows that the kernel does not do.
     not_met: Vec<String>,
     /// The hosts, the one of each flow, and that of the command.
@@ -163,7 +163,7 @@ impl Cast {
         settings.extend_from_slice(overrides);
         let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
         let runs_flows = options.command.is_none() || options.flows;
-        let controls = controls_of(&stage.flows, options, runs_flows)?;
+        let controls = Controls::of(&stage.flows, options, runs_flows)?;
         let not_met = if runs_flows { vec![] } else { not_met(&stage.flows) };
         let (names, host_of) = hosts(&mut stage.flows, options.host.as_ref())?;
         let command_host = command_host(&names, options.host.as_ref())?;
@@ -233,7 +233,7 @@ impl Play {
         let driver = Driver::new(network, edge).attempt("set up a timer and an event list")?;
         let ip = if options.ipv6 { Ip::V6 } else { Ip::V4 };
         let flows = cast.runs_flows.then(|| {
-            let ends = (std::mem::take(&mut cast.host_of), cast.controls.clone());
+            let ends = (std::mem::take(&mut cast.host_of), cast.controls.names.clone());
             let Stage { span, probe, sample, .. } = cast.stage;
             Flows::new(flows, ends, (plan.clone(), ip, &house), (span, probe, sample), clock)
         });
@@ -298,7 +298,7 @@ impl Play {
             return Err(SystemError::of("exchange packets with the kernel", failure).into());
         }
         let ((mut counts, stalls_of_flows), (ended, complaints)) = (counts?, ended?);
-        for (count, control) in counts.iter_mut().zip(&cast.controls) {
+        for (count, control) in counts.iter_mut().zip(&cast.controls.labels) {
             count.congestion_control.clone_from(control);
         }
         let cpu_s = cpu_s + more_s;
@@ -369,7 +369,7 @@ impl Play {
             strays: edge.strays + refused,
             realtime: run.realtime && is_locked,
             endpoint_drops: drops,
-            congestion_control: if cast.runs_flows { cast.controls.clone() } else { vec![] },
+            congestion_control: if cast.runs_flows { cast.controls.labels.clone() } else { vec![] },
             sysctls: house.settings(),
         }
     }

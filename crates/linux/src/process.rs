@@ -5,7 +5,7 @@
 //! kills all that it has started. `setpriv` (util-linux) takes root's rights from it.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -149,6 +149,51 @@ impl Running {
 }
 
 impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended already needs no end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A program that serves us until we end, however that is, and has said that it is ready.
+#[derive(Debug)]
+pub struct Helper(Child);
+
+impl Helper {
+    /// Starts it, and waits for the first line that it writes.
+    ///
+    /// # Errors
+    /// If it cannot be started, or ends before it is ready; with its last line of complaint.
+    pub fn start(program: &OsStr, arguments: &[String]) -> Result<Self, Error> {
+        let what = program.to_string_lossy();
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // SAFETY: between fork and exec nothing but a system call is made.
+        unsafe {
+            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            });
+        }
+        let mut helper = Self(command.spawn().attempt(&format!("run {what}"))?);
+        let mut ready = String::new();
+        if let Some(said) = helper.0.stdout.as_mut() {
+            BufReader::new(said).read_line(&mut ready).attempt(&format!("hear {what}"))?;
+        }
+        if !ready.is_empty() {
+            return Ok(helper);
+        }
+        let mut complaint = String::new();
+        if let Some(said) = helper.0.stderr.as_mut() {
+            said.read_to_string(&mut complaint).attempt(&format!("hear {what}"))?;
+        }
+        let line = complaint.lines().last().unwrap_or("it ended without a word");
+        Err(Error::new(format!("{what}: {line}")))
+    }
+}
+
+impl Drop for Helper {
     fn drop(&mut self) {
         // One that has ended already needs no end.
         let _ = self.0.kill();

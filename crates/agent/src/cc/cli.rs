@@ -32,6 +32,7 @@ pub enum Command {
     },
 }
 
+/// What is put into the kernel.
 #[derive(Debug, Args)]
 pub struct Load {
     /// gamma, gamma-delta, gaimd or drain.

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The congestion control of each flow: the kernel's own, or a law of ours that `lasthop-agent` puts into the kernel for as long
+//! as the emulation lasts.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+
+use lasthop_core::law::aimd::AfterTimeout;
+use lasthop_core::law::gamma::{Arming, CutRule, GammaParams};
+use lasthop_linux::process::Helper;
+use lasthop_linux::sysctl::congestion_controls;
+use lasthop_scenario::{ScenarioError, SenderSpec};
+
+use crate::ends::{has_a_law, no_law};
+use crate::error::Error;
+use crate::run::EmulationOptions;
+use crate::stage::StageFlow;
+
+/// The program that puts laws into the kernel, and the variable that says where it is.
+const AGENT: &str = "lasthop-agent";
+const AGENT_VARIABLE: &str = "LASTHOP_AGENT";
+
+/// The congestion control of each flow, there as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Controls {
+    /// As sockets name them.
+    pub(crate) names: Vec<String>,
+    /// As results do.
+    pub(crate) labels: Vec<String>,
+    _programs: Vec<Helper>,
+}
+
+impl Controls {
+    /// That of each flow, if they are to `run`.
+    pub(crate) fn of(flows: &[StageFlow], options: &EmulationOptions, run: bool) -> Result<Self, Error> {
+        let available = congestion_controls()?;
+        let check = |key: &str, name: &str| match available.iter().any(|known| known == name) {
+            true => Ok(name.to_owned()),
+            false => {
+                let wanted = format!("wanted one that this kernel has: {}", available.join(", "));
+                Err(Error::from(ScenarioError::at(key, format!("{name:?}: {wanted}"))))
+            }
+        };
+        let own = |names: Vec<String>| Self { labels: names.clone(), names, _programs: vec![] };
+        if run && let Some(flow) = flows.iter().find(|flow| has_a_law(flow)) {
+            return Err(no_law(flow).into());
+        }
+        if let Some(name) = &options.congestion_control {
+            return Ok(own(vec![check("--cc", name)?; flows.len()]));
+        }
+        if !run {
+            return Ok(own(vec![String::new(); flows.len()]));
+        }
+        let mut ours = Ours::default();
+        let (mut names, mut labels) = (vec![], vec![]);
+        for flow in flows {
+            let key = format!("flow[{}].sender", flow.table);
+            let name = match &flow.sender {
+                SenderSpec::Kernel(kernel) => check(&format!("{key}.congestion_control"), &kernel.congestion_control)?,
+                SenderSpec::Reno(_) | SenderSpec::Newreno(_) | SenderSpec::LinuxReno(_) => check(&key, "reno")?,
+                SenderSpec::Cubic(_) | SenderSpec::LinuxCubic(_) => check(&key, "cubic")?,
+                SenderSpec::Vegas(_) => check(&key, "vegas")?,
+                SenderSpec::Veno(_) => check(&key, "veno")?,
+                SenderSpec::Westwood(_) => check(&key, "westwood")?,
+                SenderSpec::Aimd(with) | SenderSpec::LinuxAimd(with) => {
+                    names.push(ours.control(&key, &with.own)?);
+                    labels.push(flow.sender.kind().to_owned());
+                    continue;
+                }
+                _ => {
+                    let message = "the kernel has no such sender: name one of its own by --cc, such as --cc reno";
+                    return Err(ScenarioError::at(&key, message).into());
+                }
+            };
+            names.push(name.clone());
+            labels.push(name);
+        }
+        Ok(Self { names, labels, _programs: ours.programs })
+    }
+}
+
+/// Our laws, each once for all flows that have it.
+#[derive(Debug, Default)]
+struct Ours {
+    laws: Vec<(GammaParams, String)>,
+    programs: Vec<Helper>,
+}
+
+impl Ours {
+    /// The name of the control of this law.
+    fn control(&mut self, key: &str, params: &GammaParams) -> Result<String, Error> {
+        if let Some((_, name)) = self.laws.iter().find(|(known, _)| known == params) {
+            return Ok(name.clone());
+        }
+        // By our number no other emulation has it.
+        let name = format!("lh{:x}_{}", std::process::id(), self.laws.len());
+        let wanted = "wanted it where commands are looked for, or LASTHOP_AGENT with its path";
+        let Some(agent) = agent() else {
+            let message = format!("it takes {AGENT} to put this law into the kernel, which is not there: {wanted}");
+            return Err(ScenarioError::at(key, message).into());
+        };
+        let started = Helper::start(&agent, &words(params, &name));
+        self.programs.push(started.map_err(|error| ScenarioError::at(key, error.to_string()))?);
+        self.laws.push((*params, name.clone()));
+        Ok(name)
+    }
+}
+
+/// Where the agent is.
+fn agent() -> Option<OsString> {
+    env::var_os(AGENT_VARIABLE).filter(|path| Path::new(path).is_file()).or_else(|| {
+        let path = env::var_os("PATH")?;
+        env::split_paths(&path).map(|folder| folder.join(AGENT)).find(|path| path.is_file()).map(Into::into)
+    })
+}
+
+/// What the agent is told.
+fn words(params: &GammaParams, name: &str) -> Vec<String> {
+    let GammaParams { alpha, beta, after_timeout, gamma, delta, arming } = *params;
+    let mut words = ["cc", "load", "gaimd", "--name", name].map(str::to_owned).to_vec();
+    let mut set = |key: &str, value: String| words.extend(["--set".to_owned(), format!("{key}={value}")]);
+    // As TOML has numbers: whole ones would be refused in the place of others.
+    let number = |value: f64| format!("{value:?}");
+    if let Some(alpha) = alpha {
+        set("alpha", number(alpha));
+    }
+    set("beta", number(beta));
+    set("after_timeout", AfterTimeout::kind(&after_timeout).to_owned());
+    if let Some(cut) = gamma {
+        set("gamma.threshold", number(cut.threshold));
+        set("gamma.variant", CutRule::kind(&cut.variant).to_owned());
+    }
+    if let Some(boost) = delta {
+        set("delta.threshold", number(boost.threshold));
+        set("delta.increase", number(boost.increase));
+    }
+    set("arming", Arming::kind(&arming).to_owned());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_core::law::gamma::{Boost, Cut};
+
+    use super::*;
+
+    #[test]
+    fn the_agent_is_told_every_parameter() {
+        let params = GammaParams {
+            alpha: Some(1.0),
+            beta: 0.75,
+            after_timeout: AfterTimeout::Beta,
+            gamma: Some(Cut { threshold: 1.0, variant: CutRule::Drain }),
+            delta: Some(Boost { threshold: 0.1, increase: 3.0 }),
+            arming: Arming::RunningMaximum,
+        };
+        let words = words(&params, "lh1_0");
+        assert_eq!(words[..5], ["cc", "load", "gaimd", "--name", "lh1_0"]);
+        let keys: Vec<(String, String)> = words[5..]
+            .chunks(2)
+            .map(|pair| pair[1].split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned())).unwrap())
+            .collect();
+        let text = lasthop_scenario::effective("", &keys).unwrap();
+        assert_eq!(lasthop_scenario::read::<GammaParams>(&text).unwrap(), params);
+    }
+}
