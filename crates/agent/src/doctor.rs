@@ -102,8 +102,8 @@ fn programs() -> Finding {
 /// Whether the laws of senders can be had; without them the agent runs all the same.
 fn controls() -> Finding {
     match cc::probe() {
-        Ok(()) => Finding { what: "cc", verdict: Verdict::Full, why: "the kernel takes congestion controls".into() },
-        Err(error) => Finding { what: "cc", verdict: Verdict::Partial, why: format!("{error:#}") },
+        Ok(()) => Finding { what: "cc", verdict: Readiness::Full, why: "the kernel takes congestion controls".into() },
+        Err(error) => Finding { what: "cc", verdict: Readiness::Partial, why: format!("{error:#}") },
     }
 }
 
