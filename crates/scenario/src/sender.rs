@@ -83,7 +83,7 @@ senders! {
         LinuxCubic(law::linux::LinuxCubicParams) = "linux-cubic", Linux, NewReno, SenderParams::LinuxCubic;
         /// TCP(α, β), with γ and δ where they are given, as `lasthop-agent cc` puts it into a kernel: whole segments, each
         /// acknowledged one counts, and all that `linux-reno` has.
-        LinuxAimd(GammaParams) = "linux-aimd", Linux, NewReno, SenderParams::LinuxAimd;
+        LinuxAimd(law::gamma::GammaParams) = "linux-aimd", Linux, NewReno, SenderParams::LinuxAimd;
         /// Vegas (Brakmo, Peterson 1995), with the recovery of RFC 6582.
         Vegas(law::vegas::VegasParams) = "vegas", Rfc, NewReno, SenderParams::Vegas;
         /// Veno (Fu, Liew 2003), with the recovery of RFC 6582.
