@@ -217,7 +217,17 @@ def test_the_default_file_is_right(one: House, tmp_path: Path) -> None:
     assert one.run("router", AGENT, "config", "check", file) == f"{file}: valid\n"
 
 
-@pytest.fixture
-def one() -> Iterator[House]:
+@pytest.fixture(scope="module")
+def shared() -> Iterator[House]:
     with house() as built:
         yield built
+
+
+@pytest.fixture
+def one(shared: House) -> Iterator[House]:
+    """A house that tests have one after the other, without an agent in the beginning."""
+    yield shared
+    for agent in shared.agents:
+        agent.kill()
+        agent.communicate()
+    shared.agents.clear()
