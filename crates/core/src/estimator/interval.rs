@@ -55,6 +55,11 @@ impl ControlInterval {
         elapsed_s
     }
 
+    /// Nothing was told in the one that is over: the next is as long as the first was (ns-2).
+    pub fn forget(&mut self) {
+        self.length_s = FIRST_S;
+    }
+
     /// For how many whole intervals nothing has been heard at `t_s`, if the running one began at `began_s`.
     #[inline]
     pub fn silent(&self, began_s: f64, t_s: f64) -> f64 {
@@ -78,6 +83,8 @@ mod tests {
         interval.turn();
         assert!((interval.length_s() - 0.15).abs() < 1e-12);
         assert_eq!(interval.silent(1.0, 1.5), 3.0);
+        interval.forget();
+        assert_eq!(interval.length_s(), 0.05);
     }
 
     #[test]

@@ -129,6 +129,9 @@ switches! {
         /// Where losses are many and windows small, time-outs then follow each other faster than such data comes
         /// through.
         new_ack_ends_back_off: bool = [false, false, false];
+        /// With timestamps, let any measurement end a time-out's back-off (RFC 6298, Linux); otherwise the ACK of data that is
+        /// sent for the first time after it does, as without timestamps (ns-2).
+        echo_ends_back_off: bool = [true, false, true];
         /// With selective acknowledgements, find a retransmission lost when something sent later has arrived (RFC
         /// 8985); otherwise it waits for the time-out.
         find_lost_retransmissions: bool = [false, false, false];

@@ -99,6 +99,16 @@ impl Rto {
         self.timeout = (self.timeout * 2).min(self.max);
     }
 
+    /// By how much the time-out is longer than the computed one.
+    pub(super) fn backed_off(&self) -> u64 {
+        self.timeout.as_nanos() / self.computed.as_nanos().max(1)
+    }
+
+    /// The time-out stays `times` the computed one.
+    pub(super) fn keep_back_off(&mut self, times: u64) {
+        self.timeout = (self.computed * times).min(self.max);
+    }
+
     /// The back-off is over.
     pub(super) fn end_back_off(&mut self) {
         self.timeout = self.computed;

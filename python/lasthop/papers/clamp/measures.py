@@ -11,7 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ... import _lasthop
+<<<<<<< HEAD
 from ...lab import Lab, Run, acknowledged, megabyte_s, rates, within
+=======
+from ...lab import Lab, Run, acknowledged, count_at, rates, within
+>>>>>>> c7e2c5c (xcp: ns-2's clocks of the interval and the queue; claims of clamp's text)
 
 WHOLE_PACKETS = 1500 / 1460
 """Throughput, which counts whole packets, over goodput, which counts their payload."""
@@ -34,6 +38,33 @@ def _all(run: Run) -> list[float]:
 def total_bps(run: Run) -> float:
     """The rate of all flows."""
     return float(sum(_all(run)))
+
+
+def pair_bps(run: Run) -> float:
+    """The rate of the two flows that share a queue."""
+    return throughput_bps(run, "flow-3") + throughput_bps(run, "flow-4")
+
+
+def loss_rate(run: Run) -> float:
+    """The share of packets that the radio loses, mean over the queues."""
+    return float(np.mean([queue["loss_rate"] for queue in run.summary["queues"]]))
+
+
+def drops(run: Run) -> float:
+    """Packets that found no room."""
+    return float(sum(queue["drops"] for queue in run.summary["queues"]))
+
+
+def empty(run: Run) -> float:
+    """The share of the time in which a queue is empty, mean over the queues."""
+    return float(np.mean([queue["empty_fraction"] for queue in run.summary["queues"]]))
+
+
+def jain_of_three(run: Run) -> float:
+    """Jain's index of the three flows of Fig. 2 while all are there and settled."""
+    so_far = acknowledged(run.tables)
+    counts = [count_at(so_far[name], STEADY_S[-1]) for name in ("flow-1", "flow-2", "flow-3")]
+    return float(_lasthop.jain([float(count[1] - count[0]) for count in counts]) or 0.0)
 
 
 def download_s(run: Run) -> float:

@@ -53,7 +53,8 @@ parameters! {
     pub struct PriceParams {
         /// Queue below which nothing is asked.
         pub a: Bytes;
-        /// Gain; the fluid model is stable below π/2 (clamp Theorem 1).
+        /// Gain. The fluid model without an average is stable below π/2 (clamp Theorem 1); with the paper's average of the queue in
+        /// the loop the edge lies at about 1 on short paths, with a faster one higher.
         pub b: f64 = 1.0, in above(0.0);
         /// How the queue is averaged.
         pub average: Average = Average::default();

@@ -5,6 +5,7 @@
 pub mod equations;
 mod router;
 mod sender;
+mod standing;
 
 pub use router::{Blind, Efficiency, Gains, Header, Told, XcpRouter, XcpRouterParams};
 pub use sender::{Xcp, XcpParams};

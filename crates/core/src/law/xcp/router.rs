@@ -3,6 +3,7 @@
 //! controller, which deals that out to the packets.
 
 use super::equations;
+use super::standing::Standing;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::{ControlInterval, Least};
 use crate::packet::{Signal, XcpHeader};
@@ -108,6 +109,8 @@ pub struct XcpRouter {
     /// The least queue of the running interval, and of the one before, with the packet that leaves \[B\].
     queue: Least<f64>,
     old_queue_bytes: f64,
+    /// The queue that a router counts that is told its capacity.
+    standing: Standing,
     /// Whether the line had nothing to send in the running interval.
     has_rested: bool,
     empty_intervals: u32,
@@ -135,6 +138,7 @@ impl XcpRouter {
             input_bytes: 0.0,
             queue: Least::new(0.0),
             old_queue_bytes: 0.0,
+            standing: Standing::default(),
             has_rested: true,
             empty_intervals: 0,
             raise: 0.0,
@@ -162,12 +166,14 @@ impl XcpRouter {
         let with_it_bytes = queue_bytes + size_bytes;
         self.turn(t_s, with_it_bytes);
         self.queue.see(with_it_bytes);
+        self.standing.see(with_it_bytes);
         header.map(|header| if header.rtt_s > 0.0 { self.deal(size_bytes, header) } else { 0.0 })
     }
 
     /// The line has nothing to send.
     pub fn rested(&mut self) {
         self.queue.see(0.0);
+        self.standing.see(0.0);
         self.has_rested = true;
     }
 
@@ -192,6 +198,8 @@ impl XcpRouter {
     /// Ends the control interval, if it is over: at its own end, not at the packet that comes next. Packets come in bursts a
     /// round trip apart, as long as an interval, and one that lasted until the next packet would count a burst's first twice.
     fn turn(&mut self, t_s: f64, queue_bytes: f64) {
+        let end_s = self.began_s + self.interval_s();
+        self.stand(t_s.min(end_s), queue_bytes);
         if t_s - self.began_s < self.interval_s() {
             return;
         }
@@ -204,6 +212,16 @@ impl XcpRouter {
             }
             self.began_s += (silent - 1.0) * self.interval_s();
             self.decide(queue_bytes);
+            // What is left of the silence is counted in intervals as long as the first.
+            self.began_s += self.interval.silent(self.began_s, t_s) * self.interval_s();
+        }
+        self.stand(t_s, queue_bytes);
+    }
+
+    /// Counts the queue that stands until `t_s`.
+    fn stand(&mut self, t_s: f64, queue_bytes: f64) {
+        if let Controller::Told { capacity } = self.efficiency {
+            self.standing.turn(t_s, queue_bytes, self.interval_s(), queue_bytes / capacity);
         }
     }
 
@@ -211,6 +229,9 @@ impl XcpRouter {
     fn decide(&mut self, queue_bytes: f64) {
         let flows_s = self.interval.weights();
         let elapsed_s = self.interval.turn();
+        if flows_s <= 0.0 && matches!(self.efficiency, Controller::Told { .. }) {
+            self.interval.forget();
+        }
         let d = self.interval_s();
         let input = self.input_bytes / elapsed_s;
         let change_bytes = self.wanted_bytes(input);
@@ -236,7 +257,7 @@ impl XcpRouter {
         let queue = self.queue.value();
         match self.efficiency {
             Controller::Told { capacity } => {
-                equations::told_change(alpha, beta, capacity, input, queue, self.interval_s())
+                equations::told_change(alpha, beta, capacity, input, self.standing.bytes(), self.interval_s())
             }
             Controller::Queue { buffer_bytes, chi, kappa_bytes, patience } => {
                 self.empty_intervals = if self.has_rested { self.empty_intervals.saturating_add(1) } else { 0 };
@@ -355,6 +376,7 @@ mod tests {
         router.began_s = 1.0;
         (router.queue, router.old_queue_bytes, router.has_rested) =
             (Least::new(queue_bytes), queue_bytes, queue_bytes == 0.0);
+        router.standing.turn(1.0, queue_bytes, D, 0.0);
         router
     }
 
@@ -390,6 +412,23 @@ mod tests {
         round(&mut router, 1.0, 128, 32_768.0);
         let sum = round(&mut router, 1.125, 128, 32_768.0);
         assert!((sum + 8192.0).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn after_a_silence_the_first_flow_is_heard_at_once() {
+        // As in ns-2: an interval in which nobody told a round-trip time is followed by one of 50 ms. The first packet of a window
+        // of one, after a time-out, gets nothing; the second, a round trip later, what is spare: of α · (1 MiB/s − 1 KiB/50 ms)
+        // in the next interval of 125 ms as much as its share, 50 ms of them.
+        let mut router = router(TOLD, 0.0);
+        round(&mut router, 1.0, 64, 0.0);
+        let alone = Header { cwnd_bytes: PACKET, rtt_s: D, change_bytes: f64::INFINITY };
+        let mut pass = |t_s| {
+            router.arrived(t_s, PACKET, 0.0, Some(&alone));
+            router.departed(t_s, PACKET, 0.0, Some(&alone)).unwrap()
+        };
+        assert_eq!(pass(2.0), 0.0);
+        let granted = pass(2.1);
+        assert!((granted - 0.4 * (1_048_576.0 - 1024.0 / 0.05) * 0.05).abs() < 1e-6, "{granted}");
     }
 
     #[test]
@@ -453,7 +492,7 @@ mod tests {
             let header = Header { cwnd_bytes: rtt_s * 5e5, rtt_s, change_bytes: 0.0 };
             router.arrived(1.0 + 0.0001 * f64::from(i), 1000.0, 0.0, Some(&header));
         }
-        router.turn(2.0, 0.0);
+        router.turn(1.2, 0.0);
         assert!((router.interval_s() - 0.2).abs() < 1e-9, "{}", router.interval_s());
     }
 

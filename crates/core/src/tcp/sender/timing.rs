@@ -51,7 +51,8 @@ impl Sender {
     pub(super) fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64, heard: &Ack) -> Duration {
         match self.clock {
             RttSource::Segment => self.time_segment(ack),
-            RttSource::Timestamps => self.weigh_rtt(rtt, flight),
+            RttSource::Timestamps if self.config.echo_ends_back_off => self.weigh_rtt(rtt, flight),
+            RttSource::Timestamps => self.weigh_rtt_backed_off(ack, rtt, flight),
             RttSource::Tracking => return self.track_ack(ack, rtt, flight, heard),
         }
         rtt
@@ -62,6 +63,17 @@ impl Sender {
         // RFC 7323 appendix G: a flight is acknowledged by half as many acknowledgements as it has segments.
         let samples = flight.div_ceil(2 * self.mss).max(1);
         self.rto.weighted_sample(rtt, 1.0 / samples as f64);
+    }
+
+    /// The same, where a back-off stays until the segment is acknowledged that would be timed without timestamps.
+    fn weigh_rtt_backed_off(&mut self, ack: u64, rtt: Duration, flight: u64) {
+        let times = self.rto.backed_off();
+        self.weigh_rtt(rtt, flight);
+        if ack >= self.timed_end {
+            self.stop_timing();
+        } else {
+            self.rto.keep_back_off(times);
+        }
     }
 
     #[inline]

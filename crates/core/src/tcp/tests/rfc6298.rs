@@ -100,6 +100,30 @@ fn any_new_acknowledgement_may_end_a_back_off() {
 }
 
 #[test]
+fn a_measurement_by_timestamps_may_leave_a_back_off() {
+    // ns-2 (tcp.cc, newack, without ts_resetRTO_). 1 is lost; the echo of its retransmission measures 100 ms, so that the time-out
+    // is computed anew, SRTT + 4 RTTVAR = 100 + 4 · 37.5, and stays four times that; the ACK of 2, which is new, ends it.
+    let script = |first, second| {
+        format!(
+            "0    open 1  -> 0
+             100  ack 1 echo 0 ->
+             100  write 1 -> 1
+             400  wake    -> 1
+             1000 wake    -> 1
+             ? rto 1200
+             1100 ack 2 echo 1000 ->
+             ? rto {first}
+             1100 write 1 -> 2
+             1200 ack 3 echo 1100 ->
+             ? rto {second}"
+        )
+    };
+    let config = SenderConfig { timestamps: true, ..fine() };
+    sender(config.clone(), &script("250", "212.5"));
+    sender(SenderConfig { echo_ends_back_off: false, ..config }, &script("1000", "212.5"));
+}
+
+#[test]
 fn a_fast_retransmit_ends_the_timing_too() {
     // §3. 0 is timed and retransmitted; its ACK at 300 ms says nothing.
     sender(
