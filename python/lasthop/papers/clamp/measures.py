@@ -11,11 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ... import _lasthop
-<<<<<<< HEAD
-from ...lab import Lab, Run, acknowledged, megabyte_s, rates, within
-=======
-from ...lab import Lab, Run, acknowledged, count_at, rates, within
->>>>>>> c7e2c5c (xcp: ns-2's clocks of the interval and the queue; claims of clamp's text)
+from ...lab import Lab, Run, acknowledged, count_at, megabyte_s, rates, within
 
 WHOLE_PACKETS = 1500 / 1460
 """Throughput, which counts whole packets, over goodput, which counts their payload."""
