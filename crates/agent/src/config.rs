@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 
 use lasthop_core::error::ensure;
+use lasthop_core::law::share;
 use lasthop_core::parameter::between;
 use lasthop_core::units::Duration;
 use lasthop_core::{kinds, parameters};
@@ -55,15 +56,15 @@ kinds! {
 }
 
 parameters! {
-    /// The share window's parameters.
+    /// The share window's parameters, with the defaults of the law; the domains are those of the programs' integers.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ShareConfig {
         /// T, the standing queue that is wanted: 10 ms for delay, 40 to 60 ms for throughput on rates that change.
-        pub target: Duration = Duration::from_millis(25), in between(Duration::ZERO, Duration::from_secs(10));
+        pub target: Duration = share::TARGET, in between(Duration::ZERO, Duration::from_secs(10));
         /// g, what part of the round trip is filled whatever the queue is.
-        pub g: f64 = 0.9, in 0.0..=1.0;
+        pub g: f64 = share::G, in 0.0..=1.0;
         /// κ, how much of a queue other than T is answered at once; from 1 on it would swing.
-        pub kappa: f64 = 0.5, in 0.0..1.0;
+        pub kappa: f64 = share::KAPPA, in 0.0..1.0;
     }
 }
 

@@ -34,6 +34,7 @@
 //! | [`link`], [`line`](mod@line), [`ap`], [`wlan`] | what is between them |
 //! | [`queue`] | what those are made of |
 //! | [`radio`], [`fading`], [`capacity`], [`loss`] | what the air does |
+//! | [`parameter`] | what each of them is told: keys of files, declared once |
 //! | [`packet`], [`element`], [`units`], [`rng`], [`stats`], [`error`] | what all of them share |
 //!
 //! A window law driven by hand is in [`role::sender`], a whole connection in [`tcp`].

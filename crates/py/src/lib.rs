@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The extension module `lasthop._lasthop`: convert, call, convert.
+//!
+//! ```text
+//!   Python: text, overrides, seed ─► Run, emulate, model, fluid ─► lasthop-sim, lasthop-emu, lasthop-core
+//!           dict, columns ◄───────────────────────────────────────────────┘
+//! ```
+//!
+//! | module | what it calls |
+//! |---|---|
+//! | this one | runs in virtual time, schema, traces, units |
+//! | `emulate` | runs in real time |
+//! | `model`, `fluid` | theory |
+//! | `patience` | long work that Ctrl-C can end |
 
 mod emulate;
 mod fluid;

@@ -1,9 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The scenario file: one TOML text, read by the simulator and by the emulator.
 //!
+//! ```text
+//!   TOML ─► overrides ─► reader ─► Scenario: LinkSpec, AccessPointSpec, WlanSpec, FlowSpec, …
+//!                                     │        each with parameters of lasthop-core
+//!                                     ├─► the simulator, the emulator
+//!                                     └─► schema ─► editors, the reference
+//! ```
+//!
 //! These structs are its only definition: the JSON Schema for editors comes from them, and a key that no field
 //! takes is refused. Values carry their units. Where a key takes one of several kinds, it is a table with the key
 //! `kind`; the bare name of a kind stands for that table with nothing else in it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `flow`, `sender`, `kinds` | flows and their ends; radios |
+//! | `wlan` | the WLAN; links and access points are here |
+//! | `overrides` | values put into a text |
+//! | `reader` | from TOML's values to structs |
+//! | `error` | what is refused: key, value, what is wanted |
+//!
+//! ```
+//! let text = r#"
+//!     duration = "10 s"
+//!     [[flow]]
+//!     name = "download"
+//!     rtt = "20 ms"
+//! "#;
+//! let scenario = lasthop_scenario::parse(text)?;
+//! assert_eq!(scenario.flow[0].sender.kind(), "newreno");
+//! let short = lasthop_scenario::effective(text, &[("flow[0].rtt".into(), "20 m".into())])?;
+//! let refused = lasthop_scenario::parse(&short).unwrap_err();
+//! assert!(refused.to_string().starts_with("flow[0].rtt = \"20 m\": wanted a time"), "{refused}");
+//! # Ok::<(), lasthop_scenario::ScenarioError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod error;

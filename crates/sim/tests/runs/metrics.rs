@@ -106,7 +106,7 @@ fn a_reader_gets_its_share_or_not() {
     assert_eq!(without("app = { kind = \"cbr\", rate = \"1 Mbit/s\" }"), Ok(Some(1.0)));
     assert_eq!(
         without("reader = { share = 0.5 }").unwrap_err(),
-        "flow[0].reader.rate = none: wanted a rate with its unit, e.g. \"1 Mbit/s\""
+        "flow[0].reader.rate = none by default: wanted a rate with its unit, e.g. \"1 Mbit/s\""
     );
     assert!(without("reader = { rate = \"1 Mbit/s\", share = 2 }").unwrap_err().starts_with("flow[0].reader.share"));
     assert!(without("reader = { rate = \"0 bit/s\" }").unwrap_err().starts_with("flow[0].reader.rate"));

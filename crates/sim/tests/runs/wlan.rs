@@ -204,7 +204,7 @@ fn mistakes_are_named_in_one_line() {
         "flow[0].station = \"m1\": wanted one of the stations of the WLAN \"wlan\": \"m2\", \"m3\""
     );
     let own = [("wlan[0].station", r#"[{ name = "m1", rate_steps = [{ at = "1 s", rate = "1 Mbit/s" }] }]"#)];
-    assert_eq!(refuse(DOWN, &own), "wlan[0].station[0].rate = none: wanted a rate, as there are rate steps");
+    assert_eq!(refuse(DOWN, &own), "wlan[0].station[0].rate = none by default: wanted a rate, as there are rate steps");
     let twice =
         format!("{DOWN}    [[ap]]\n    name = \"wlan\"\n    radio = {{ kind = \"constant\", rate = \"1 Mbit/s\" }}\n");
     assert_eq!(refuse(&twice, &[]), "wlan[0].name = \"wlan\": wanted a name that no other has");

@@ -10,7 +10,8 @@ use crate::role::{AckSample, SenderLaw, Window};
 /// What is left of the window where TCP(α, β) behaves as TCP: at the first decrease, in slow start, after a time-out.
 const HALF: f64 = 0.5;
 
-/// The law's numbers. [`Default`] is TCP.
+/// The law's numbers as it works with them. [`Default`] is TCP. Files give them as
+/// [`GammaParams`](crate::law::gamma::GammaParams), where α may be left to β; here it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AimdParams {
     /// α, above 0: segments that the window gains in a round trip.

@@ -21,5 +21,5 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{ReceiverKeys, ShareArrival, ShareReceiver};
-pub use router::{Form, ShareRouter, ShareRouterParams};
+pub use receiver::{G, ReceiverKeys, ShareArrival, ShareReceiver};
+pub use router::{Form, KAPPA, ShareRouter, ShareRouterParams, TARGET};

@@ -10,8 +10,8 @@ use crate::parameters;
 use crate::role::{DataSample, ReceiverLaw};
 use crate::units::{Bytes, Duration};
 
-/// g, unless the setting is fair.
-const G: f64 = 0.9;
+/// g by default, unless the setting is fair.
+pub const G: f64 = 0.9;
 /// c: time constant of the share in round trips, upwards, and downwards unless the setting is fair.
 const RISE: f64 = 2.0;
 const FALL: f64 = 0.5;

@@ -10,8 +10,10 @@ use crate::role::{Held, MarkerLaw, Passing};
 use crate::units::{Duration, Instant};
 use crate::{kinds, parameters};
 
-/// κ, unless the setting is fair.
-const KAPPA: f64 = 0.5;
+/// T by default.
+pub const TARGET: Duration = Duration::from_millis(25);
+/// κ by default, unless the setting is fair.
+pub const KAPPA: f64 = 0.5;
 
 parameters! {
     /// The share window's router: what each flow's share of the line is, and how long the queue takes.
@@ -19,7 +21,7 @@ parameters! {
     pub struct ShareRouterParams {
         /// T: the standing queue that is wanted, as the time that the line takes for it. 25 ms carry most of what there is; 10 ms for
         /// delay, 40 to 60 ms for throughput, 5 to 10 ms on lines of constant rate.
-        pub target: Duration = Duration::from_millis(25), in above(Duration::ZERO);
+        pub target: Duration = TARGET, in above(Duration::ZERO);
         /// What the stamp holds.
         pub form: Form = Form::default();
         /// The fair setting: κ is 0 by default. Receivers have a switch of the same name.
