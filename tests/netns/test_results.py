@@ -33,6 +33,22 @@ def test_the_result_is_that_of_a_run_with_a_table_more(box: Box) -> None:
     assert_one_line(done, "e.parquet", "emulation")
 
 
+def test_a_run_that_its_command_ends_is_drawn(box: Box) -> None:
+    # Nobody knows how long it will be: what is sampled so often has room for an hour and a half.
+    options = ("--flows", "--set", "probe.every=1 ms", "--out", "e.parquet", "--plot", "e.png")
+    summary = box.summary(link(), *options, inner=["sleep", "2"])
+    assert (box.folder / "e.png").stat().st_size > 1000
+    read = lasthop.read(box.folder / "e.parquet")
+    assert isinstance(read, lasthop.Result)
+    length_s = summary["duration_s"]
+    assert 1.9 <= length_s < 20
+    for table in ("queues", "flows"):
+        times = read.table(table)["time_ns"] / 1e9
+        assert times.is_monotonic_increasing and times.max() <= length_s + 1e-6
+        # A sample each millisecond, or as many as a busy machine lets be.
+        assert 0.3 * length_s * 1000 <= times.nunique() <= length_s * 1000 + 2
+
+
 def test_the_python_twin(box: Box) -> None:
     program = (
         "import lasthop, sys\n"

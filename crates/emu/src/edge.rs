@@ -123,7 +123,7 @@ impl Ends<Frame> for Edge {
     fn wake(&mut self, network: &mut Network<Frame>, who: u32, now: Instant) {
         if let Some(recorder) = &mut self.recorder {
             recorder.sample_queues(now, network.nodes_mut());
-            network.schedule_end(who, Some(recorder.next(now)));
+            network.schedule_end(who, recorder.next(now));
         }
     }
 

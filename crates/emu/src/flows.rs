@@ -22,7 +22,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::house::House;
 use crate::plan::{Ip, Plan};
-use crate::stage::{StageCount, StageFlow};
+use crate::stage::{SampleTimes, StageCount, StageFlow};
 use crate::stalls::Stalls;
 
 /// The port of the first flow's sink; each of the scenario's tables has the next.
@@ -59,7 +59,7 @@ pub(crate) struct Flows {
     /// Length of the intervals in which goodput is sampled.
     sample: Duration,
     interval: Duration,
-    probe: Option<(Instant, Duration)>,
+    probe: Option<SampleTimes>,
     waiter: Waiter,
     stalls: Stalls,
 }
@@ -97,7 +97,7 @@ impl Flows {
         flows: Vec<StageFlow>,
         (hosts, congestion_controls): (Vec<usize>, Vec<String>),
         (plan, ip, house): (Plan, Ip, &House),
-        (span, probe, sample): (Span, Option<(Instant, Duration)>, Duration),
+        (span, probe, sample): (Span, Option<SampleTimes>, Duration),
         clock: Clock,
     ) -> Result<Self, Error> {
         let waiter = Waiter::new(clock).attempt("make an event list")?;
@@ -135,7 +135,7 @@ impl Flows {
         }
         // Asking takes a microsecond: a hundredth of the time at most.
         let least = Duration::from_micros(100) * live.len() as u64;
-        let interval = probe.map_or(SAMPLE, |(_, every)| every.min(SAMPLE)).max(least);
+        let interval = probe.map_or(SAMPLE, |probe| probe.every.min(SAMPLE)).max(least);
         Ok(Self {
             flows: live,
             listeners,
@@ -354,6 +354,7 @@ impl Flows {
 
     /// Asks the kernel how the flows stand.
     fn sample(&mut self, now: Instant, counts: bool) {
+        let is_probed = self.probe.as_mut().is_some_and(|probe| probe.is_due(now));
         for (flow, live) in self.flows.iter_mut().enumerate() {
             if !live.observe() {
                 continue;
@@ -368,7 +369,7 @@ impl Flows {
                 live.area.limited += u64::from(awnd < cwnd);
                 live.count.sender.rtt.record(Duration::from_micros(u64::from(info.rtt_us)));
             }
-            if self.probe.is_some_and(|(from, _)| now >= from) {
+            if is_probed {
                 let ssthresh = u64::from(info.snd_ssthresh) * u64::from(info.snd_mss);
                 let flight = info.bytes_sent.saturating_sub(info.bytes_retrans).saturating_sub(info.bytes_acked);
                 let acknowledged = info.bytes_acked;

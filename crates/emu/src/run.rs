@@ -320,6 +320,7 @@ impl Play {
         let Self { cast, driver: Driver { network, edge, .. }, .. } = self;
         let Run { until, counts, ended, complaints, .. } = run;
         let span = cast.stage.span;
+        let sampled_until = edge.recorder.as_ref().map(|recorder| recorder.last());
         let mut outcome = cast.stage.finish(network, until, edge.recorder, &counts);
         if !cast.runs_flows {
             // Nobody has opened them.
@@ -328,6 +329,13 @@ impl Play {
             outcome.summary.fairness = Fairness { jain: None, short_term: None };
         }
         outcome.summary.notes.extend(cast.not_met);
+        if let Some(last) = sampled_until.filter(|last| *last < until) {
+            let last = (last - Instant::ZERO).as_secs_f64();
+            outcome
+                .summary
+                .notes
+                .push(format!("there was room for samples until {last} s: wanted a longer probe.every"));
+        }
         if until < span.from {
             let warmup = (span.from - Instant::ZERO).as_secs_f64();
             let note = format!("it ended before its warm-up of {warmup} s was over: nothing was measured");

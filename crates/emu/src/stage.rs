@@ -28,7 +28,7 @@ pub(crate) struct Stage<P> {
     /// Length of the intervals in which goodput is sampled.
     pub(crate) sample: Duration,
     /// When windows and queues are sampled first, and how often; none if they are not.
-    pub(crate) probe: Option<(Instant, Duration)>,
+    pub(crate) probe: Option<SampleTimes>,
     /// The first access point and its uplink, by their numbers among the nodes.
     pub(crate) first_access_point: Option<(u32, Option<u32>)>,
     text: String,
@@ -73,6 +73,30 @@ pub(crate) struct StageFlow {
     pub(crate) app: App,
 }
 
+/// When flows are sampled by a probe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampleTimes {
+    /// When the next sample is due.
+    next: Instant,
+    pub(crate) every: Duration,
+    last: Instant,
+}
+
+impl SampleTimes {
+    fn of(recorder: &Recorder) -> Self {
+        Self { next: recorder.first(), every: recorder.every(), last: recorder.last() }
+    }
+
+    /// Whether a sample is due; if so, the next one is, where it would be had this one been in time.
+    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
+        if now < self.next || now > self.last {
+            return false;
+        }
+        self.next += self.every * (1 + (now - self.next).as_nanos() / self.every.as_nanos());
+        true
+    }
+}
+
 /// What the ends of a flow counted in real time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StageCount {
@@ -106,7 +130,7 @@ impl<P: Traveller> Stage<P> {
         if endless {
             make_endless(&mut scenario);
         }
-        let mut built: Assembly<P> = Assembly::new(&scenario, seed.unwrap_or(scenario.seed), directory)?;
+        let mut built: Assembly<P> = Assembly::new(&scenario, seed.unwrap_or(scenario.seed), directory, !endless)?;
         let mut flows = vec![];
         for (label, flow) in built.labels.flows.iter().zip(std::mem::take(&mut built.flows)) {
             let (table, app) = (flow.table, flow.into_app());
@@ -134,8 +158,8 @@ impl<P: Traveller> Stage<P> {
         }
         let mut network = built.take_network(0);
         let Assembly { access_points, labels, recorder, .. } = built;
-        let probe = recorder.as_ref().map(|recorder| (recorder.first(), recorder.every()));
-        network.schedule_end(0, probe.map(|(from, _)| from));
+        let probe = recorder.as_ref().map(SampleTimes::of);
+        network.schedule_end(0, probe.map(|probe| probe.next));
         Ok(Self {
             network: Some(network),
             flows,
@@ -175,7 +199,8 @@ impl<P: Traveller> Stage<P> {
                 label.sender = count.congestion_control.clone().into();
             }
             if let Some(recorder) = &mut recorder {
-                recorder.extend_flows(count.samples.iter().copied());
+                // The thread of the flows may have ended a little later.
+                recorder.extend_flows(count.samples.iter().copied().filter(|sample| sample.at <= now));
             }
         }
         if let Some(recorder) = &mut recorder {

@@ -75,12 +75,13 @@ impl AssembledFlow {
 }
 
 impl<P: Traveller> Assembly<P> {
-    /// The elements of a scenario with a seed; files are looked for in `directory`. Nobody is asked ahead of time.
+    /// The elements of a scenario with a seed; files are looked for in `directory`. Nobody is asked ahead of time. Where it is
+    /// not known when it `ends`, a probe samples for as long as there is room.
     ///
     /// # Errors
     /// One line that names the key, its value and what is wanted.
-    pub fn new(scenario: &Scenario, seed: u64, directory: &FilePath) -> Result<Self, ScenarioError> {
-        Builder::new(scenario, seed, directory).build(false)
+    pub fn new(scenario: &Scenario, seed: u64, directory: &FilePath, ends: bool) -> Result<Self, ScenarioError> {
+        Builder { ends, ..Builder::new(scenario, seed, directory) }.build(false)
     }
 
     /// Takes out the network; its ends may be woken by the numbers `0..=ends`.
@@ -137,12 +138,16 @@ fn at_most_samples(key: &str, of: Duration, interval: Duration, sampled: u64) ->
     Ok(())
 }
 
-/// What samples `sampled` flows and queues, if the scenario wants it.
-fn recorder(scenario: &Scenario, sampled: u64) -> Result<Option<Recorder>, ScenarioError> {
+/// What samples `sampled` flows and queues, if the scenario wants it; there must be room for all it samples, if that `ends`.
+fn recorder(scenario: &Scenario, sampled: u64, ends: bool) -> Result<Option<Recorder>, ScenarioError> {
     let Some(probe) = &scenario.probe else { return Ok(None) };
     let Some(every) = probe.every else { return Ok(None) };
-    at_most_samples("probe.every", scenario.duration.saturating_sub(probe.from), every, sampled)?;
-    Ok(Some(Recorder::new(every, Instant::ZERO + probe.from)))
+    if ends {
+        at_most_samples("probe.every", scenario.duration.saturating_sub(probe.from), every, sampled)?;
+    }
+    let room_ns = every.as_nanos().saturating_mul(MOST_SAMPLES / sampled.max(1));
+    let last = Instant::from_nanos(probe.from.as_nanos().saturating_add(room_ns));
+    Ok(Some(Recorder::new(every, Instant::ZERO + probe.from, last)))
 }
 
 struct Builder<'s, P> {
@@ -152,6 +157,8 @@ struct Builder<'s, P> {
     span: Span,
     /// Whether receivers without a timer are asked ahead of time.
     ahead: bool,
+    /// Whether the end is known.
+    ends: bool,
     parts: Parts<P>,
     flows: Vec<AssembledFlow>,
     labels: Vec<FlowLabel>,
@@ -183,6 +190,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             streams: Streams::new(seed),
             span: Span { from: Instant::ZERO + scenario.warmup, until: Instant::ZERO + scenario.duration },
             ahead: false,
+            ends: true,
             parts: Parts::default(),
             flows: vec![],
             labels: vec![],
@@ -215,7 +223,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
         self.wlans()?;
         names::check_queues(&self.parts.nodes, &self.keys)?;
         let queues: usize = self.parts.nodes.iter().map(Node::queues).sum();
-        let recorder = recorder(scenario, flows + queues as u64)?;
+        let recorder = recorder(scenario, flows + queues as u64, self.ends)?;
         for (i, (flow, ends)) in scenario.flow.iter().zip(ends).enumerate() {
             self.flow(i, flow, ends).map_err(|e| e.within(&format!("flow[{i}]")))?;
         }

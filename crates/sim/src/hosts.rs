@@ -176,7 +176,7 @@ impl Ends<Packet> for Hosts {
             let flows = (0..).zip(&self.flows);
             recorder.extend_flows(flows.map(|(i, flow)| host::sample(now, i, &flow.host.sender, &flow.receiver)));
             recorder.sample_queues(now, network.nodes_mut());
-            network.schedule_end(who, Some(recorder.next(now)));
+            network.schedule_end(who, recorder.next(now));
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::table::Table;
 pub struct Recorder {
     every: Duration,
     from: Instant,
+    last: Instant,
     flows: Vec<FlowSample>,
     queues: Vec<QueueSample>,
 }
@@ -56,9 +57,9 @@ struct QueueSample {
 }
 
 impl Recorder {
-    /// Samples each `every` from `from` on.
-    pub(crate) fn new(every: Duration, from: Instant) -> Self {
-        Self { every, from, flows: vec![], queues: vec![] }
+    /// Samples each `every` from `from` on, and at `last` at the latest.
+    pub(crate) fn new(every: Duration, from: Instant, last: Instant) -> Self {
+        Self { every, from, last, flows: vec![], queues: vec![] }
     }
 
     /// When the first sample is due.
@@ -66,14 +67,19 @@ impl Recorder {
         self.from
     }
 
+    /// When there is no more room for samples.
+    pub fn last(&self) -> Instant {
+        self.last
+    }
+
     /// From one sample to the next.
     pub fn every(&self) -> Duration {
         self.every
     }
 
-    /// When the sample after that of `now` is due.
-    pub fn next(&self, now: Instant) -> Instant {
-        now + self.every
+    /// When the sample after that of `now` is due; none if there is no more room.
+    pub fn next(&self, now: Instant) -> Option<Instant> {
+        Some(now + self.every).filter(|at| *at <= self.last)
     }
 
     /// Takes in samples of flows; those of one instant may come in several parts.
@@ -148,5 +154,21 @@ fn sample(at: Instant, queue: u32, state: &QueueState<'_>) -> QueueSample {
         departed: state.departed.get(),
         snr: state.snr.unwrap_or(f64::NAN),
         margin: state.margin.unwrap_or(f64::NAN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_end_where_their_room_does() {
+        let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let recorder = Recorder::new(Duration::from_millis(10), ms(5), ms(25));
+        assert_eq!(
+            (recorder.first(), recorder.next(ms(5)), recorder.next(ms(15))),
+            (ms(5), Some(ms(15)), Some(ms(25)))
+        );
+        assert_eq!(recorder.next(ms(25)), None);
     }
 }
