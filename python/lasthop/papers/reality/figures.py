@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAMES = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"}
+NAMES = {
+    "reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "gamma": "γ", "boost": "γ, δ", "drain": "drain",
+}  # fmt: skip
 WORLDS = {"simulated": "simulated", "kernel": "Linux kernel"}
 PAINT = dict(zip(WORLDS, COLOURS, strict=False))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,9 @@ from ...runs import cores
 
 SIMULATED = ("reno", "cubic")
 """What of the kernel's congestion controls the simulator has."""
+
+LAWS = ("gamma", "boost", "drain")
+"""Laws of ours, which ``lasthop-agent`` puts into the kernel."""
 
 AT_ONCE = 4
 """Emulations that a core carries: each takes a few per cent of it."""
@@ -47,7 +51,16 @@ def available(lab: Lab, place: str) -> list[str]:
             names = file.read().split()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}: real time takes a Linux kernel") from error
+    if os.environ.get("LASTHOP_AGENT") or shutil.which("lasthop-agent"):
+        names += LAWS
     return [control for control in lab.sweep(place).values("control") if control in names]
+
+
+def both(lab: Lab, place: str) -> list[str]:
+    """The congestion controls of a sweep that both worlds can have."""
+    return [
+        control for control in lab.sweep(place).values("control") if control in SIMULATED + LAWS
+    ]
 
 
 def matrix(lab: Lab, places: Sequence[str]) -> pd.DataFrame:
@@ -55,14 +68,14 @@ def matrix(lab: Lab, places: Sequence[str]) -> pd.DataFrame:
     rows = [
         _row(Real(place, run.point["control"], run.seed), "simulated", run.summary)
         for place in places
-        for run in lab.runs(place, control=SIMULATED)
+        for run in lab.runs(place, control=both(lab, place))
     ]
     rows += _emulated(lab, places)
     there = {(row["place"], row["control"]) for row in rows if row["world"] == "kernel"}
     for place in places:
-        for control in SIMULATED:
+        for control in both(lab, place):
             if (place, control) not in there:
-                lack = "this kernel does not have it, or real time was not kept"
+                lack = "this kernel or lasthop-agent is without it, or real time was not kept"
                 raise UserError(f"reality-{place}, {control}: not one run in the kernel: {lack}")
     return pd.DataFrame(rows)
 
@@ -121,6 +134,7 @@ def _row(run: Real, world: str, summary: dict[str, Any]) -> dict[str, Any]:
         "world": world,
         "goodput_bps": goodput,
         "mean_delay_s": np.average([queue["mean_delay_s"] for queue in queues], weights=weights),
+        "jain": summary["fairness"]["jain"],
         "p95_delay_s": np.average([queue["p95_delay_s"] for queue in queues], weights=weights),
         **{f"share_{i + 1}": share for i, share in enumerate(flows)},
         "retransmits": sum(flow["retransmits"] for flow in summary["flows"]),
