@@ -174,6 +174,16 @@ impl<P: Parcel> AccessPoint<P> {
         }
     }
 
+    /// What ends or starts at `due`.
+    #[inline(never)]
+    fn serve(&mut self, due: Instant) {
+        match self.timing {
+            Timing::Slots { .. } => self.slot(due),
+            Timing::Packets { .. } => self.packet(due),
+            Timing::Opportunities { .. } => self.opportunity(due),
+        }
+    }
+
     /// Something waits again: the next start.
     fn resume(&mut self, now: Instant) {
         self.next = Some(match &mut self.timing {
@@ -198,6 +208,7 @@ impl<P: Parcel> AccessPoint<P> {
     fn slot(&mut self, now: Instant) {
         let Timing::Slots { length, slot: number, attempts, shared } = &self.timing else { return };
         let (length, number, shared) = (*length, *number, *shared);
+        let mut again = None;
         if let Some(frame) = &self.on_air {
             let station = &mut self.stations[frame.station];
             let tries = attempts[frame.station];
@@ -226,19 +237,18 @@ impl<P: Parcel> AccessPoint<P> {
             self.held -= through;
             self.scheduler.on_served(index, frame.rate, got_through);
             if !shared && through == 0 {
-                if !repeats_it {
-                    self.on_air = Some(self.slot_frame(index, now, number, length, shared));
-                }
+                again = Some(index);
+            }
+            if repeats_it {
                 return self.await_end_of_slot(now + length, number);
             }
         }
-        self.on_air = self
-            .scheduler
-            .pick(&mut At { stations: &mut self.stations, slot: number })
-            .map(|chosen| self.slot_frame(chosen, now, number, length, shared));
-        self.next = None;
-        if self.on_air.is_some() {
+        let chosen = again.or_else(|| self.scheduler.pick(&mut At { stations: &mut self.stations, slot: number }));
+        if let Some(chosen) = chosen {
+            self.on_air = Some(self.slot_frame(chosen, now, number, length, shared));
             self.await_end_of_slot(now + length, number);
+        } else {
+            (self.on_air, self.next) = (None, None);
         }
     }
 
@@ -251,11 +261,11 @@ impl<P: Parcel> AccessPoint<P> {
     }
 
     /// What a station would send in a slot.
-    #[inline]
+    #[inline(always)]
     fn slot_frame(&mut self, index: usize, now: Instant, slot: u64, length: Duration, shared: bool) -> Transmission {
         let station = &mut self.stations[index];
         let Channel::Fading(radio) = &mut station.channel else { unreachable!("slots are of fading channels") };
-        let attempt = radio.attempt(slot);
+        let attempt = radio.attempt_again(slot);
         let room_bits = radio.bits(&attempt);
         self.held -= station.let_go(now, if shared { room_bits } else { 1 });
         let waiting_bits = if shared { station.waiting_bits() } else { station.rest_of_head() };
@@ -377,11 +387,7 @@ impl<P: Parcel> Element<P> for AccessPoint<P> {
     #[inline]
     fn wake(&mut self, now: Instant) {
         while let Some(due) = self.next.filter(|&due| due <= now) {
-            match self.timing {
-                Timing::Slots { .. } => self.slot(due),
-                Timing::Packets { .. } => self.packet(due),
-                Timing::Opportunities { .. } => self.opportunity(due),
-            }
+            self.serve(due);
         }
     }
 

@@ -279,7 +279,7 @@ impl Foreseen {
     }
 
     /// The same where something is in transmission, or was when the last came.
-    #[inline]
+    #[inline(never)]
     fn admit_behind_others(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
         while let Some(&(start, size)) = self.waiting.front() {
             if start >= now {

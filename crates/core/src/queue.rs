@@ -201,15 +201,28 @@ impl<P: Parcel> Queue<P> {
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         self.let_go(now, Bytes::new(1));
-        let (arrived, mut packet) = self.remove(now)?;
+        let (arrived, size) = self.release(now)?;
         self.meter.depart(arrived, now);
         if !self.marker.is_none() {
-            let passing = Passing { size: packet.size(), flow: packet.flow(), arrived };
-            if let Some(heard) = self.heard(packet.signal()) {
-                self.marker.on_departure(now, passing, heard, packet.signal_mut());
-            }
+            self.stamp_head(now, arrived, size);
         }
-        Some(packet)
+        self.packets.pop_front().map(|(_, packet)| packet)
+    }
+
+    /// The head is stamped where it is, as a packet is large; what the marker hears of is behind it.
+    #[inline(always)]
+    fn stamp_head(&mut self, now: Instant, arrived: Instant, size: Bytes) {
+        let behind = Held { packets: self.len() - 1, bytes: self.bytes };
+        let Some((_, head)) = self.packets.front_mut() else { return };
+        let heard = match self.apart {
+            false => Some(behind),
+            true if head.signal().speaks() => self.aqm.apart(),
+            true => None,
+        };
+        if let Some(heard) = heard {
+            let passing = Passing { size, flow: head.flow(), arrived };
+            self.marker.on_departure(now, passing, heard, head.signal_mut());
+        }
     }
 
     /// A packet of `size` has crossed the medium the other way.
@@ -245,9 +258,9 @@ impl<P: Parcel> Queue<P> {
     /// The head is lost on its way out: taken from the queue and counted as lost.
     pub fn discard(&mut self, now: Instant) -> Option<P> {
         self.let_go(now, Bytes::new(1));
-        let (_, packet) = self.remove(now)?;
+        self.release(now)?;
         self.meter.lose(now);
-        Some(packet)
+        self.packets.pop_front().map(|(_, packet)| packet)
     }
 
     /// The first `sent` bytes of the head have been sent in all: they take no room any more.
@@ -262,12 +275,13 @@ impl<P: Parcel> Queue<P> {
         self.head_sent = sent;
     }
 
+    /// The head takes no room any more. Tells when it came, and its size.
     #[inline(always)]
-    fn remove(&mut self, now: Instant) -> Option<(Instant, P)> {
+    fn release(&mut self, now: Instant) -> Option<(Instant, Bytes)> {
         self.account(now);
-        let (arrived, packet) = self.packets.pop_front()?;
-        self.bytes -= packet.size() - core::mem::take(&mut self.head_sent);
-        Some((arrived, packet))
+        let (arrived, size) = self.packets.front().map(|(arrived, packet)| (*arrived, packet.size()))?;
+        self.bytes -= size - core::mem::take(&mut self.head_sent);
+        Some((arrived, size))
     }
 
     #[inline]

@@ -278,9 +278,16 @@ impl Sub for Instant {
     fn sub(self, earlier: Instant) -> Duration {
         match self.0.checked_sub(earlier.0) {
             Some(ns) => Duration(ns),
-            None => panic!("time ran backwards: {self:?} is before {earlier:?}"),
+            None => less_than_nothing("time ran backwards", self, earlier),
         }
     }
+}
+
+/// Out of the way: whoever formats a number in place keeps it in memory.
+#[cold]
+#[inline(never)]
+fn less_than_nothing(what: &str, from: impl fmt::Debug, taken: impl fmt::Debug) -> ! {
+    panic!("{what}: {from:?} - {taken:?}")
 }
 
 /// Sums and differences of amounts.
@@ -309,7 +316,7 @@ macro_rules! sums {
             fn sub(self, other: $type) -> $type {
                 match self.0.checked_sub(other.0) {
                     Some(left) => $type(left),
-                    None => panic!("{}: {self:?} - {other:?}", $negative),
+                    None => less_than_nothing($negative, self, other),
                 }
             }
         }

@@ -383,7 +383,6 @@ impl<P: Traveller> Network<P> {
         }
     }
 
-    #[cold]
     #[inline(never)]
     fn wake(&mut self, ends: &mut impl Ends<P>, id: u32, now: Instant) {
         let Numbers { end, node, last } = self.first;
@@ -410,9 +409,12 @@ impl<P: Traveller> Network<P> {
             Node::AccessPoint(ap) => {
                 ends.enters(now, node, &mut packet);
                 let (size, station) = (packet.size(), packet.station());
-                let before = ap.stations()[station].queue().meter().drops;
+                let before = (ap.next_wake(), ap.stations()[station].queue().meter().drops);
                 ap.receive(now, packet);
-                ends.drops(now, node, ap.stations()[station].queue().meter().drops - before, size);
+                ends.drops(now, node, ap.stations()[station].queue().meter().drops - before.1, size);
+                if ap.next_wake() == before.0 {
+                    return; // it waits for its turn
+                }
             }
             other => other.receive(now, packet),
         }
@@ -462,7 +464,7 @@ impl<P: Traveller> Network<P> {
 
     /// The packet leaves an element at `at` and goes where its route says, as far as it need not wait for others: onto a
     /// lane, or ahead of time through links and to the receiver or the host.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, ends: &mut impl Ends<P>, mut at: Instant, mut packet: P) {
         loop {
             let route = &self.parts.routes[packet.stream() as usize];

@@ -197,7 +197,7 @@ impl<P: Parcel> Station<P> {
         let mut completed = 0;
         while let Some(head_bits) = self.head_bits().filter(|&head_bits| self.sent_bits >= head_bits) {
             self.sent_bits -= head_bits;
-            self.leave(now, departures);
+            self.leave(now, head_bits, departures);
             completed += 1;
         }
         self.rest_if_empty(now);
@@ -218,15 +218,16 @@ impl<P: Parcel> Station<P> {
     }
 
     /// The head is complete: it departs, unless a part of it was given up or the channel's other losses strike.
-    fn leave(&mut self, now: Instant, departures: &mut VecDeque<Departure<P>>) {
+    #[inline(always)]
+    fn leave(&mut self, now: Instant, head_bits: u64, departures: &mut VecDeque<Departure<P>>) {
         let damaged = core::mem::take(&mut self.damaged);
         self.adapt(damaged);
-        let early = self.early_bits.min(self.head_bits().unwrap_or(0));
+        let early = self.early_bits.min(head_bits);
         self.early_bits -= early;
         if self.loss.strikes(now) || damaged {
             self.queue.discard(now);
         } else if let Some(packet) = self.queue.pop(now) {
-            self.queue.meter_mut().send_at_once(now, packet.size() - Bytes::new(early / 8));
+            self.queue.meter_mut().send_at_once(now, Bytes::new((head_bits - early).div_ceil(8)));
             departures.push_back(Departure { at: now, packet });
         }
     }

@@ -76,12 +76,18 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn time_segment(&mut self, ack: u64) {
         if ack >= self.timed_end {
-            self.rto.sample(self.now.saturating_since(self.timed_at));
-            self.timed_end = u64::MAX;
+            self.end_timing();
         }
+    }
+
+    /// Once a round trip.
+    #[inline(never)]
+    fn end_timing(&mut self) {
+        self.rto.sample(self.now.saturating_since(self.timed_at));
+        self.timed_end = u64::MAX;
     }
 
     /// Karn's rule: no measurement from what may have been retransmitted (RFC 6298 §3).
