@@ -99,11 +99,11 @@ enum Way {
     Chain(Box<Chain>),
 }
 
-/// A delay, a rate or none, a delay; no losses and no jitter.
+/// A delay, a rate, a delay; no losses and no jitter. When a packet leaves is the same with both delays behind the rate.
 #[derive(Clone, Debug)]
 struct Plain {
-    lead: Duration,
-    rate: Option<Rate>,
+    /// Nothing: infinitely fast. There are several of these to each of many flows, and an option would be twice as large.
+    rate: Rate,
     sending: (Bytes, Duration),
     busy_until: Instant,
     delay: Duration,
@@ -132,7 +132,7 @@ impl Path {
         }
         Self(match (&chain.jitter, chain.wires.as_slice()) {
             (None, []) => Way::Delay(chain.lead),
-            (None, [Wire { rate, delay, loss: Loss::None, .. }]) => Way::Plain(Plain::new(chain.lead, *rate, *delay)),
+            (None, [Wire { rate, delay, loss: Loss::None, .. }]) => Way::Plain(Plain::new(*rate, chain.lead + *delay)),
             _ => Way::Chain(Box::new(chain)),
         })
     }
@@ -179,16 +179,18 @@ impl Default for Path {
 }
 
 impl Plain {
-    fn new(lead: Duration, rate: Option<Rate>, delay: Duration) -> Self {
-        Self { lead, rate, sending: (Bytes::ZERO, Duration::ZERO), busy_until: Instant::ZERO, delay }
+    fn new(rate: Option<Rate>, delay: Duration) -> Self {
+        let sending = (Bytes::ZERO, Duration::ZERO);
+        Self { rate: rate.unwrap_or_default(), sending, busy_until: Instant::ZERO, delay }
     }
 
     #[inline]
     fn transit(&mut self, now: Instant, size: Bytes) -> Instant {
         if self.sending.0 != size {
-            self.sending = (size, self.rate.map_or(Duration::ZERO, |rate| size / rate));
+            let is_fast = self.rate == Rate::default();
+            self.sending = (size, if is_fast { Duration::ZERO } else { size / self.rate });
         }
-        self.busy_until = (self.busy_until.max(now + self.lead) + self.sending.1).min(Instant::LATEST);
+        self.busy_until = (self.busy_until.max(now) + self.sending.1).min(Instant::LATEST);
         self.busy_until + self.delay
     }
 }
@@ -289,7 +291,7 @@ impl SegmentLine {
     /// An empty line over a path without losses and jitter; none over another.
     pub fn new(path: &Path) -> Option<Self> {
         let path = match &path.0 {
-            Way::Delay(delay) => Plain::new(*delay, None, Duration::ZERO),
+            Way::Delay(delay) => Plain::new(None, *delay),
             Way::Plain(plain) => plain.clone(),
             Way::Chain(_) => return None,
         };
