@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn segments_are_counted_on_the_lines_that_hosts_keep() {
         // Ahead of time: connected after 20 s, the window is on its way to the link until the 30th.
-        let burst =
-            BURST.replace("probe = { packets = true }", "").replace("20 ms", "20 s").replace("codel", "drop-tail");
+        let burst = BURST.replace("probe = { packets = true }", "").replace("codel", "drop-tail");
+        let burst = burst.replace("20 ms", "20 s").replace("= 1000", "= 1000, rto_initial = \"30 s\"");
         let (mut world, _) = simulation(&parse(&burst).unwrap(), 1, Path::new("."), true).unwrap();
         while world.now() < Instant::ZERO + Duration::from_secs(21) && world.advance(1) {}
         assert_eq!((world.network.under_way(), world.hosts.under_way()), (0, 1000));
