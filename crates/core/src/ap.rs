@@ -265,7 +265,7 @@ impl<P: Parcel> AccessPoint<P> {
     fn slot_frame(&mut self, index: usize, now: Instant, slot: u64, length: Duration, shared: bool) -> Transmission {
         let station = &mut self.stations[index];
         let Channel::Fading(radio) = &mut station.channel else { unreachable!("slots are of fading channels") };
-        let attempt = radio.attempt_again(slot);
+        let attempt = radio.attempt(slot);
         let room_bits = radio.bits(&attempt);
         self.held -= station.let_go(now, if shared { room_bits } else { 1 });
         let waiting_bits = if shared { station.waiting_bits() } else { station.rest_of_head() };

@@ -179,8 +179,6 @@ pub(crate) struct FadingChannel {
     least_snr: f64,
     log2: &'static Log2,
     errors: Errors,
-    /// The last attempt that was asked for, and its slot: what the scheduler has looked at goes on the air.
-    last: (u64, RadioAttempt),
 }
 
 #[derive(Clone, Debug)]
@@ -245,14 +243,7 @@ impl FadingChannel {
             least_snr: if config.frames == Frames::Whole { LEAST_SNR } else { 0.0 },
             log2: Log2::table(),
             errors: Errors::new(config, || streams.stream(name, "errors")),
-            last: (u64::MAX, RadioAttempt { snr: 0.0, needed_snr: 0.0, rate: 0.0 }),
         })
-    }
-
-    /// The same as [`attempt`](Self::attempt), which has most likely been asked for just now.
-    #[inline]
-    pub(crate) fn attempt_again(&mut self, slot: u64) -> RadioAttempt {
-        if self.last.0 == slot { self.last.1 } else { self.attempt(slot) }
     }
 
     /// What an attempt in this slot would be.
@@ -269,8 +260,7 @@ impl FadingChannel {
         let shannon = self.bandwidth_hz * self.log2.of(1.0 + wanted_snr);
         let rate = if shannon < self.max_rate { shannon } else { self.max_rate };
         let needed_snr = if wanted_snr < self.max_snr { wanted_snr } else { self.max_snr };
-        self.last = (slot, RadioAttempt { snr, needed_snr, rate });
-        self.last.1
+        RadioAttempt { snr, needed_snr, rate }
     }
 
     /// The whole bits that an attempt carries in one slot.
@@ -310,7 +300,6 @@ impl FadingChannel {
         if let Errors::Outage { factor, most, on_success, gain } = &mut self.errors {
             let step = if lost { gain.on_loss() } else { *on_success };
             *factor = (*factor * step).clamp(LEAST_FACTOR, *most);
-            self.last.0 = u64::MAX;
             if lost {
                 gain.losses += 1.0;
                 *on_success = gain.on_success();
