@@ -170,7 +170,6 @@ fn open(name: &str) -> Result<OpenObject> {
     let place = &mut value[place..=place + LONGEST_NAME];
     place.fill(0);
     place.iter_mut().zip(name.bytes().take(LONGEST_NAME)).for_each(|(place, byte)| *place = byte);
-    drop(control);
     Ok(open)
 }
 
@@ -217,7 +216,6 @@ pub fn load(law: Law, keys: &[(String, String)], (name, keep): (Option<&str>, bo
     let left =
         found()?.into_iter().find(|control| control.name == name).map_or(0, |control| control.counts.connections);
     let rest = if left > 0 { format!("; connections that keep it until they end: {left}") } else { String::new() };
-    drop(control);
     eprintln!("lasthop-agent: {name} is taken away: {why}{rest}");
     Ok(())
 }
