@@ -57,9 +57,12 @@ def _verdicts(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
         told = ", ".join(f"`{e['id']}` {_measured(e)}, wanted {_accepted(e)}" for e in left)
         line += f"\nUndecided with these seeds: {told}.\n"
     table = [["fails", "what is said", "accepted", "measured", "why"], ["---"] * 5]
+    # The reason is the paper's as it stands now: it may have been found after the run.
+    why = {claim.id: claim.why for claim in load_paper(stem).claims}
     for entry in entries:
         if entry["verdict"] == "fails":
-            cells = (entry["claim"], _accepted(entry), _measured(entry), entry["why"])
+            reason = why.get(entry["id"]) or entry["why"]
+            cells = (entry["claim"], _accepted(entry), _measured(entry), reason)
             table.append([f"`{entry['id']}`", *map(cell, cells)])
     return f"{line}\n{rows(table)}" if len(table) > 2 else line
 
