@@ -110,6 +110,9 @@ def share_wait(target_s: float, g: float, kappa: float, delay_s: float) -> float
 def jain(values: Sequence[float]) -> float | None:
     """Jain's index (qfcp eq. 12); none without a positive value."""
 
+def frame_error(snr: float, worst: float, lower_snr: float, upper_snr: float) -> float:
+    """Probability of a frame error at a signal-to-noise ratio (clamp-report §V, Fig. 2)."""
+
 def square_root_window(loss: float) -> float:
     """TCP's mean window in packets at a loss rate, by the square-root law."""
 

@@ -144,6 +144,18 @@ parameters! {
     }
 }
 
+impl LinearErrors {
+    /// The probability of a frame error at a signal-to-noise ratio `snr`, a plain ratio (clamp-report §V, Fig. 2).
+    #[inline]
+    pub fn probability(&self, snr: f64) -> f64 {
+        if snr < self.lower_snr { 1.0 } else { (self.worst - self.slope() * (snr - self.lower_snr)).max(0.0) }
+    }
+
+    fn slope(&self) -> f64 {
+        self.worst / (self.upper_snr - self.lower_snr)
+    }
+}
+
 kinds! {
     /// The back-off margin m of clamp eq. 18: the rate is chosen for an SNR of (1 − m)N.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -185,7 +197,7 @@ pub(crate) struct FadingChannel {
 enum Errors {
     None,
     Outage { factor: f64, most: f64, on_success: f64, gain: FallingGain },
-    Linear { worst: f64, lower_snr: f64, slope: f64, stream: Stream },
+    Linear { law: LinearErrors, stream: Stream },
 }
 
 /// The gain of the margin's adaptation, and what 1 − m is multiplied by with it.
@@ -277,14 +289,7 @@ impl FadingChannel {
             Errors::None => true,
             // B > T·W₀ log₂(1 + N) is an error; the logarithm is monotonic, so SNRs compare as well.
             Errors::Outage { .. } => attempt.needed_snr <= self.fading.snr(end_slot),
-            Errors::Linear { worst, lower_snr, slope, stream } => {
-                let p = if attempt.snr < *lower_snr {
-                    1.0
-                } else {
-                    (*worst - *slope * (attempt.snr - *lower_snr)).max(0.0)
-                };
-                stream.uniform() >= p
-            }
+            Errors::Linear { law, stream } => stream.uniform() >= law.probability(attempt.snr),
         }
     }
 
@@ -330,9 +335,7 @@ impl Errors {
                 let gain = FallingGain { at_first, halving, target, losses: 0.0 };
                 Self::Outage { factor, most, on_success: gain.on_success(), gain }
             }
-            ErrorModel::Linear(LinearErrors { worst, lower_snr, upper_snr }) => {
-                Self::Linear { worst, lower_snr, slope: worst / (upper_snr - lower_snr), stream: stream() }
-            }
+            ErrorModel::Linear(law) => Self::Linear { law, stream: stream() },
         }
     }
 }

@@ -7,6 +7,8 @@ use lasthop_core::law::clamp::PriceForm;
 use lasthop_core::model::dumbbell::{self, Dumbbell};
 use lasthop_core::model::throughput::{LossyPath, throughput as rate};
 use lasthop_core::model::{equilibrium, fairness, settling, standing};
+use lasthop_core::parameter::Parameter;
+use lasthop_core::radio::LinearErrors;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -80,6 +82,14 @@ fn square_root_window(loss: f64) -> PyResult<f64> {
     lasthop_core::model::throughput::square_root_window(loss).map_err(refuse)
 }
 
+/// Probability of a frame error at a signal-to-noise ratio (clamp-report §V, Fig. 2).
+#[pyfunction]
+fn frame_error(snr: f64, worst: f64, lower_snr: f64, upper_snr: f64) -> PyResult<f64> {
+    let law = LinearErrors { worst, lower_snr, upper_snr };
+    law.validate().map_err(refuse)?;
+    Ok(law.probability(snr))
+}
+
 /// Bytes that stand at an XCP router which takes a line of `carried_bps` for one of `told_bps`; none: they have no end.
 #[pyfunction]
 #[pyo3(signature = (told_bps, carried_bps, rtt_s, *, alpha=0.4, beta=0.226))]
@@ -110,6 +120,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(clamp_equilibrium, module)?)?;
     module.add_function(wrap_pyfunction!(jain, module)?)?;
     module.add_function(wrap_pyfunction!(square_root_window, module)?)?;
+    module.add_function(wrap_pyfunction!(frame_error, module)?)?;
     module.add_function(wrap_pyfunction!(xcp_standing_queue, module)?)?;
     module.add_function(wrap_pyfunction!(share_wait, module)?)
 }

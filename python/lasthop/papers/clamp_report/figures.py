@@ -80,6 +80,30 @@ def delays(lab: Lab) -> Drawing:
     return Drawing(data, draw)
 
 
+WORST = {0.001: 0.44, 0.01: 0.8}
+"""P_l of Table I by the loss rate for which it is chosen."""
+LOWER_SNR, UPPER_SNR = 0.004, 4.0
+
+
+def frame_errors(lab: Lab) -> Drawing:
+    """The probability of a frame error by the SNR (Fig. 2)."""
+    del lab
+    snr = np.append(LOWER_SNR - 1e-6, np.linspace(LOWER_SNR, 1.25 * UPPER_SNR, 501))
+    data = pd.DataFrame({"snr": snr})
+    for loss, worst in WORST.items():
+        errors = [_lasthop.frame_error(float(x), worst, LOWER_SNR, UPPER_SNR) for x in snr]
+        data[f"loss_{loss:g}"] = errors
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for loss, colour in zip(WORST, COLOURS, strict=False):
+            axes.plot(snr, data[f"loss_{loss:g}"], color=colour, label=f"for a loss of {loss:g}")
+        axes.set(xlabel="SNR", ylabel="probability of a frame error")
+        legend_below(figure)
+
+    return Drawing(data, draw)
+
+
 def each_flow(lab: Lab, sweep: str, loss: float) -> Drawing:
     """Goodput of each flow against the mean queueing delay (Fig. 7)."""
     data = lab.frame(sweep, loss=loss)
