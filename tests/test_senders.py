@@ -66,7 +66,9 @@ def test_tfrc_under_the_price_is_refused() -> None:
             with pytest.raises(lasthop.ScenarioError, match="no window"):
                 lasthop.run(sweep.scenario, set=sweep.overrides(refused, "quick"))
             assert refused not in sweep.points("full")
-        assert len(sweep.points("full")) == len(figures.SENDERS) * len(figures.QUEUES) - 2
+        told = [point["queue"] for point in sweep.points("full") if point["sender"] == "abc"]
+        assert told == ["drop-tail"]
+        assert len(sweep.points("full")) == len(figures.SENDERS) * len(figures.QUEUES) - 2 - 4
 
 
 def test_time_to_recover_with_a_pencil() -> None:
@@ -115,7 +117,8 @@ def test_every_figure_is_drawn_with_named_axes(
     assert len(rows) == len(figures.SENDERS) * len(figures.QUEUES)
     assert all(len(row) == len(head) for row in rows)
     refused = [row[:2] for row in rows if row[2] == "–"]
-    assert refused == [["TFRC", "CLAMP's price"], ["TFRC", "share window"]]
+    marked = [["ABC, told by its router", queue] for queue in list(figures.QUEUES.values())[1:]]
+    assert refused == [["TFRC", "CLAMP's price"], ["TFRC", "share window"], *marked]
 
 
 def test_a_recording_is_a_place(

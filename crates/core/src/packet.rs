@@ -36,7 +36,9 @@ pub enum Signal {
     Xcp(XcpHeader),
     /// QFCP's congestion header.
     Qfcp(QfcpHeader),
-    /// In an acknowledgement: by how many bytes the window is to change (XCP).
+    /// ABC's mark.
+    Steering(Steering),
+    /// In an acknowledgement: by how many bytes the window is to change (XCP), or by how many packets (ABC).
     Change(f32),
     /// In an acknowledgement: the rate that the flow may have (QFCP).
     Rate(RateFeedback),
@@ -51,6 +53,17 @@ pub struct ShareStamp {
     pub room_s: f32,
     /// How long the packet waited in the queue \[s\].
     pub waited_s: f32,
+}
+
+/// What ABC's routers tell a sender by each of its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// No router has spoken.
+    Asked,
+    /// Send two for it.
+    Accelerate,
+    /// Send none for it.
+    Brake,
 }
 
 /// XCP's congestion header, in bytes on the wire.
@@ -91,7 +104,12 @@ impl Signal {
         match self {
             Signal::Price(p) if *p >= price => {}
             Signal::None | Signal::Price(_) => *self = Signal::Price(price),
-            Signal::Share(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => {}
+            Signal::Share(_)
+            | Signal::Steering(_)
+            | Signal::Xcp(_)
+            | Signal::Qfcp(_)
+            | Signal::Change(_)
+            | Signal::Rate(_) => {}
         }
     }
 
@@ -110,7 +128,12 @@ impl Signal {
         match self {
             Signal::Share(before) if before.share > 0.0 && !(stamp.share > 0.0 && stamp.share < before.share) => {}
             Signal::None | Signal::Share(_) => *self = Signal::Share(stamp),
-            Signal::Price(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => {}
+            Signal::Price(_)
+            | Signal::Steering(_)
+            | Signal::Xcp(_)
+            | Signal::Qfcp(_)
+            | Signal::Change(_)
+            | Signal::Rate(_) => {}
         }
     }
 
@@ -139,6 +162,16 @@ impl Signal {
         }
     }
 
+    /// Stamps ABC's mark: who is told once to brake brakes.
+    #[inline]
+    pub fn steer(&mut self, accelerates: bool) {
+        if let Signal::Steering(steering) = self
+            && *steering != Steering::Brake
+        {
+            *steering = if accelerates { Steering::Accelerate } else { Steering::Brake };
+        }
+    }
+
     /// The queue that the packet leaves has spoken.
     #[inline]
     pub fn break_silence(&mut self) {
@@ -151,7 +184,7 @@ impl Signal {
     #[inline]
     pub fn speaks(&self) -> bool {
         match self {
-            Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => true,
+            Signal::Steering(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => true,
             Signal::None | Signal::Price(_) | Signal::Share(_) => false,
         }
     }
@@ -161,6 +194,9 @@ impl Signal {
     pub fn echo(&self) -> Signal {
         match *self {
             Signal::Xcp(header) => Signal::Change(header.change_bytes),
+            Signal::Steering(Steering::Asked) => Signal::Change(f32::INFINITY),
+            Signal::Steering(Steering::Accelerate) => Signal::Change(1.0),
+            Signal::Steering(Steering::Brake) => Signal::Change(-1.0),
             Signal::Qfcp(header) => Signal::Rate(RateFeedback { rate: header.rate, silent: header.silent }),
             Signal::None | Signal::Price(_) | Signal::Share(_) | Signal::Change(_) | Signal::Rate(_) => Signal::None,
         }
@@ -484,6 +520,19 @@ mod tests {
         let shares = [0.0, 3.0, 0.0, 2.0, 4.0].map(&mut told);
         assert_eq!(shares, [0.0, 3.0, 3.0, 2.0, 2.0].map(stamp), "with what belongs to it");
         assert_eq!((signal.echo(), signal.price()), (Signal::None, None));
+    }
+
+    #[test]
+    fn one_brake_on_the_path_brakes() {
+        let told = |marks: &[bool]| {
+            let mut signal = Signal::Steering(Steering::Asked);
+            marks.iter().for_each(|&accelerates| signal.steer(accelerates));
+            signal.echo()
+        };
+        assert_eq!(told(&[]), Signal::Change(f32::INFINITY));
+        assert_eq!((told(&[true, true]), told(&[true, false])), (Signal::Change(1.0), Signal::Change(-1.0)));
+        assert_eq!(told(&[false, true]), Signal::Change(-1.0));
+        assert_eq!(told(&[true]).joined(told(&[true])), Signal::Change(2.0));
     }
 
     #[test]

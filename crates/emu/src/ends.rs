@@ -49,6 +49,7 @@ pub(crate) fn command_host(names: &[String], wanted: Option<&String>) -> Result<
 pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
     let of = |flow: &StageFlow| {
         let sender = match &flow.sender {
+            SenderSpec::Abc(_) => Some("abc"),
             SenderSpec::Xcp(_) => Some("xcp"),
             SenderSpec::Qfcp(_) => Some("qfcp"),
             _ => None,

@@ -95,6 +95,9 @@ senders! {
         /// XCP, with the recovery of RFC 5681: routers say by how much the window changes, and a loss halves it. Where no router
         /// speaks it is TCP.
         Xcp(law::xcp::XcpParams) = "xcp", Rfc, Reno, SenderParams::Xcp;
+        /// ABC (Goyal et al. 2020), with the recovery of RFC 6675 and without pacing: for each packet acknowledged two are sent or none,
+        /// as routers say. Where no router speaks it is TCP.
+        Abc(law::abc::AbcParams) = "abc", Rfc, Sack, SenderParams::Abc;
         /// QFCP (qfcp), with the recovery of RFC 6675 and lost retransmissions found: routers tell the rate, and a loss says
         /// nothing. Where a queue of the path does not speak, a TCP runs beside and the lesser window holds.
         Qfcp(law::qfcp::QfcpParams) = "qfcp", Rfc, Sack, SenderParams::Qfcp,

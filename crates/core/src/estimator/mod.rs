@@ -43,5 +43,5 @@ pub use busy::{BusyRate, horizon_bytes, horizon_changes, horizon_error, horizon_
 pub use interval::ControlInterval;
 pub use least::{Least, RecentLeast};
 pub use present::Present;
-pub use rate::{BinnedRate, BusyWindowRate, RateEstimator, SlidingRate, rate};
+pub use rate::{BinnedRate, BusyWindowRate, RateEstimator, SlidingRate, WindowRate, rate};
 pub use round::{RoundBytes, RoundTrips};

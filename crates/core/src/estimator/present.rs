@@ -58,7 +58,13 @@ impl Present {
         self.sum
     }
 
-    fn weight(&self, flow: u64) -> f64 {
+    /// Whether a flow is there.
+    pub fn is_there(&self, flow: u64) -> bool {
+        self.seen.contains_key(&flow)
+    }
+
+    /// The weight of a flow.
+    pub fn weight(&self, flow: u64) -> f64 {
         self.weights.get(&flow).copied().unwrap_or(1.0)
     }
 }
@@ -79,6 +85,7 @@ mod tests {
         assert_eq!(present.weights(), 3.5, "half a second is just within the memory");
         present.forget(1.625, 1.625);
         assert_eq!(present.weights(), 1.0);
+        assert!(present.is_there(3) && !present.is_there(7));
         present.forget(2.0, 2.0);
         assert_eq!(present.weights(), 0.0);
     }

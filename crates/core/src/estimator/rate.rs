@@ -169,9 +169,49 @@ impl RateEstimator for BusyWindowRate {
     }
 }
 
+/// Mean rate over the last `window_s` seconds, idle time included.
+#[derive(Clone, Debug)]
+pub struct WindowRate {
+    window_s: f64,
+    /// Times and sizes \[s, B\].
+    packets: VecDeque<(f64, f64)>,
+    /// Their bytes. Sizes are whole bytes, so the sum never drifts.
+    bytes: f64,
+}
+
+impl WindowRate {
+    /// A rate over `window_s`, more than 0.
+    pub fn new(window_s: f64) -> Self {
+        Self { window_s, packets: VecDeque::new(), bytes: 0.0 }
+    }
+}
+
+impl RateEstimator for WindowRate {
+    fn push(&mut self, t_s: f64, size_bytes: f64) {
+        self.packets.push_back((t_s, size_bytes));
+        self.bytes += size_bytes;
+        while let Some((_, bytes)) = self.packets.pop_front_if(|(sent_s, _)| *sent_s <= t_s - self.window_s) {
+            self.bytes -= bytes;
+        }
+    }
+
+    fn quotient(&self) -> (f64, f64) {
+        (self.bytes, self.window_s)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_forgets_by_time() {
+        let mut meter = WindowRate::new(2.0);
+        [(0.0, 10.0), (1.0, 20.0), (1.5, 30.0)].iter().for_each(|&(t_s, bytes)| meter.push(t_s, bytes));
+        assert_eq!(meter.rate(), Some(30.0));
+        meter.push(3.0, 10.0);
+        assert_eq!(meter.rate(), Some(20.0), "the packets at 0 and 1 s are gone");
+    }
 
     fn pushed<R: RateEstimator>(mut meter: R, packets: impl IntoIterator<Item = (f64, f64)>) -> R {
         packets.into_iter().for_each(|(t_s, size_bytes)| meter.push(t_s, size_bytes));

@@ -8,13 +8,14 @@
 //!
 //! | role | laws | what they decide |
 //! |---|---|---|
-//! | sender ([`SenderLaw`](crate::role::SenderLaw)) | [`aimd`], [`binomial`], [`cubic`], [`gamma`], [`linux`], [`qfcp`], [`vegas`], [`veno`], [`westwood`], [`xcp`] | the congestion window |
+//! | sender ([`SenderLaw`](crate::role::SenderLaw)) | [`abc`], [`aimd`], [`binomial`], [`cubic`], [`gamma`], [`linux`], [`qfcp`], [`vegas`], [`veno`], [`westwood`], [`xcp`] | the congestion window |
 //! | rate-based sender | [`tfrc`] | the rate |
-//! | receiver ([`ReceiverLaw`](crate::role::ReceiverLaw)) | [`clamp`] | the advertised window |
-//! | router ([`MarkerLaw`](crate::role::MarkerLaw)) | [`clamp`], [`qfcp`], [`xcp`] | what passing packets are told |
+//! | receiver ([`ReceiverLaw`](crate::role::ReceiverLaw)) | [`clamp`], [`share`] | the advertised window |
+//! | router ([`MarkerLaw`](crate::role::MarkerLaw)) | [`abc`], [`clamp`], [`qfcp`], [`share`], [`xcp`] | what passing packets are told |
 //! | queue ([`AqmLaw`](crate::role::AqmLaw)) | [`codel`], [`fq_codel`], [`red`], [`two_queues`] | what is dropped before it must, and the order of the rest |
 //! | scheduler ([`SchedulerLaw`](crate::role::SchedulerLaw)) | [`best_snr`], [`proportional_fair`], [`round_robin`] | who is served next |
 
+pub mod abc;
 pub mod aimd;
 pub mod best_snr;
 pub mod binomial;

@@ -251,6 +251,9 @@ routers! {
         Mice(law::clamp::PriceParams) = "mice" => law::clamp::ClampRouter, by |params| PriceForm::Mice.of(params);
         /// Quadratic up to 2a/b, then as the linear one without its bound (clamp-report eq. 1).
         Smooth(law::clamp::PriceParams) = "smooth" => law::clamp::ClampRouter, by |params| PriceForm::Smooth.of(params);
+        /// `max(b·(q/μ_c − T) + I, 0)`, where I integrates what the queue is too long: it is as long as is wanted for any number of
+        /// flows, at any rate. Beyond the papers.
+        Integral(law::clamp::IntegralParams) = "integral" => law::clamp::IntegralRouter;
         /// Each flow's share of the line, and the room in its queue, for receivers of kind `share`.
         Share(law::share::ShareRouterParams) = "share" => law::share::ShareRouter;
     }
@@ -260,6 +263,8 @@ routers! {
         Xcp(With<law::xcp::Told, law::xcp::Gains>) = "xcp" => law::xcp::XcpRouter, by law::xcp::XcpRouterParams::told;
         /// XCP-b (Abrantes, Ricardo 2006), which knows no capacity and steers by its queue.
         XcpB(With<law::xcp::Blind, law::xcp::Gains>) = "xcp-b" => law::xcp::XcpRouter, by law::xcp::XcpRouterParams::blind;
+        /// ABC (Goyal et al. 2020): each packet's sender is told to accelerate or to brake.
+        Abc(law::abc::AbcRouterParams) = "abc" => law::abc::AbcRouter;
         /// QFCP with its wireless enhancements (qfcp).
         Qfcp(law::qfcp::QfcpRouterParams) = "qfcp" => law::qfcp::QfcpRouter;
     }

@@ -109,6 +109,8 @@ laws! {
         Veno(law::veno::VenoParams) => law::veno::Veno,
         /// Westwood+.
         Westwood(law::westwood::WestwoodParams) => law::westwood::Westwood,
+        /// ABC.
+        Abc(law::abc::AbcParams) => law::abc::Abc,
         /// XCP.
         Xcp(law::xcp::XcpParams) => law::xcp::Xcp,
         /// QFCP.
@@ -235,7 +237,7 @@ mod tests {
     fn only_those_who_speak_to_routers_ask_them() {
         let window = Window { cwnd: 10.0, ssthresh: 2.0 };
         for (law, params) in all() {
-            let speaks = matches!(params, SenderParams::Xcp(_) | SenderParams::Qfcp(_));
+            let speaks = matches!(params, SenderParams::Abc(_) | SenderParams::Xcp(_) | SenderParams::Qfcp(_));
             assert_eq!(law.request(&window, 1500.0, 1, 0.1) != Signal::None, speaks, "{params:?}");
             assert_eq!(params.asks_routers(), speaks, "{params:?}");
         }

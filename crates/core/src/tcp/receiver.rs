@@ -180,7 +180,7 @@ impl Receiver {
                 self.law.on_three_duplicate_acks();
             }
         }
-        if matches!(signal, Signal::Xcp(_) | Signal::Qfcp(_)) {
+        if matches!(signal, Signal::Steering(_) | Signal::Xcp(_) | Signal::Qfcp(_)) {
             self.take_feedback(signal);
         }
         is_plain

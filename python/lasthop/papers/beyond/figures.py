@@ -31,6 +31,12 @@ TARGET_S, G, KAPPA = 0.025, 0.9, 0.5
 DELAY_S = 0.12
 """The mean round trip of the flows on the line of constant rate, with the access point's delay."""
 
+LINES = {
+    "share": ("target", "share window, T = {} ms", *LAWS["share"]),
+    "clamp": ("a", "CLAMP, a = {} kB", *LAWS["clamp"]),
+    "abc": ("target", "ABC, d_t = {} ms", "ABC", COLOURS[5]),
+}
+"""What has a parameter to vary: its axis, a point's name, the line's name and colour."""
 POINTS = {
     "fq-codel": ("FQ-CoDel", COLOURS[2], "^"),
     "codel": ("CoDel", COLOURS[4], "v"),
@@ -47,6 +53,7 @@ FORMS = {
     "unsmoothed": "share not smoothed",
     "kappa-0": "κ = 0",
     "rounded": "no dither",
+    "limited": "who takes less counts less",
     "horizon-50": "horizon of 50 ms",
 }
 SKIPPED = "SKIPPED: LASTHOP_TRACES names no folder with *.down files"
@@ -100,7 +107,7 @@ def _steady_table(lab: Lab) -> list[list[str]]:
 
 def planes(lab: Lab) -> Drawing:
     """Utilisation against delay on our traces."""
-    return _planes({name: frame(lab, name) for name in ("share", "clamp", "others")}, TRACES)
+    return _planes({name: frame(lab, name) for name in (*LINES, "others")}, TRACES)
 
 
 def recorded(lab: Lab) -> Drawing:
@@ -109,7 +116,7 @@ def recorded(lab: Lab) -> Drawing:
     if not titles:
         print(f"beyond:recorded: {SKIPPED}", file=sys.stderr)
         return Drawing(pd.DataFrame(), _skipped, (5.2, 1.2))
-    sweeps = ("share", "clamp", "others")
+    sweeps = (*LINES, "others")
     return _planes({name: frame(lab, name, recorded=True) for name in sweeps}, titles)
 
 
@@ -133,11 +140,8 @@ def _planes(frames: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Dr
 
     rows = [["law", "trace", "flows", *HEAD, "drops"]]
     columns = {**FIGURES, "drops": 1.0}
-    for name, axis, label in (
-        ("share", "target", "share window, T = {} ms"),
-        ("clamp", "a", "CLAMP, a = {} kB"),
-        ("others", "law", "{}"),
-    ):
+    named = [(name, axis, label) for name, (axis, label, *_) in LINES.items()]
+    for name, axis, label in (*named, ("others", "law", "{}")):
         for (value, trace, flows), here in _groups(frames[name], axis):
             text = POINTS[value][0] if axis == "law" else label.format(value)
             rows.append([text, titles[trace], flows, *_cells(here, columns)])
@@ -148,9 +152,8 @@ def _planes(frames: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Dr
 def _plane(axes: Axes, here: Mapping[str, pd.DataFrame]) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    for name, axis in (("share", "target"), ("clamp", "a")):
+    for name, (axis, _, label, colour) in LINES.items():
         means = here[name].groupby(axis)[["p95_delay_s", "utilisation"]].mean()
-        label, colour = LAWS[name]
         axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], ".-", color=colour, label=label)
         if name == "share":
             default = means.loc[TARGET_MS]
@@ -164,6 +167,39 @@ def _plane(axes: Axes, here: Mapping[str, pd.DataFrame]) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+INTEGRAL = {"integral": ("integral price", COLOURS[0]), "clamp": ("CLAMP's price", COLOURS[1])}
+
+
+def integral(lab: Lab) -> Drawing:
+    """Queue and utilisation under the integral price, by the number of flows and by the rate."""
+    frames = {"flows": lab.frame("integral"), "rate": lab.frame("rates")}
+    labels = {"flows": "flows", "rate": "rate of the line [Mbit/s]"}
+    named = [
+        frame.rename(columns={axis: "value"}).assign(axis=axis) for axis, frame in frames.items()
+    ]
+    data = pd.concat(named)
+    data["value"] = data["value"].astype(int)
+
+    def draw(figure: Figure) -> None:
+        for axes, (axis, label) in zip(figure.subplots(1, 2), labels.items(), strict=True):
+            for law, (name, colour) in INTEGRAL.items():
+                rows = data[(data["axis"] == axis) & (data["law"] == law)].groupby("value")
+                delay = rows["mean_delay_s"].mean() * 1e3
+                axes.plot(delay.index, delay, ".-", color=colour, label=name)
+            axes.axhline(TARGET_S * 1e3, color="0.5", ls="--", lw=0.9)
+            axes.set(xscale="log", xlabel=label, ylabel="mean queueing delay [ms]", ylim=(0, None))
+            values = list(data[data["axis"] == axis]["value"].unique())
+            axes.set_xticks(values, [str(value) for value in values])
+            axes.minorticks_off()
+        legend_below(figure)
+
+    rows = [["law", "flows", "Mbit/s", *HEAD]]
+    for (law, axis, value), here in data.groupby(["law", "axis", "value"], sort=False):
+        flows, rate = (value, 10) if axis == "flows" else (4, value)
+        rows.append([INTEGRAL[law][0], str(flows), str(rate), *_cells(here, FIGURES)])
+    return Drawing(data, draw, (8.2, 3.8), rows)
 
 
 def accepted(lab: Lab) -> Drawing:
@@ -209,7 +245,7 @@ def forms(lab: Lab) -> Drawing:
 
     def draw(figure: Figure) -> None:
         grid = figure.subplots(len(TRACES), len(sets), squeeze=False)
-        palette = [*COLOURS, "#8a8a8a"]
+        palette = [*COLOURS, "#8a8a8a", "#7b3f00"]
         for line, (trace, title) in zip(grid, TRACES.items(), strict=True):
             for axes, flows in zip(line, sets, strict=True):
                 there = data[(data["trace"] == trace) & (data["flows"] == flows)]

@@ -75,6 +75,18 @@ def clamp_over_share(lab: Lab, *, recorded: bool = False) -> list[float]:
     ])  # fmt: skip
 
 
+def share_at_abc(lab: Lab, flows: Sequence[str]) -> list[float]:
+    """The share window's p95 at ABC's utilisation over ABC's: geometric mean, by seed.
+
+    Over traces, flow sets and ABC's targets, where its utilisation is one of the share window's.
+    """
+    curves, abc = frame(lab, "share"), frame(lab, "abc")
+    return _by_seed(lab, [
+        (int(row["seed"]), _p95_at(curves, row, row["utilisation"]) / row["p95_delay_s"])
+        for _, row in abc[abc["flows"].isin(list(flows))].iterrows()
+    ])  # fmt: skip
+
+
 def _p95_at(curves: pd.DataFrame, row: pd.Series, utilisation: float) -> float:
     """The p95 at which the share window reaches a utilisation; NaN beyond its targets."""
     same = (curves[POINT] == row[POINT]).all(axis=1)

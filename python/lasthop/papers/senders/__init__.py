@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Eight senders with five queues, a comparison of our own."""
+"""Nine senders with five queues, a comparison of our own."""

@@ -27,6 +27,7 @@ SENDERS = {
     "gamma": "γ",
     "delta": "γ + δ",
     "tfrc": "TFRC",
+    "abc": "ABC, told by its router",
 }
 QUEUES = {
     "drop-tail": "drop-tail",
@@ -35,7 +36,7 @@ QUEUES = {
     "clamp": "CLAMP's price",
     "share": "share window",
 }
-PAINT = dict(zip(SENDERS, (*COLOURS, "#8a8a8a"), strict=True))
+PAINT = dict(zip(SENDERS, (*COLOURS, "#8a8a8a", "#7b3f00"), strict=True))
 MARKERS = dict(zip(QUEUES, ("o", "s", "^", "*", "D"), strict=True))
 SIZES = dict(zip(QUEUES, (6, 5.5, 6.5, 10, 5), strict=True))
 ABREAST = 3
@@ -158,7 +159,7 @@ def _mark(sender: str, queue: str) -> dict[str, Any]:
 
 def _nested(sender: str, queue: str) -> dict[str, Any]:
     """Smaller from sender to sender, so that points at the same place lie within each other."""
-    shrink = 1.8 - 0.16 * list(SENDERS).index(sender)
+    shrink = 1.8 - 0.15 * list(SENDERS).index(sender)
     return {**_mark(sender, queue), "ms": shrink * SIZES[queue], "mew": 0.15}
 
 

@@ -42,6 +42,21 @@ pub fn price(excess_bytes: f64, bytes: f64, elapsed_s: f64) -> f64 {
     if excess_bytes > 0.0 && bytes > 0.0 { excess_bytes * elapsed_s / bytes } else { 0.0 }
 }
 
+/// The integral price's own part \[s\], `gap_s` later, of a queue that takes `wait_s` where `target_s` are wanted. What is more than
+/// twice the target counts as twice, or a fade would be paid for long after it.
+#[inline]
+pub fn integral(before_s: f64, wait_s: f64, target_s: f64, gain: f64, gap_s: f64) -> f64 {
+    //= beyond#17  dI/dt = g·min(q/μ_c − T, T), I ≥ 0
+    (before_s + gain * (wait_s - target_s).min(target_s) * gap_s).max(0.0)
+}
+
+/// The integral price \[s\].
+#[inline]
+pub fn integral_price(wait_s: f64, target_s: f64, b: f64, integral_s: f64) -> f64 {
+    //= beyond#16  p = max(b(q/μ_c − T) + I, 0)
+    (b * (wait_s - target_s) + integral_s).max(0.0)
+}
+
 /// What a flow of weight φ wants more in the queue than it has there \[B\]: 0 at rest.
 #[inline]
 pub fn force(phi: f64, tau_bytes: f64, price_s: f64, rate: f64) -> f64 {

@@ -8,11 +8,13 @@
 //! At equilibrium k flows of one queue have q* = (kτ + a)/b (clamp eq. 11) and share its rate as φ_i/Σφ.
 
 pub mod equations;
+mod integral;
 mod receiver;
 mod router;
 
 #[cfg(test)]
 mod tests;
 
+pub use integral::{IntegralParams, IntegralRouter};
 pub use receiver::{ClampArrival, ClampParams, ClampReceiver, ReceiverSlowStart};
 pub use router::{AtArrivals, Average, ClampRouter, OverTime, PriceForm, PriceLaw, PriceParams};

@@ -95,6 +95,17 @@ parameters! {
     }
 }
 
+impl Average {
+    /// What averages so.
+    pub(super) fn estimator(self) -> QueueAverage {
+        match self {
+            Self::AtArrivals(average) => QueueAverage::at_arrivals(average.gain),
+            Self::OverTime(average) => QueueAverage::over_time(average.time_constant.as_secs_f64()),
+            Self::Raw => QueueAverage::raw(),
+        }
+    }
+}
+
 impl Default for Average {
     fn default() -> Self {
         Self::AtArrivals(AtArrivals::default())
@@ -134,12 +145,7 @@ impl ClampRouter {
     pub fn new(price: PriceLaw) -> Result<Self, ParameterError> {
         let PriceLaw { params, .. } = price;
         params.validate()?;
-        let queue = match params.average {
-            Average::AtArrivals(average) => QueueAverage::at_arrivals(average.gain),
-            Average::OverTime(average) => QueueAverage::over_time(average.time_constant.as_secs_f64()),
-            Average::Raw => QueueAverage::raw(),
-        };
-        Self::with(price, queue, SlidingRate::new(params.departures as usize))
+        Self::with(price, params.average.estimator(), SlidingRate::new(params.departures as usize))
     }
 }
 

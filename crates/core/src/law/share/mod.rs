@@ -15,6 +15,7 @@
 //! At rest the queue holds [T − (1 − g)d/(1 + κ)](crate::model::standing::share_wait) of the line's rate, whatever the number of flows.
 
 pub mod equations;
+mod limited;
 mod receiver;
 mod router;
 

@@ -2,10 +2,11 @@
 //! The router's side of the share window: the rate of the line, the flows that share it, the queue behind each packet.
 
 use super::equations;
+use super::limited::Limited;
 use crate::error::ParameterError;
 use crate::estimator::{BusyRate, Present, RateEstimator};
 use crate::packet::{ShareStamp, Signal};
-use crate::parameter::{Parameter, above};
+use crate::parameter::{Parameter, above, between};
 use crate::role::{Held, MarkerLaw, Passing};
 use crate::units::{Duration, Instant};
 use crate::{kinds, parameters};
@@ -31,6 +32,10 @@ parameters! {
         pub kappa: Option<f64> = None, in 0.0..1.0;
         /// For how long a flow that sends nothing keeps its part of the line; longer while packets wait for longer.
         pub memory: Duration = Duration::from_millis(300), in above(Duration::ZERO);
+        /// A flow that takes less than this part of its share over a second, by its application's doing or another queue's, counts for
+        /// what it takes, and the others have the rest of its share; by default every flow counts in full. Of ½ nothing is lost by
+        /// flows that are only slow to follow the line.
+        pub limited: Option<f64> = None, in between(0.0, 1.0);
         /// Horizon of the line's rate, in busy time; by default the one of 25, 50 … 1600 ms that has foretold the rate best.
         pub horizon: Option<Duration> = None, in above(Duration::ZERO);
     }
@@ -73,6 +78,7 @@ pub struct ShareRouter {
     form: Form,
     rate: BusyRate,
     flows: Present,
+    limited: Option<Limited>,
 }
 
 impl ShareRouter {
@@ -89,6 +95,7 @@ impl ShareRouter {
             form: params.form,
             rate: horizon.unwrap_or_default(),
             flows: Present::new(params.memory.as_secs_f64()),
+            limited: params.limited.map(Limited::new),
         })
     }
 
@@ -107,6 +114,9 @@ impl ShareRouter {
         self.rate.push(t_s, size_bytes);
         self.flows.see(t_s, flow);
         self.flows.forget(t_s, arrived_s);
+        if let (Some(limited), Some(rate)) = (&mut self.limited, self.rate.rate()) {
+            limited.departed(t_s, (flow, size_bytes), rate, &self.flows);
+        }
     }
 
     /// The line has nothing to send from `t_s` on.
@@ -117,6 +127,14 @@ impl ShareRouter {
     /// The line's rate μ̂ \[B/s\]; none before a packet has been sent.
     pub fn line_rate(&self) -> Option<f64> {
         self.rate.rate().filter(|&rate| rate > 0.0)
+    }
+
+    /// What a flow of weight 1 may have of a line of `rate`, where the weights are `weights`.
+    fn share(&self, rate: f64, weights: f64) -> f64 {
+        match &self.limited {
+            Some(limited) => limited.share(rate, weights),
+            None => equations::share(rate, weights),
+        }
     }
 
     /// Φ: the sum of the weights of the flows that are there.
@@ -130,7 +148,7 @@ impl ShareRouter {
         let Some(rate) = self.line_rate() else {
             return ShareStamp { share: 0.0, room_s: self.target_s as f32, waited_s: 0.0 };
         };
-        let share = equations::share(rate, self.flows.weights());
+        let share = self.share(rate, self.flows.weights());
         let wait_s = equations::wait(behind_bytes, rate);
         match self.form {
             Form::TwoNumbers => ShareStamp {
@@ -175,6 +193,6 @@ impl MarkerLaw for ShareRouter {
     /// What a flow of weight 1 may have, and the line's rate.
     fn fair_rate(&self) -> Option<(f64, f64)> {
         let rate = self.line_rate()?;
-        Some((equations::share(rate, self.flows.weights().max(1.0)), rate))
+        Some((self.share(rate, self.flows.weights().max(1.0)), rate))
     }
 }

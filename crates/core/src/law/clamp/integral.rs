@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A price that finds its a by itself: the queue is as long as is wanted, in time, however many flows there are.
+//!
+//! Under the paper's price the queue grows with the flows, (kτ + a)/b, and its delay falls as the line becomes faster. Here what the k
+//! flows want, kτ, is found by an integral of what the queue is too long.
+
+use super::equations;
+use super::router::Average;
+use crate::error::ParameterError;
+use crate::estimator::{BusyRate, QueueAverage, QueueEstimator, RateEstimator};
+use crate::packet::Signal;
+use crate::parameter::{Parameter, above};
+use crate::parameters;
+use crate::role::{Held, MarkerLaw, Passing};
+use crate::units::{Bytes, Duration, Instant};
+
+parameters! {
+    /// The parameters of the integral price.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct IntegralParams {
+        /// T: the queue that is wanted, as the time that the line takes for it.
+        pub target: Duration, in above(Duration::ZERO);
+        /// Gain on what the queue is too long, as `b` of the other prices; below π/2 by as much as the integral takes of the phase.
+        pub b: f64 = 0.5, in above(0.0);
+        /// Gain of the integral a second: about b over the time in which a has come to where it belongs, which is to be ten round
+        /// trips or more.
+        pub integral: f64 = 0.2, in above(0.0);
+        /// How the queue is averaged; an average takes of the phase, too.
+        pub average: Average = Average::Raw;
+    }
+}
+
+/// One queue's agent at the access router, with the integral price.
+///
+/// ```
+/// use lasthop_core::law::clamp::{IntegralParams, IntegralRouter};
+/// use lasthop_core::units::Duration;
+///
+/// let params = IntegralParams { b: 1.0, integral: 0.5, ..IntegralParams::new(Duration::from_millis(500)) };
+/// let mut router = IntegralRouter::new(params)?;
+/// router.arrived(0.0, 2000.0, true);
+/// assert_eq!(router.price_s(), 0.0, "no rate is known");
+/// // A packet of 1000 B takes 1 s: μ_c = 1000 B/s. What is left takes as long, half a second too long.
+/// router.departed(1.0, 1000.0, 1000.0);
+/// assert!((router.price_s() - 0.5).abs() < 1e-9);
+/// // A second of that at 0.5 a second is a quarter of a second more.
+/// router.departed(2.0, 1000.0, 1000.0);
+/// assert!((router.price_s() - 0.75).abs() < 1e-9);
+/// # Ok::<(), lasthop_core::error::ParameterError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct IntegralRouter {
+    target_s: f64,
+    b: f64,
+    gain: f64,
+    queue: QueueAverage,
+    /// μ_c, while the line is busy: with idle time in it a line that starts would seem slow, and its queue long.
+    service: BusyRate,
+    /// I \[s\].
+    integral_s: f64,
+    /// When it was brought forward last \[s\]; none while no rate was known.
+    last_s: Option<f64>,
+}
+
+impl IntegralRouter {
+    /// A router whose queue is empty.
+    ///
+    /// # Errors
+    /// If a parameter lies outside the domain its field states.
+    pub fn new(params: IntegralParams) -> Result<Self, ParameterError> {
+        params.validate()?;
+        Ok(Self {
+            target_s: params.target.as_secs_f64(),
+            b: params.b,
+            gain: params.integral,
+            queue: params.average.estimator(),
+            service: BusyRate::default(),
+            integral_s: 0.0,
+            last_s: None,
+        })
+    }
+
+    /// A packet has joined the queue at `t_s`, which holds `queue_bytes` with it, and nothing else if it `is_alone`.
+    #[inline]
+    pub fn arrived(&mut self, t_s: f64, queue_bytes: f64, is_alone: bool) {
+        if is_alone {
+            self.service.begin(t_s);
+        }
+        self.queue.on_arrival(t_s, queue_bytes);
+    }
+
+    /// A packet of `size_bytes` has left at `t_s`, and `queue_bytes` are behind it.
+    #[inline]
+    pub fn departed(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64) {
+        // The queue of now stands for all the time since the last departure.
+        if let (Some(wait_s), Some(last_s)) = (self.wait_s(), self.last_s) {
+            self.integral_s = equations::integral(self.integral_s, wait_s, self.target_s, self.gain, t_s - last_s);
+        }
+        self.service.push(t_s, size_bytes);
+        self.queue.on_change(t_s, queue_bytes);
+        self.last_s = Some(t_s);
+    }
+
+    /// How long the line takes for the queue \[s\]; `None` before a packet has left.
+    #[inline]
+    fn wait_s(&self) -> Option<f64> {
+        self.service.rate().filter(|&rate| rate > 0.0).map(|rate| self.queue.bytes() / rate)
+    }
+
+    /// The price \[s\]; zero as long as the service rate is unknown.
+    #[inline]
+    pub fn price_s(&self) -> f64 {
+        self.wait_s().map_or(0.0, |wait_s| equations::integral_price(wait_s, self.target_s, self.b, self.integral_s))
+    }
+}
+
+impl MarkerLaw for IntegralRouter {
+    type Params = IntegralParams;
+
+    fn set_up(params: IntegralParams) -> Result<Self, ParameterError> {
+        Self::new(params).map_err(|error| error.within("price"))
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, _packet: Passing, held: Held, _signal: &Signal) {
+        self.arrived(now.as_secs_f64(), held.bytes.as_f64(), held.packets == 1);
+    }
+
+    fn on_rest(&mut self, now: Instant) {
+        self.service.rest(now.as_secs_f64());
+    }
+
+    fn on_drop(&mut self, now: Instant, queued: Bytes) {
+        self.queue.on_change(now.as_secs_f64(), queued.as_f64());
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
+        self.departed(now.as_secs_f64(), packet.size.as_f64(), held.bytes.as_f64());
+        signal.raise_price(self.price_s());
+    }
+
+    fn average_bytes(&self) -> Option<f64> {
+        Some(self.queue.bytes())
+    }
+
+    fn price(&self) -> Option<f64> {
+        Some(self.price_s())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= beyond#16
+    //= beyond#17
+    #[test]
+    fn the_integral_is_what_the_flows_want() {
+        // 30 ms where 20 are wanted, for 2 s at 0.5 a second: 10 ms; and what is far too much counts as the target itself.
+        assert!((equations::integral(0.005, 0.03, 0.02, 0.5, 2.0) - 0.015).abs() < 1e-15);
+        assert!((equations::integral(0.0, 9.0, 0.02, 0.5, 2.0) - 0.02).abs() < 1e-15);
+        assert_eq!(equations::integral(0.005, 0.0, 0.02, 0.5, 2.0), 0.0);
+        assert!((equations::integral_price(0.03, 0.02, 0.5, 0.004) - 0.009).abs() < 1e-15);
+        assert_eq!(equations::integral_price(0.0, 0.02, 0.5, 0.004), 0.0);
+    }
+
+    /// Windows as a fluid, 10 Mbit/s and 50 ms: each of `flows` moves by (τ − pμ/k)/d, and the queue is what the line does not carry.
+    fn queue_s(flows: f64, seconds: u32) -> f64 {
+        let (rate, delay_s, tau) = (1.25e6, 0.05, 500.0_f64);
+        let mut router = IntegralRouter::new(IntegralParams::new(Duration::from_millis(25))).unwrap();
+        let mut windows: f64 = rate * delay_s;
+        let mut prices = vec![0.0; 50];
+        router.arrived(0.0, 0.0, true);
+        for step in 1..=seconds as usize * 1000 {
+            let queue = (windows - rate * delay_s).max(0.0);
+            router.departed(step as f64 * 1e-3, rate * 1e-3, queue);
+            let price = std::mem::replace(&mut prices[step % 50], router.price_s());
+            windows += (flows * tau - price * rate) / delay_s * 1e-3;
+        }
+        (windows / rate - delay_s) * 1e3
+    }
+
+    #[test]
+    fn the_queue_is_what_is_wanted_whatever_the_flows() {
+        for flows in [1.0, 4.0, 16.0, 32.0] {
+            let ms = queue_s(flows, 60);
+            assert!((ms - 25.0).abs() < 0.25, "{flows}: {ms} ms");
+        }
+    }
+
+    #[test]
+    fn what_is_no_price_is_refused() {
+        let usual = IntegralParams::new(Duration::from_millis(25));
+        let key = |params| IntegralRouter::new(params).unwrap_err().key;
+        assert_eq!(key(IntegralParams { b: 0.0, ..usual }), "b");
+        assert_eq!(key(IntegralParams { integral: 0.0, ..usual }), "integral");
+        assert_eq!(key(IntegralParams::new(Duration::ZERO)), "target");
+    }
+}
