@@ -144,7 +144,7 @@ def test_the_report_has_the_numbers(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text()
     assert "The numbers of Fig. recovery" in page
     assert len(re.findall(r"<td class=\"n\">Westwood\+</td>", page)) == 5
-    assert len(pd.read_parquet(tmp_path / "senders-recovery.parquet")) == 38 * 2
+    assert len(pd.read_parquet(tmp_path / "senders-recovery.parquet")) == 39 * 2
 
 
 def test_a_trace_of_a_walk(command: Command) -> None:
