@@ -198,7 +198,7 @@ def integral(lab: Lab) -> Drawing:
     rows = [["law", "flows", "Mbit/s", *HEAD]]
     for (law, axis, value), here in data.groupby(["law", "axis", "value"], sort=False):
         flows, rate = (value, 10) if axis == "flows" else (4, value)
-        rows.append([INTEGRAL[law][0], str(flows), str(rate), *_cells(here, FIGURES)])
+        rows.append([INTEGRAL[str(law)][0], str(flows), str(rate), *_cells(here, FIGURES)])
     return Drawing(data, draw, (8.2, 3.8), rows)
 
 
