@@ -30,7 +30,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
-use shared::{Counts, MAGIC, MOST_INCREASE, Settings};
+use shared::{CcCounts, CcSettings, MAGIC, MOST_INCREASE};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cc.bpf.o"));
 
@@ -46,7 +46,7 @@ const LOOK_MS: u8 = 100;
 kinds! {
     /// The laws.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Law {
+    pub enum CcLaw {
         /// α and β, with the cut of γ before packets are lost (gamma eq. 15, 16).
         Gamma = "gamma",
         /// The same, and δ while the queue is short (gamma eq. 17).
@@ -58,7 +58,7 @@ kinds! {
     }
 }
 
-impl Law {
+impl CcLaw {
     /// The law of that name.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ struct Control {
 }
 
 impl Control {
-    fn register(mut settings: Settings) -> Result<Self> {
+    fn register(mut settings: CcSettings) -> Result<Self> {
         let name = settings.name();
         ensure!(
             !congestion_controls()?.contains(&name),
@@ -181,11 +181,11 @@ fn is_data(name: &str) -> bool {
 ///
 /// # Errors
 /// A parameter, a name, or the kernel's reason.
-pub fn load(law: Law, keys: &[(String, String)], (name, keep): (Option<&str>, bool)) -> Result<()> {
+pub fn load(law: CcLaw, keys: &[(String, String)], (name, keep): (Option<&str>, bool)) -> Result<()> {
     let name = name.unwrap_or(law.control());
     check_name(name)?;
     let params = law.params(keys)?;
-    let mut settings = Settings::new(name, law.kind(), &params);
+    let mut settings = CcSettings::new(name, law.kind(), &params);
     settings.pid = if keep { 0 } else { std::process::id() };
     let signals = Signals::block()?;
     let mut control = Control::register(settings)?;
@@ -252,11 +252,11 @@ pub struct Found {
     pub parameters: String,
     /// What it has done.
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: CcCounts,
     /// What its programs take for an acknowledgement \[ns\], where `kernel.bpf_stats_enabled` is 1.
     pub cost_ns: Option<f64>,
     #[serde(skip)]
-    settings: Settings,
+    settings: CcSettings,
     #[serde(skip)]
     data: u32,
 }
@@ -281,10 +281,10 @@ pub fn found() -> Result<Vec<Found>> {
             }
             let Some(value) = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)? else { continue };
             if is_data(&name) {
-                let read = Settings::read_from_prefix(&value).ok().map(|(read, _)| read);
+                let read = CcSettings::read_from_prefix(&value).ok().map(|(read, _)| read);
                 settings = read.filter(|read| read.magic == MAGIC && read.link > 0).map(|read| (*id, read));
             } else {
-                counts = Counts::read_from_prefix(&value).ok().map(|(read, _)| read);
+                counts = CcCounts::read_from_prefix(&value).ok().map(|(read, _)| read);
             }
         }
         // Each of its programs that an acknowledgement runs has both.
@@ -323,7 +323,7 @@ pub fn found() -> Result<Vec<Found>> {
 
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counts { connections, opened, cuts, losses, timeouts } = self.counts;
+        let CcCounts { connections, opened, cuts, losses, timeouts } = self.counts;
         let holder = match (&self.pinned, self.pid) {
             (Some(path), _) => format!("pinned as {}", path.display()),
             (None, Some(pid)) => format!("held by process {pid}"),
@@ -361,7 +361,7 @@ pub fn set(name: &str, keys: &[(String, String)]) -> Result<()> {
     let control = registered(name)?;
     let params = changed(&control.parameters, keys)?;
     let before = control.settings;
-    let mut settings = Settings::new(name, &before.law(), &params);
+    let mut settings = CcSettings::new(name, &before.law(), &params);
     (settings.link, settings.pid) = (before.link, before.pid);
     MapHandle::from_map_id(control.data)?.update(&0u32.to_ne_bytes(), settings.as_bytes(), MapFlags::ANY)?;
     Ok(())
@@ -399,26 +399,26 @@ mod tests {
     #[test]
     fn laws_are_those_of_the_simulator() {
         use lasthop_core::law::gamma::{Boost, Cut, CutRule};
-        let params = |law: Law| law.params(&[]).unwrap();
-        assert_eq!(params(Law::Gaimd), GammaParams::default());
-        assert_eq!(params(Law::Gamma), GammaParams { gamma: Some(Cut::default()), ..GammaParams::default() });
+        let params = |law: CcLaw| law.params(&[]).unwrap();
+        assert_eq!(params(CcLaw::Gaimd), GammaParams::default());
+        assert_eq!(params(CcLaw::Gamma), GammaParams { gamma: Some(Cut::default()), ..GammaParams::default() });
         let both = GammaParams { gamma: Some(Cut::default()), delta: Some(Boost::default()), ..GammaParams::default() };
-        assert_eq!(params(Law::GammaDelta), both);
-        assert_eq!(params(Law::Drain).gamma.unwrap().variant, CutRule::Drain);
-        for name in Law::KINDS {
-            let law = Law::named(name).unwrap();
+        assert_eq!(params(CcLaw::GammaDelta), both);
+        assert_eq!(params(CcLaw::Drain).gamma.unwrap().variant, CutRule::Drain);
+        for name in CcLaw::KINDS {
+            let law = CcLaw::named(name).unwrap();
             assert!(law.kind() == *name && check_name(law.control()).is_ok());
         }
     }
 
     #[test]
     fn parameters_are_refused_with_key_value_and_what_is_wanted() {
-        let refused = |law: Law, pair| law.params(&keys(&[pair])).unwrap_err().to_string();
-        assert_eq!(refused(Law::Gaimd, ("beta", "1.5")), "beta = 1.5: wanted more than 0 and less than 1");
-        assert_eq!(refused(Law::Gamma, ("alpha", "257")), "alpha = 257: wanted at most 256 in the kernel");
-        assert!(refused(Law::Gamma, ("gama", "1")).contains("unknown key `gama`"));
-        assert!(refused(Law::Gamma, ("gamma.threshold", "0")).starts_with("gamma.threshold = 0: wanted more than 0"));
-        assert!(Law::named("reno").unwrap_err().to_string().contains("gamma, gamma-delta, gaimd, drain"));
+        let refused = |law: CcLaw, pair| law.params(&keys(&[pair])).unwrap_err().to_string();
+        assert_eq!(refused(CcLaw::Gaimd, ("beta", "1.5")), "beta = 1.5: wanted more than 0 and less than 1");
+        assert_eq!(refused(CcLaw::Gamma, ("alpha", "257")), "alpha = 257: wanted at most 256 in the kernel");
+        assert!(refused(CcLaw::Gamma, ("gama", "1")).contains("unknown key `gama`"));
+        assert!(refused(CcLaw::Gamma, ("gamma.threshold", "0")).starts_with("gamma.threshold = 0: wanted more than 0"));
+        assert!(CcLaw::named("reno").unwrap_err().to_string().contains("gamma, gamma-delta, gaimd, drain"));
         for name in ["", "lasthop_much_too_long", "a b", "../x"] {
             assert!(check_name(name).is_err(), "{name}");
         }

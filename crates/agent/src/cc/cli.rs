@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
-use super::{Law, found, load, set, unload};
+use super::{CcLaw, found, load, set, unload};
 
 /// Congestion controls for this machine's senders.
 #[derive(Debug, Subcommand)]
@@ -70,7 +70,7 @@ impl Load {
         ];
         let mut keys: Vec<_> = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
         keys.extend(pairs(&self.keys)?);
-        load(Law::named(&self.law)?, &keys, (self.name.as_deref(), self.keep))
+        load(CcLaw::named(&self.law)?, &keys, (self.name.as_deref(), self.keep))
     }
 }
 

@@ -16,7 +16,7 @@ const ONE: f64 = 65_536.0;
 /// What the programs are told, and may be told anew: `struct settings`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct Settings {
+pub struct CcSettings {
     /// [`MAGIC`].
     pub magic: u32,
     /// The number of the link, once the control is registered.
@@ -39,7 +39,7 @@ pub struct Settings {
 /// What the programs tell: `struct counts`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct Counts {
+pub struct CcCounts {
     /// Connections that it steers now.
     pub connections: u64,
     /// Connections so far.
@@ -52,7 +52,7 @@ pub struct Counts {
     pub timeouts: u64,
 }
 
-impl Settings {
+impl CcSettings {
     /// A control of this name and law; what the name or law has beyond 15 bytes is left out.
     pub fn new(name: &str, law: &str, params: &GammaParams) -> Self {
         let q16 = |value: f64| ((value * ONE).round() as u32).max(1);
@@ -160,14 +160,14 @@ mod tests {
                 delta: boost.map(|(threshold, increase)| Boost { threshold, increase }),
                 arming: if running { Arming::RunningMaximum } else { Arming::AfterLoss },
             };
-            let settings = Settings::new("lasthop_a", "gamma", &params);
+            let settings = CcSettings::new("lasthop_a", "gamma", &params);
             let read: GammaParams = lasthop_scenario::read(&settings.written()).unwrap();
-            prop_assert_eq!(Settings::new("lasthop_a", "gamma", &read), settings);
+            prop_assert_eq!(CcSettings::new("lasthop_a", "gamma", &read), settings);
         }
 
         #[test]
         fn a_friendly_alpha_is_that_of_the_kernel(beta in 0.01..0.99f64) {
-            let settings = Settings::new("lasthop_a", "gaimd", &GammaParams { beta, ..GammaParams::default() });
+            let settings = CcSettings::new("lasthop_a", "gaimd", &GammaParams { beta, ..GammaParams::default() });
             let own = gamma::friendly_alpha_q16(settings.beta_q16);
             prop_assert!(settings.alpha_q16.abs_diff(own) <= 3, "{} {}", settings.alpha_q16, own);
         }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn names_have_fifteen_bytes() {
-        let settings = Settings::new("lasthop_gamma_and_more", "drain", &GammaParams::default());
+        let settings = CcSettings::new("lasthop_gamma_and_more", "drain", &GammaParams::default());
         assert_eq!((settings.name().as_str(), settings.law().as_str()), ("lasthop_gamma_a", "drain"));
         assert_eq!(settings.alpha(), 1.0);
     }
