@@ -12,7 +12,7 @@ use lasthop_linux::tun::{HEADROOM, Splitter, TunDevice};
 use lasthop_sim::Recorder;
 use lasthop_sim::network::{Ends, Network, Place};
 
-use crate::exit::{Counts, Exits};
+use crate::exit::{ExitCounts, Exits};
 use crate::frame::{Addresses, Frame, Memory};
 use crate::log::Log;
 use crate::plan::Plan;
@@ -102,7 +102,7 @@ impl Edge {
     }
 
     /// What the relay has counted of what left.
-    pub(crate) fn take_counts(&mut self) -> Counts {
+    pub(crate) fn take_counts(&mut self) -> ExitCounts {
         self.exits.take_counts()
     }
 

@@ -38,12 +38,12 @@ pub(crate) struct Exit {
     devices: Arc<[TunDevice]>,
     /// What is kept to be joined, by device; empty where nothing is.
     joining: Vec<Joining>,
-    pub(crate) counts: Counts,
+    pub(crate) counts: ExitCounts,
 }
 
 /// What is counted where packets leave.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct ExitCounts {
     /// How much later than due packets left, with what they had waited at the entrance.
     pub(crate) lag: LogHistogram,
     pub(crate) longest_lag: Duration,
@@ -53,7 +53,7 @@ pub(crate) struct Counts {
     pub(crate) failure: Option<io::Error>,
 }
 
-impl Counts {
+impl ExitCounts {
     /// These and those of another thread.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.lag.merge(&other.lag);
@@ -69,7 +69,7 @@ impl Counts {
 impl Exit {
     fn new(clock: Clock, devices: Arc<[TunDevice]>, joins: bool) -> Self {
         let joining = if joins { devices.iter().map(|_| Joining::default()).collect() } else { vec![] };
-        Self { clock, devices, joining, counts: Counts::default() }
+        Self { clock, devices, joining, counts: ExitCounts::default() }
     }
 
     /// Writes what leaves together; the buffers are free then.
@@ -115,7 +115,7 @@ struct Batch {
 
 /// What both threads look at.
 #[derive(Debug, Default)]
-struct Progress {
+struct Unwritten {
     /// Batches that are not written yet.
     unwritten: AtomicUsize,
     has_failed: AtomicBool,
@@ -135,7 +135,7 @@ struct Other {
     batches: Sender<Batch>,
     written: Receiver<Batch>,
     spare: Vec<Batch>,
-    progress: Arc<Progress>,
+    progress: Arc<Unwritten>,
 }
 
 /// The thread that writes.
@@ -144,7 +144,7 @@ pub(crate) struct Writer {
     exit: Exit,
     batches: Receiver<Batch>,
     written: Sender<Batch>,
-    progress: Arc<Progress>,
+    progress: Arc<Unwritten>,
 }
 
 impl Exits {
@@ -191,7 +191,7 @@ impl Exits {
     }
 
     /// What the relay has counted.
-    pub(crate) fn take_counts(&mut self) -> Counts {
+    pub(crate) fn take_counts(&mut self) -> ExitCounts {
         mem::take(&mut self.own.counts)
     }
 }
@@ -199,7 +199,7 @@ impl Exits {
 /// Both ends of the way to the thread that writes.
 fn pair(exit: Exit) -> (Other, Writer) {
     let ((batches, to_write), (written, back)) = (channel(), channel());
-    let progress = Arc::new(Progress::default());
+    let progress = Arc::new(Unwritten::default());
     let writer = Writer { exit, batches: to_write, written, progress: Arc::clone(&progress) };
     (Other { batches, written: back, spare: vec![], progress }, writer)
 }
@@ -229,7 +229,7 @@ impl Other {
 impl Writer {
     /// Writes what it is handed, until there is no more; gives what it counted, when it stood still, and the processor time
     /// that it took \[s\].
-    pub(crate) fn run(mut self, realtime: bool) -> (Counts, Stalls, f64) {
+    pub(crate) fn run(mut self, realtime: bool) -> (ExitCounts, Stalls, f64) {
         let clock = self.exit.clock;
         let mut keeper = Keeper::new(clock, realtime);
         let mut idle = clock.now();

@@ -26,7 +26,7 @@ use crate::edge::Edge;
 use crate::ends::{command_host, hosts, not_met};
 use crate::endurance::longest_stall;
 use crate::error::Error;
-use crate::exit::{Counts, Exits, Writer};
+use crate::exit::{ExitCounts, Exits, Writer};
 use crate::flows::Flows;
 use crate::frame::Frame;
 use crate::house::{Fittings, House};
@@ -205,7 +205,7 @@ struct Run {
     /// The processor time of the relay and of what writes for it.
     cpu_s: f64,
     /// What was counted where packets left, and when the thread that writes stood still.
-    left: Counts,
+    left: ExitCounts,
     stalls_of_writer: Stalls,
     counts: Vec<StageCount>,
     stalls_of_flows: Stalls,
@@ -346,7 +346,7 @@ impl Play {
 
     fn judged(&self, run: &Run, (throttled_s, is_locked): (f64, bool)) -> Emulation {
         let Self { cast, house, driver: Driver { edge, stalls: relay, .. }, .. } = self;
-        let Counts { lag, longest_lag, refused, .. } = &run.left;
+        let ExitCounts { lag, longest_lag, refused, .. } = &run.left;
         let stalls = relay.and(&run.stalls_of_writer);
         let drops = house.endpoint_drops();
         let evidence = Evidence {
