@@ -4,7 +4,7 @@
 ``relay PID`` joins a TUN device ``lan`` here with a TUN device ``eth`` in the namespace of a
 process. A connection whose client's port is 20,000 + d is d milliseconds away, there and back.
 ``serve`` sends without an end to whoever connects; ``fetch`` takes from it by several ports and
-prints how fast each came.
+prints how fast each came. ``pour`` sends datagrams.
 """
 
 import contextlib
@@ -116,5 +116,16 @@ def fetch(host: str, warm_s: str, take_s: str, *ports: str) -> None:
     print(json.dumps({port: 8 * got / float(take_s) for port, got in taken.items()}))
 
 
+def pour(host: str, bps: str) -> None:
+    """Datagrams of 1250 B on the wire, at a constant rate, without an end."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        print("ready", flush=True)
+        due = time.monotonic()
+        while True:
+            sock.sendto(bytes(1250 - 42), (host, PORT))
+            due += 1250 * 8 / float(bps)
+            time.sleep(max(0.0, due - time.monotonic()))
+
+
 if __name__ == "__main__":
-    {"relay": relay, "serve": serve, "fetch": fetch}[sys.argv[1]](*sys.argv[2:])
+    {"relay": relay, "serve": serve, "fetch": fetch, "pour": pour}[sys.argv[1]](*sys.argv[2:])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from box import demand_program
-from house import AGENT, SERVER, SERVER6, House, house
+from house import AGENT, CLIENT, SERVER, SERVER6, House, house
 
 LINE_BPS = 9.57e6
 """What 10 Mbit/s carry of payload: 1448 of 1514 B."""
@@ -95,6 +95,71 @@ def test_hosts_at_several_distances_share_one_address_evenly(slow: str) -> None:
     assert jain(rates) >= 0.95
     assert status["source"] == ("qdisc" if slow == "router" else "outstanding")
     assert away_s[20_100] == pytest.approx(0.1, abs=0.015)
+
+
+@pytest.mark.parametrize("slow", ["modem", "router"])
+def test_beside_a_constant_stream_of_datagrams_tcp_keeps_its_half(slow: str) -> None:
+    with house(slow=slow, distances=True) as built:
+        built.helper("server", "serve")
+        built.agent()
+        with ThreadPoolExecutor() as pool:
+            found = pool.submit(built.fetch, [20_020], 3, 5)
+            time.sleep(1)
+            built.helper("server", "pour", CLIENT, 5e6)
+            time.sleep(3)
+            waits_ms = built.ping_ms(30)
+            status = built.status()
+            (bps,) = found.result().values()
+    assert bps >= 0.9 * LINE_BPS / 2
+    assert statistics.mean(waits_ms) <= 40
+    (queue,) = status["queues"]
+    assert queue["unsteered_fraction"] == pytest.approx(0.5, abs=0.08)
+    assert status["unsteered_fraction"] > 0.3
+
+
+@pytest.mark.parametrize("law", ["share", "clamp"])
+@pytest.mark.parametrize("slow", ["modem", "router"])
+def test_weights_are_parts_of_the_rate(law: str, slow: str, tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    rules = {
+        20_020: "port = 20020",
+        20_021: "port = 20021",
+        20_022: 'port = 20022\nprefix = "10.1.0.0/16"',
+    }
+    file.write_text(
+        "".join(f"[[weight]]\nweight = {1 << i}\n{rule}\n" for i, rule in enumerate(rules.values()))
+    )
+    with house(slow=slow, distances=True) as built:
+        built.helper("server", "serve")
+        built.agent("--config", file, "--law", law)
+        # CLAMP gets there by τ a round trip.
+        found = built.fetch(list(rules), 4 if law == "share" else 10, 8)
+    whole = sum(found.values())
+    assert whole >= 0.95 * LINE_BPS
+    for i, port in enumerate(rules):
+        assert 7 * found[port] / whole == pytest.approx(1 << i, rel=0.1)
+
+
+@pytest.mark.parametrize("slow", ["modem", "router"])
+def test_clamp_settles_at_a_and_raises_it_for_many(slow: str) -> None:
+    with house(slow=slow, distances=True) as built:
+        built.helper("server", "serve")
+        built.agent("--law", "clamp", "--a", "10 kB")
+        with ThreadPoolExecutor() as pool:
+            found = pool.submit(built.fetch, [20_020, 20_021, 20_022], 8, 5)
+            time.sleep(10)
+            few = built.status()["queues"][0]["a_bytes"]
+            rates = list(found.result().values())
+            many = pool.submit(built.fetch, range(20_000, 20_012), 8, 5)
+            time.sleep(10)
+            raised = built.status()["queues"][0]["a_bytes"]
+            crowd = list(many.result().values())
+    assert few == 10_000
+    assert raised > 15_000
+    assert sum(rates) >= 0.95 * LINE_BPS
+    assert jain(rates) >= 0.97
+    assert sum(crowd) >= 0.95 * LINE_BPS
+    assert jain(crowd) >= 0.9
 
 
 def test_a_capture_has_no_edge_to_the_left_no_zero_window_and_right_sums(tmp_path: Path) -> None:

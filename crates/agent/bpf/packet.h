@@ -43,6 +43,7 @@ struct packet {
 	u8 has_stamp;
 	u8 is_foreign;
 	u8 ip_version;
+	u8 dscp;
 };
 
 struct tcp_header {
@@ -221,6 +222,7 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 		length -= header;
 		at += header;
 		packet->ip_version = 4;
+		packet->dscp = ip.tos >> 2;
 	} else if (type == 0x86dd) {
 		struct ipv6_header ip;
 
@@ -250,9 +252,12 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 			length -= size;
 		}
 		packet->ip_version = 6;
+		packet->dscp = bpf_ntohl(ip.version_flow) >> 22 & 63;
 	} else {
 		return COUNTED_OTHER;
 	}
+	__builtin_memcpy(packet->key.client, to_client ? dest : source, 16);
+	__builtin_memcpy(packet->key.server, to_client ? source : dest, 16);
 	if (protocol == 17)
 		return COUNTED_UDP;
 	if (protocol == 44)
@@ -268,8 +273,6 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 	if (options < 5 || length < options * 4)
 		return COUNTED_MALFORMED;
 	options = options * 4 - sizeof(tcp);
-	__builtin_memcpy(packet->key.client, to_client ? dest : source, 16);
-	__builtin_memcpy(packet->key.server, to_client ? source : dest, 16);
 	packet->key.client_port = to_client ? tcp.dest : tcp.source;
 	packet->key.server_port = to_client ? tcp.source : tcp.dest;
 	packet->tcp_at = at;

@@ -7,6 +7,7 @@
  *             ◄── to_server ◄──────────── device ◄──
  *                 (windows)
  */
+#include "clamp.h"
 #include "flow.h"
 #include "kernel.h"
 #include "packet.h"
@@ -131,6 +132,42 @@ static __always_inline u16 hear_client_begin(struct flow *f, const struct packet
 	return (u16)first;
 }
 
+/* Whether the first bits of an address are a rule's. */
+static __always_inline int has_prefix(const u32 *address, const volatile struct weight_rule *rule)
+{
+	u32 bits = rule->prefix_bits;
+
+	UNROLLED
+	for (u32 i = 0; i < 4; i++) {
+		u32 here = bits > 32 * i ? least(bits - 32 * i, 32) : 0;
+		u32 mask = here ? bpf_htonl(~0U << (32 - here)) : 0;
+
+		if ((address[i] ^ rule->prefix[i]) & mask)
+			return 0;
+	}
+	return 1;
+}
+
+/* phi, by the first rule that fits; else 1. A function of its own, so that it is verified once. */
+__noinline int weight_of(const struct packet *p)
+{
+	if (!p)
+		return 256;
+	for (u32 i = 0; i < WEIGHT_RULES; i++) {
+		const volatile struct weight_rule *rule = &settings.rules[i];
+
+		if (i >= settings.rule_count)
+			break;
+		if (rule->port && rule->port != p->key.client_port && rule->port != p->key.server_port)
+			continue;
+		if (rule->has_dscp && rule->dscp != p->dscp)
+			continue;
+		if (has_prefix(p->key.client, rule) || has_prefix(p->key.server, rule))
+			return rule->weight_q8;
+	}
+	return 256;
+}
+
 /* The flow of a SYN: a new one, unless it has options that forbid to touch it. */
 static __always_inline struct flow *open_flow(const struct packet *p)
 {
@@ -156,8 +193,10 @@ static __always_inline struct flow *open_flow(const struct packet *p)
 		return 0;
 	}
 	f = bpf_map_lookup_elem(&flows, &p->key);
-	if (f)
-		f->weight_q8 = 256;
+	if (f) {
+		f->weight_q8 = weight_of(p);
+		f->dscp = p->dscp;
+	}
 	return f;
 }
 
@@ -168,8 +207,8 @@ int to_client(struct __sk_buff *skb)
 	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
 	struct backlog queue = {};
 	u64 now_ns = bpf_ktime_get_ns();
-	u64 counted_q8 = 0, delay_ns = 0, nearest_ns = 0, client_ns = 0, wait_ns = 0;
-	u32 epoch = 0, fresh = 0;
+	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, nearest_ns = 0, client_ns = 0, wait_ns = 0;
+	u32 epoch = 0, fresh = 0, weight_q8 = 0;
 	struct station *s = station_of(&p.key);
 	struct flow *f;
 
@@ -179,11 +218,17 @@ int to_client(struct __sk_buff *skb)
 		bpf_spin_lock(&s->lock);
 		if (!settings.is_hidden)
 			station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+		if (settings.is_clamp) {
+			s->average_q16 = station_average_q16(s, now_ns);
+			s->average_ns = now_ns;
+		}
+		station_pass(s, skb->len, kind != COUNTED_DATA);
 		station_turn(s, now_ns);
 		epoch = s->epoch;
 		nearest_ns = recent_least(&s->path.least);
 		if (p.flags & TCP_SYN)
-			wait_ns = share_wait_ns(s->queue_bytes, station_rate(s));
+			/* Beside others it is not sure that there was none. */
+			wait_ns = most(share_wait_ns(s->queue_bytes, station_rate(s)), station_weights(s) > 0);
 		bpf_spin_unlock(&s->lock);
 	}
 	if (kind != COUNTED_DATA) {
@@ -201,6 +246,11 @@ int to_client(struct __sk_buff *skb)
 	}
 	f = bpf_map_lookup_elem(&flows, &p.key);
 	if (!f || !s) {
+		if (s) {
+			bpf_spin_lock(&s->lock);
+			s->other_bytes += skb->len;
+			bpf_spin_unlock(&s->lock);
+		}
 		count(COUNTED_MIDSTREAM, p.size_bytes);
 		return TCX_PASS_ON;
 	}
@@ -208,9 +258,15 @@ int to_client(struct __sk_buff *skb)
 		close_flow(f, &p.key);
 		return TCX_PASS_ON;
 	}
+	if (settings.has_dscp && p.dscp != f->dscp)
+		weight_q8 = weight_of(&p);
 
 	bpf_spin_lock(&f->lock);
 	f->seen_ns = now_ns;
+	if (weight_q8) {
+		f->weight_q8 = weight_q8;
+		f->dscp = p.dscp;
+	}
 	if (p.flags & TCP_FIN)
 		f->flags |= FLOW_CLOSING;
 	if (f->asked_ns && (!f->by_stamp || (p.has_stamp && !is_after(f->asked_stamp, p.echo)))) {
@@ -243,13 +299,14 @@ int to_client(struct __sk_buff *skb)
 			f->is_counted = 1;
 			counted_q8 = f->weight_q8;
 			delay_ns = f->rtt_ns + recent_least(&f->upstream);
+			shortest_ns = flow_client_ns(f, nearest_ns) + recent_least(&f->upstream);
 		}
 	}
 	bpf_spin_unlock(&f->lock);
 	if (counted_q8 || (fresh && settings.is_hidden)) {
 		bpf_spin_lock(&s->lock);
-		s->weights_q8 += counted_q8;
-		s->delay_most_ns = most(s->delay_most_ns, least(delay_ns, NS_PER_S));
+		if (counted_q8)
+			station_join(s, counted_q8, delay_ns, shortest_ns);
 		if (settings.is_hidden)
 			station_forward(s, now_ns, fresh, client_ns);
 		bpf_spin_unlock(&s->lock);
@@ -265,17 +322,74 @@ struct told {
 	u64 weights_q8; /* Phi */
 	u64 nearest_ns; /* to the nearest client and back, without the queue */
 	u64 span_began_ns; /* of its minima */
+	u64 others_q10; /* what of the traffic is not steered */
 	u32 random;
+	u32 price_q30; /* CLAMP's */
 	u32 is_probing;
 };
+
+/* CLAMP's a: windows of two segments must not hold more than what is wanted, or flows starve unequally. */
+static __always_inline u64 a_of(const struct station *s, u64 rate, u64 weights_q8, u32 mss)
+{
+	u64 shortest_ns = s->delay_least_ns ? s->delay_least_ns : s->last_delay_least_ns;
+	u64 count = most(weights_q8 >> 8, 1);
+	u64 held = count * settings.tau_bytes + least(rate, 1ULL << 30) * shortest_ns / NS_PER_S;
+
+	return most(settings.a_bytes, excess(2 * count * mss, held));
+}
+
+/* CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs. Under the station's lock. */
+static __always_inline u32 price_of(struct station *s, u64 now_ns, u32 mss)
+{
+	u64 rate = station_rate(s), queue_q16 = station_average_q16(s, now_ns), theirs_q16;
+
+	s->a_bytes = a_of(s, rate, station_weights(s), mss);
+	theirs_q16 = least(queue_q16, 1ULL << 50) * s->others_q10 >> 10;
+	queue_q16 = excess(queue_q16, excess(theirs_q16, s->a_bytes << 18));
+	return clamp_price_q30(clamp_linear_q16(queue_q16, s->a_bytes), rate);
+}
+
+/* CLAMP's window after an ACK of so many bytes. Under the flow's lock. */
+static __always_inline u64 clamp_window_of(struct flow *f, u64 now_ns, u32 acked, const struct told *told)
+{
+	u64 delay_ns = f->rtt_ns + recent_least(&f->upstream), gap_ns = now_ns - f->clamp_ns, rate;
+	u32 flight = f->sent - f->ack + acked;
+	s64 change_q16;
+
+	/* What was under way until now, for a round trip: of a thousand packets it would be that of minutes ago. */
+	f->delivery = rate = smoothed(f->delivery, rate_of(flight, delay_ns), 3);
+	if (!f->clamp_q16)
+		f->clamp_q16 = (u64)FIRST_SEGMENTS * f->mss << 16;
+	f->clamp_ns = now_ns;
+	change_q16 = clamp_force_q16(f->weight_q8, settings.tau_bytes, told->price_q30, rate);
+	change_q16 = clamp_scaled_change_q16(change_q16, delay_ns, gap_ns);
+	change_q16 = clamp_clipped_q16(change_q16, acked, CLAMP_MOST_BYTES);
+	if (f->flags & FLOW_STARTED) {
+		/* A window that its sender does not fill grows no further. */
+		if (change_q16 < 0 || f->clamp_q16 >> 17 <= flight)
+			f->clamp_q16 = clamp_floored_q16(f->clamp_q16, change_q16, 2 * f->mss);
+	} else if (change_q16 < 0 || f->duplicates >= 3) {
+		/* Half, but not less than its part of the rate for a round trip: refilling that takes many. */
+		u64 fair = share_fair(told->rate, most(told->weights_q8, f->weight_q8));
+		u64 part_q16 = share_window_bytes(f->weight_q8, fair, delay_ns) << 16;
+
+		f->flags |= FLOW_STARTED;
+		f->clamp_q16 = most(clamp_end_of_slow_start_q16(f->clamp_q16), least(f->clamp_q16, part_q16));
+	} else {
+		f->clamp_q16 += (u64)acked << 16;
+	}
+	f->clamp_q16 = least(f->clamp_q16, 1ULL << 46);
+	return whole_segments(most(f->clamp_q16 >> 16, 2 * f->mss), f->mss, told->random);
+}
 
 /* The window that the law gives a flow now, in whole segments. Under the flow's lock. */
 static __always_inline u64 window_of(struct flow *f, u64 now_ns, const struct told *told)
 {
 	u64 delay_ns = flow_client_ns(f, told->nearest_ns) + recent_least(&f->upstream) + f->ack_delay_ns;
-	u64 fair = share_fair(told->rate, most(told->weights_q8, f->weight_q8));
-	u64 horizon_ns = share_horizon_ns(delay_ns, settings.target_ns, told->wait_ns, settings.g_q10,
-					  settings.kappa_q10);
+	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings.is_hidden);
+	u64 target_ns = share_target_beside_ns(settings.target_ns, told->wait_ns, told->others_q10);
+	u64 fair = share_fair(rate, most(told->weights_q8, f->weight_q8));
+	u64 horizon_ns = share_horizon_ns(delay_ns, target_ns, told->wait_ns, settings.g_q10, settings.kappa_q10);
 	u64 bytes;
 
 	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
@@ -295,7 +409,7 @@ int to_server(struct __sk_buff *skb)
 	struct backlog queue = {};
 	u64 now_ns = bpf_ktime_get_ns(), sent_ns = now_ns, sample_ns = 0;
 	struct told told = {};
-	u32 delivered = 0, wants_probe = 0;
+	u32 delivered = 0, wants_probe = 0, mss;
 	struct station *s;
 	struct flow *f;
 	u16 window;
@@ -367,6 +481,7 @@ int to_server(struct __sk_buff *skb)
 
 	/* What the queue does. */
 	told.random = bpf_get_prandom_u32();
+	mss = f->mss;
 	bpf_spin_lock(&s->lock);
 	if (settings.is_hidden) {
 		if (sample_ns) {
@@ -385,6 +500,9 @@ int to_server(struct __sk_buff *skb)
 	}
 	station_turn(s, now_ns);
 	told.rate = station_rate(s);
+	told.others_q10 = s->others_q10;
+	if (settings.is_clamp)
+		told.price_q30 = price_of(s, now_ns, mss);
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
 	told.nearest_ns = recent_least(&s->path.least);
@@ -398,11 +516,17 @@ int to_server(struct __sk_buff *skb)
 				 settings.is_hidden ? told.wait_ns : 0, settings.target_ns, told.is_probing,
 				 settings.is_hidden);
 	if (is_after(p.ack, f->ack)) {
-		f->acknowledged_bytes += p.ack - f->ack;
+		u32 acked = p.ack - f->ack;
+
+		f->acknowledged_bytes += acked;
 		f->ack = p.ack;
 		if (told.rate && f->mss)
-			f->window_bytes = window_of(f, now_ns, &told);
+			f->window_bytes = settings.is_clamp ? clamp_window_of(f, now_ns, acked, &told) :
+							      window_of(f, now_ns, &told);
+		f->duplicates = 0;
 		f->edge = right_edge(p.ack, f->window_bytes, f->edge);
+	} else if (p.ack == f->ack && !p.payload) {
+		f->duplicates++;
 	}
 	{
 		u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;

@@ -39,6 +39,20 @@
 /* A connection that is silent for so long has nothing under way any more. */
 #define SILENT_NS (2 * NS_PER_S)
 
+/* Rules that give flows their weights. */
+#define WEIGHT_RULES 16
+
+/* Whose weight it is: what is 0 is not asked for. */
+struct weight_rule {
+	u32 prefix[4]; /* of the client's or the server's address; IPv4 as ::ffff:a.b.c.d */
+	u32 prefix_bits;
+	u32 weight_q8;
+	u16 port; /* of either, in network order */
+	u8 dscp;
+	u8 has_dscp;
+	u32 pad;
+};
+
 /* What the programs are told when they are loaded. */
 struct settings {
 	u64 target_ns; /* T */
@@ -47,7 +61,12 @@ struct settings {
 	u32 link_header_bytes; /* 14 on Ethernet, 0 where packets begin with IP */
 	u32 observe_only;
 	u32 is_hidden; /* the queue is somewhere downstream, known from ACKs alone */
-	u32 pad;
+	u32 is_clamp; /* CLAMP's law, else the share window */
+	u32 a_bytes; /* CLAMP's a */
+	u32 tau_bytes; /* and tau */
+	u32 rule_count;
+	u32 has_dscp; /* a rule goes by it */
+	struct weight_rule rules[WEIGHT_RULES];
 };
 
 /* A connection, as a device's clients see it. */
@@ -91,6 +110,7 @@ struct clock {
 #define FLOW_FROM_CLIENT 8 /* the client opened it */
 #define FLOW_LIMITED 16 /* its window has been lowered */
 #define FLOW_CLOSING 32 /* a FIN was seen */
+#define FLOW_STARTED 128 /* CLAMP's slow start is over */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 struct flow {
@@ -105,7 +125,7 @@ struct flow {
 	u32 epoch; /* the last one it was counted in */
 	u32 is_counted; /* it was counted in any */
 	u32 weight_q8;
-	u32 pad0;
+	u32 dscp; /* of its data */
 	u64 seen_ns; /* its last packet */
 	u64 fair; /* rho smoothed */
 	u64 fair_ns; /* when that was */
@@ -128,6 +148,13 @@ struct flow {
 	u32 asked_stamp; /* its time stamp */
 	u32 by_stamp; /* 0: any packet answers it, as in a handshake */
 	u64 rtt_ns; /* the last round trip to the client, the queue included */
+
+	/* CLAMP's. */
+	u64 delivery; /* its rate [B/s] */
+	u64 clamp_q16; /* w */
+	u64 clamp_ns; /* when that was */
+	u32 duplicates; /* ACKs in a row that say nothing new */
+	u32 pad3;
 };
 
 /* What shares one queue: a client's connections where it is hidden, all of them where it is the device's. */
@@ -154,9 +181,17 @@ struct station {
 	u64 weights_q8; /* of the flows counted in it */
 	u64 last_weights_q8; /* in the one before */
 	u64 delay_most_ns; /* the longest round trip among them */
+	u64 delay_least_ns; /* the shortest, without the queue; 0: none */
+	u64 last_delay_least_ns; /* in the one before */
 	u32 epoch;
 	u32 pad;
 	struct path path; /* to the nearest client */
+	u64 passed_bytes; /* in the running tick, towards the clients */
+	u64 other_bytes; /* what of it is not steered */
+	u64 others_q10; /* its part of late */
+	u64 average_q16; /* CLAMP's queue */
+	u64 average_ns; /* when that was */
+	u64 a_bytes; /* its a, raised where many flows share a slow link */
 
 	/* Where the queue is hidden: payload. */
 	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */

@@ -45,6 +45,10 @@ LASTHOP_INLINE void station_tick(struct station *s, u64 now_ns)
 	UNROLLED
 	for (u32 i = 0; i < SHARE_HORIZONS; i++)
 		s->forecast_q16[i] = log2_q16(share_rate_over(&s->rate, i));
+	if (s->passed_bytes)
+		s->others_q10 = smoothed(s->others_q10, (s->other_bytes << 10) / s->passed_bytes, 2);
+	s->passed_bytes = 0;
+	s->other_bytes = 0;
 	s->tick_ns = now_ns;
 	s->tick_bytes = 0;
 	s->tick_busy_ns = 0;
@@ -198,8 +202,33 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 	s->last_weights_q8 = since_ns < 2 * epoch_ns ? s->weights_q8 : 0;
 	s->weights_q8 = 0;
 	s->delay_most_ns = 0;
+	s->last_delay_least_ns = s->delay_least_ns;
+	s->delay_least_ns = 0;
 	s->epoch_ns = now_ns;
 	s->epoch++;
+}
+
+/* Something goes to the clients. */
+LASTHOP_INLINE void station_pass(struct station *s, u64 bytes, int is_other)
+{
+	s->passed_bytes += bytes;
+	if (is_other)
+		s->other_bytes += bytes;
+}
+
+/* A flow of this weight takes part in the epoch; its round trip with the queue and without, 0 where it is not known yet. */
+LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns, u64 shortest_ns)
+{
+	s->weights_q8 += weight_q8;
+	s->delay_most_ns = most(s->delay_most_ns, least(delay_ns, NS_PER_S));
+	if (shortest_ns && (!s->delay_least_ns || shortest_ns < s->delay_least_ns))
+		s->delay_least_ns = least(shortest_ns, NS_PER_S);
+}
+
+/* CLAMP's average at an arrival, of now. */
+LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns)
+{
+	return over_arrivals_q16(s->average_q16, s->queue_bytes << 16, excess(now_ns, s->average_ns));
 }
 
 /* Phi: of the flows seen in this epoch or in the last, whichever were more. */

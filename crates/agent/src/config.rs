@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the agent is told: a file by the rules of scenarios, and the command line over it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use lasthop_core::error::ensure;
+use lasthop_core::error::{ParameterError, ensure};
 use lasthop_core::law::share;
 use lasthop_core::parameter::between;
-use lasthop_core::units::Duration;
+use lasthop_core::units::{Bytes, Duration};
 use lasthop_core::{kinds, parameters};
 
-use crate::state::Settings;
+use crate::state::{Settings, WEIGHT_RULES, WeightRule};
 
 parameters! {
     /// What `lasthop-agent proxy` is told, in a file or on the command line.
@@ -25,8 +25,11 @@ parameters! {
         pub dry_run: bool = false;
         /// Where the page and the metrics are, an address of this machine alone such as "127.0.0.1:9469"; without it there are none.
         pub metrics: String = String::new();
+        /// Connections whose weight is other than 1; the first that fits counts.
+        pub weight: Vec<WeightConfig> = vec![];
     }
     check(p) {
+        ensure(p.weight.len() <= WEIGHT_RULES, "weight", p.weight.len(), "16 of them at most")?;
         ensure(p.metrics.is_empty() || p.page().is_some(), "metrics", format!("{:?}", p.metrics), "an address of this machine alone and a port, such as \"127.0.0.1:9469\"")?;
     }
 }
@@ -37,6 +40,8 @@ kinds! {
     pub enum Law {
         /// The share window: a flow's part of the rate, for a round trip and the queue that is wanted.
         Share(ShareConfig) = "share",
+        /// CLAMP: a price on the queue beyond a, and windows that settle where each flow keeps τ in it.
+        Clamp(ClampConfig) = "clamp",
     }
     or "share"
 }
@@ -45,7 +50,7 @@ kinds! {
     /// Where the queue is.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum QueuePlace {
-        /// In the device's qdisc, if that tells what it holds; else downstream.
+        /// In the device's qdisc, if that is a shaper; else downstream.
         #[default]
         Auto = "auto",
         /// In the device's qdisc: a shaper there is what is slowest.
@@ -68,6 +73,84 @@ parameters! {
     }
 }
 
+parameters! {
+    /// CLAMP's parameters.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ClampConfig {
+        /// a, the queue from which on there is a price; raised where many flows share a slow link.
+        pub a: Bytes = Bytes::new(20_000), in between(Bytes::ZERO, Bytes::new(1 << 30));
+        /// τ, what a flow of weight 1 keeps in the queue beyond it.
+        pub tau: Bytes = Bytes::new(500), in between(Bytes::ZERO, Bytes::new(100_000));
+    }
+}
+
+parameters! {
+    /// A weight, and whose it is.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct WeightConfig {
+        /// φ, its part of the rate beside flows of weight 1.
+        pub weight: f64, in 0.01..=100.0;
+        /// The port of either end; any if there is none.
+        pub port: Option<u64> = None, in 1..=65_535;
+        /// The mark in the server's packets; any if there is none.
+        pub dscp: Option<u64> = None, in 0..=63;
+        /// The first bits of the client's or the server's address, e.g. "10.0.0.0/8"; any if there is none.
+        pub prefix: Option<String> = None;
+    }
+    check(p) {
+        p.rule()?;
+    }
+}
+
+impl WeightConfig {
+    /// As the programs have it.
+    ///
+    /// # Errors
+    /// A prefix that is none.
+    pub fn rule(&self) -> Result<WeightRule, ParameterError> {
+        let (prefix, prefix_bits) = self.prefix.as_deref().map_or(Ok(([0; 16], 0)), |text| {
+            prefix(text).ok_or_else(|| ParameterError::new("prefix", text, "an address and its bits, e.g. 10.0.0.0/8"))
+        })?;
+        Ok(WeightRule {
+            prefix,
+            prefix_bits,
+            weight_q8: (self.weight * 256.0).round() as u32,
+            port: self.port.map_or([0; 2], |port| (port as u16).to_be_bytes()),
+            dscp: self.dscp.unwrap_or(0) as u8,
+            has_dscp: self.dscp.is_some().into(),
+            pad: 0,
+        })
+    }
+}
+
+/// The bits of an address as IPv6 has them, and how many.
+fn prefix(text: &str) -> Option<([u8; 16], u32)> {
+    let (address, bits) = text.split_once('/')?;
+    let bits: u32 = bits.parse().ok()?;
+    match address.parse().ok()? {
+        IpAddr::V4(address) => (bits <= 32).then(|| (address.to_ipv6_mapped().octets(), 96 + bits)),
+        IpAddr::V6(address) => (bits <= 128).then(|| (address.octets(), bits)),
+    }
+}
+
+impl Law {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Share(_) => "share",
+            Self::Clamp(_) => "clamp",
+        }
+    }
+
+    /// T, the standing queue that is wanted; zero with CLAMP, which goes by a.
+    pub fn target(self) -> Duration {
+        match self {
+            Self::Share(share) => share.target,
+            Self::Clamp(_) => Duration::ZERO,
+        }
+    }
+}
+
 impl Config {
     /// Where the page and the metrics are, if anywhere.
     pub fn page(&self) -> Option<SocketAddr> {
@@ -76,7 +159,17 @@ impl Config {
 
     /// What the programs are told, at a device with so much before the IP header, whose queue is hidden or not.
     pub fn settings(&self, link_header_bytes: u32, is_hidden: bool) -> Settings {
-        let Law::Share(share) = self.law;
+        let (share, clamp) = match self.law {
+            Law::Share(share) => (share, None),
+            // Its path is looked at as the share window's.
+            Law::Clamp(clamp) => (ShareConfig::default(), Some(clamp)),
+        };
+        let bytes = |of: fn(ClampConfig) -> Bytes| clamp.map_or(0, |clamp| of(clamp).get() as u32);
+        let mut rules = [WeightRule::default(); WEIGHT_RULES];
+        for (rule, weight) in rules.iter_mut().zip(&self.weight) {
+            // What is none was refused before.
+            *rule = weight.rule().unwrap_or_default();
+        }
         Settings {
             target_ns: share.target.as_nanos(),
             g_q10: q10(share.g),
@@ -84,7 +177,12 @@ impl Config {
             link_header_bytes,
             observe_only: self.dry_run.into(),
             is_hidden: is_hidden.into(),
-            pad: 0,
+            is_clamp: clamp.is_some().into(),
+            a_bytes: bytes(|clamp| clamp.a),
+            tau_bytes: bytes(|clamp| clamp.tau),
+            rule_count: self.weight.len().min(WEIGHT_RULES) as u32,
+            has_dscp: self.weight.iter().any(|weight| weight.dscp.is_some()).into(),
+            rules,
         }
     }
 }
@@ -106,6 +204,18 @@ mod tests {
         let settings = config.settings(14, false);
         assert_eq!((settings.target_ns, settings.g_q10, settings.kappa_q10), (10_000_000, 922, 256));
         assert_eq!((settings.link_header_bytes, settings.observe_only), (14, 0));
+        let clamp = read("law = { kind = \"clamp\", a = \"10 kB\" }").unwrap().settings(14, false);
+        assert_eq!((clamp.is_clamp, clamp.a_bytes, clamp.tau_bytes), (1, 10_000, 500));
+        let weights =
+            "[[weight]]\nweight = 2\nport = 443\n[[weight]]\nweight = 0.5\nprefix = \"10.1.0.0/16\"\ndscp = 46";
+        let weights = read(weights).unwrap().settings(14, false);
+        let [first, second, ..] = weights.rules;
+        assert_eq!((weights.rule_count, weights.has_dscp), (2, 1));
+        assert_eq!((first.weight_q8, first.port, first.prefix_bits, first.has_dscp), (512, [1, 187], 0, 0));
+        assert_eq!((second.weight_q8, second.prefix_bits, second.dscp, second.has_dscp), (128, 112, 46, 1));
+        assert_eq!(&second.prefix[10..], &[255, 255, 10, 1, 0, 0]);
+        let wrong = read("[[weight]]\nweight = 2\nprefix = \"10.1.0.0/33\"").unwrap_err();
+        assert!(wrong.contains("prefix") && wrong.contains("an address and its bits"), "{wrong}");
         assert_eq!(read("dry_run = true").unwrap().settings(0, true).observe_only, 1);
         assert_eq!(read("queue = \"outstanding\"").unwrap().queue, QueuePlace::Outstanding);
         assert!(read("queue = \"modem\"").unwrap_err().contains("\"qdisc\" or \"outstanding\""));

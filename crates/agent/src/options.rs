@@ -21,8 +21,10 @@ pub const FILE: &str = "/etc/lasthop/agent.toml";
 type Short = (&'static str, &'static str, Option<&'static str>);
 
 /// A kind stands before its keys.
-const SHORT: [Short; 5] = [
+const SHORT: [Short; 7] = [
     ("dev", "device", Some("DEV")),
+    ("law", "law.kind", Some("share|clamp")),
+    ("a", "law.a", Some("SIZE")),
     ("target", "law.target", Some("TIME")),
     ("queue", "queue", Some("auto|qdisc|outstanding")),
     ("dry-run", "dry_run", None),
@@ -159,8 +161,9 @@ fn is_number(key: &str) -> bool {
     matches!(of, Some("number" | "integer"))
 }
 
-/// A key's description, as help is written: without the stop at its end.
+/// A key's description, as help is written: without the stop at its end. A kind's is that of its table.
 fn about(key: &str) -> String {
+    let key = key.strip_suffix(".kind").unwrap_or(key);
     let schema = schema();
     let text = entry(&schema, key).and_then(|entry| entry.get("description")).and_then(Value::as_str);
     text.unwrap_or_default().replace('\n', " ").trim_end_matches('.').to_owned()

@@ -21,6 +21,39 @@ pub struct Settings {
     pub observe_only: u32,
     /// 1: the queue is downstream, known from ACKs alone.
     pub is_hidden: u32,
+    /// 1: CLAMP's law; 0: the share window.
+    pub is_clamp: u32,
+    /// CLAMP's a.
+    pub a_bytes: u32,
+    /// CLAMP's τ.
+    pub tau_bytes: u32,
+    /// How many of the rules there are.
+    pub rule_count: u32,
+    /// 1: one of them goes by the DSCP.
+    pub has_dscp: u32,
+    /// Whose weights are other than 1; the first that fits counts.
+    pub rules: [WeightRule; WEIGHT_RULES],
+}
+
+/// How many rules of weights there may be.
+pub const WEIGHT_RULES: usize = 16;
+
+/// Whose weight it is: `struct weight_rule`. What is 0 is not asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct WeightRule {
+    /// Of the client's or the server's address; IPv4 as `::ffff:a.b.c.d`.
+    pub prefix: [u8; 16],
+    /// How much of it is asked for.
+    pub prefix_bits: u32,
+    /// φ.
+    pub weight_q8: u32,
+    /// Of either end, in network order.
+    pub port: [u8; 2],
+    /// The server's mark.
+    pub dscp: u8,
+    /// 1: it is asked for.
+    pub has_dscp: u8,
     /// Nothing.
     pub pad: u32,
 }
@@ -99,7 +132,7 @@ pub struct FlowRecord {
     is_counted: u32,
     /// φ.
     pub weight_q8: u32,
-    pad0: u32,
+    dscp: u32,
     /// Its last packet, by the monotonic clock.
     pub seen_ns: u64,
     /// ρ̄ \[B/s\].
@@ -134,6 +167,11 @@ pub struct FlowRecord {
     by_stamp: u32,
     /// The last round trip to the client, the queue included.
     pub rtt_ns: u64,
+    delivery: u64,
+    clamp_q16: u64,
+    clamp_ns: u64,
+    duplicates: u32,
+    pad3: u32,
 }
 
 /// Horizons of the rate.
@@ -166,10 +204,19 @@ pub struct StationRecord {
     weights_q8: u64,
     last_weights_q8: u64,
     delay_most_ns: u64,
+    delay_least_ns: u64,
+    last_delay_least_ns: u64,
     epoch: u32,
     pad: u32,
     /// From the agent to the nearest client and back, without the queue.
     pub path: PathRecord,
+    passed_bytes: u64,
+    other_bytes: u64,
+    others_q10: u64,
+    average_q16: u64,
+    average_ns: u64,
+    /// CLAMP's a, raised where many flows share a slow link; 0 before the first ACK, and with another law.
+    pub a_bytes: u64,
     due_bytes: u64,
     delivered_bytes: u64,
     slot: u64,
@@ -206,6 +253,11 @@ impl StationRecord {
     /// Over which time that is \[ms\].
     pub fn horizon_ms(&self) -> u32 {
         25 << self.chosen.min(6)
+    }
+
+    /// What part of the bytes towards the clients is not steered, of late.
+    pub fn unsteered(&self) -> f64 {
+        self.others_q10 as f64 / 1024.0
     }
 
     /// Φ, the weights of the flows seen of late.
@@ -273,7 +325,10 @@ mod tests {
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/proxy.bpf.o")).unwrap();
         alike!(&btf, "settings", Settings: "target_ns" = target_ns, "g_q10" = g_q10, "kappa_q10" = kappa_q10,
             "link_header_bytes" = link_header_bytes, "observe_only" = observe_only,
-            "is_hidden" = is_hidden);
+            "is_hidden" = is_hidden, "is_clamp" = is_clamp, "a_bytes" = a_bytes, "tau_bytes" = tau_bytes,
+            "rule_count" = rule_count, "has_dscp" = has_dscp, "rules" = rules);
+        alike!(&btf, "weight_rule", WeightRule: "prefix" = prefix, "prefix_bits" = prefix_bits,
+            "weight_q8" = weight_q8, "port" = port, "dscp" = dscp, "has_dscp" = has_dscp);
         alike!(&btf, "flow_key", FlowKey: "client" = client, "server" = server, "client_port" = client_port,
             "server_port" = server_port);
         alike!(&btf, "recent_least", LeastRecord: "began_ns" = began_ns, "now_least_ns" = now_ns,
@@ -282,9 +337,9 @@ mod tests {
         alike!(&btf, "flow", FlowRecord: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8, "seen_ns" = seen_ns,
             "fair" = fair, "window_bytes" = window_bytes, "forwarded_bytes" = forwarded_bytes,
             "acknowledged_bytes" = acknowledged_bytes, "path" = path, "ack_delay_ns" = ack_delay_ns, "upstream" = upstream,
-            "rtt_ns" = rtt_ns);
+            "rtt_ns" = rtt_ns, "delivery" = delivery, "clamp_q16" = clamp_q16);
         alike!(&btf, "station", StationRecord: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = busy_ns,
-            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "ring" = ring);
+            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "others_q10" = others_q10, "a_bytes" = a_bytes, "ring" = ring);
         alike!(&btf, "station_key", StationKey: "client" = client);
         assert_eq!(described(&btf, "share_rate").0, size_of::<[[u64; HORIZONS]; 2]>());
         alike!(&btf, "count", Count: "packets" = packets, "bytes" = bytes);

@@ -26,7 +26,7 @@ pub struct Status {
     pub law: String,
     /// Whether packets pass as they are.
     pub dry_run: bool,
-    /// T \[s\].
+    /// T \[s\]; 0 with CLAMP.
     pub target_s: f64,
     /// Since it began \[s\].
     pub uptime_s: f64,
@@ -68,6 +68,10 @@ pub struct QueueStatus {
     pub delay_s: Option<f64>,
     /// Weights of the flows that share it.
     pub weights: f64,
+    /// What part of the bytes towards its clients is not steered, of late.
+    pub unsteered_fraction: f64,
+    /// CLAMP's a, raised where many flows share a slow link; null with another law.
+    pub a_bytes: Option<u64>,
     /// The path to the clients and back, without the queue \[s\].
     pub client_rtt_s: Option<f64>,
 }
@@ -114,7 +118,9 @@ pub struct Identity {
     pub source: &'static str,
     /// Whether packets pass as they are.
     pub dry_run: bool,
-    /// T \[ns\].
+    /// The law's name.
+    pub law: &'static str,
+    /// T \[ns\]; 0 with CLAMP.
     pub target_ns: u64,
     /// When it began, by the monotonic clock.
     pub began_ns: u64,
@@ -134,7 +140,7 @@ impl Status {
             version: env!("CARGO_PKG_VERSION").into(),
             pid: std::process::id(),
             device: identity.device.clone(),
-            law: "share".into(),
+            law: identity.law.into(),
             dry_run: identity.dry_run,
             target_s: seconds(identity.target_ns),
             uptime_s: seconds(now_ns.saturating_sub(identity.began_ns)),
@@ -151,6 +157,8 @@ impl Status {
                         horizon_s: f64::from(station.horizon_ms()) * 1e-3,
                         delay_s: rate.filter(|rate| *rate > 0.0).map(|rate| station.queue_bytes as f64 / rate),
                         weights: station.weights(),
+                        unsteered_fraction: station.unsteered(),
+                        a_bytes: (station.a_bytes > 0).then_some(station.a_bytes),
                         client_rtt_s: station.path.least.value().map(seconds),
                     }
                 })
@@ -233,23 +241,25 @@ impl fmt::Display for Status {
         let mode = if self.dry_run { " (dry run)" } else { "" };
         writeln!(
             f,
-            "{}: {} window, target {}{mode}, up {:.0} s",
+            "{}: {} window{}{mode}, up {:.0} s",
             self.device,
             self.law,
-            ms(Some(self.target_s)),
+            if self.target_s > 0.0 { format!(", target {}", ms(Some(self.target_s))) } else { String::new() },
             self.uptime_s
         )?;
         for queue in &self.queues {
             writeln!(
                 f,
-                "queue{}, by {}: {} B, {} at {} (over {}), path to clients {}",
+                "queue{}, by {}: {} B, {} at {} (over {}), path to clients {}, {:.0} % not steered{}",
                 queue.client.as_ref().map_or(String::new(), |client| format!(" of {client}")),
                 self.source,
                 queue.bytes,
                 ms(queue.delay_s),
                 queue.rate_bps.map_or("? Mbit/s".into(), mbps),
                 ms(Some(queue.horizon_s)),
-                ms(queue.client_rtt_s)
+                ms(queue.client_rtt_s),
+                100.0 * queue.unsteered_fraction,
+                queue.a_bytes.map_or(String::new(), |a| format!(", a {a} B"))
             )?;
         }
         if let Some(fraction) = self.unsteered_fraction {

@@ -43,13 +43,15 @@ enum End {
 pub fn run(config: &Config) -> Result<()> {
     service::drop_rights()?;
     let device = Device::find(&config.device)?;
-    let Law::Share(law) = config.law;
     let mut agent = Agent {
         config,
         listener: Listener::bind(&device.name)?,
         signals: Signals::block()?,
         manager: Manager::find(),
-        page: config.page().map(|address| Page::open(address, &device.name, law.target.as_secs_f64())).transpose()?,
+        page: config
+            .page()
+            .map(|address| Page::open(address, &device.name, config.law.target().as_secs_f64()))
+            .transpose()?,
         began_ns: clock::monotonic_ns(),
         device,
     };
@@ -78,7 +80,6 @@ impl Agent<'_> {
     /// Puts programs at the device and watches over them until something ends that.
     fn turn(&mut self) -> Result<End> {
         let Self { config, device, .. } = self;
-        let Law::Share(law) = config.law;
         let seen = device.queue();
         let (is_hidden, why) = source(config.queue, device)?;
         let proxy = Proxy::load(&config.settings(device.link_header_bytes, is_hidden))?;
@@ -87,11 +88,16 @@ impl Agent<'_> {
             device: device.name.clone(),
             source: if is_hidden { "outstanding" } else { "qdisc" },
             dry_run: config.dry_run,
-            target_ns: law.target.as_nanos(),
+            law: config.law.name(),
+            target_ns: config.law.target().as_nanos(),
             began_ns: self.began_ns,
         };
+        let wanted = match config.law {
+            Law::Share(law) => format!("target {}", law.target),
+            Law::Clamp(law) => format!("CLAMP with a = {}", law.a),
+        };
         let mode = if config.dry_run { ", dry run" } else { "" };
-        let began = format!("at {}: target {}, queue by {}: {why}{mode}", device.name, law.target, identity.source);
+        let began = format!("at {}: {wanted}, queue by {}: {why}{mode}", device.name, identity.source);
         service::note(&began);
         if let Some(page) = &self.page {
             service::note(format_args!("{}: page and metrics at http://{}/", device.name, page.address()));

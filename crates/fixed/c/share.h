@@ -134,6 +134,29 @@ LASTHOP_INLINE u64 share_window_bytes(u32 phi_q8, u64 fair, u64 horizon_ns)
 	return rate_q4 * least(horizon_ns, 1ULL << 36) / (16 * NS_PER_S);
 }
 
+/*
+ * The rate that steered flows share beside others, whose part of the traffic is known: what those leave, and half of all
+ * at least. `is_all`: the rate is that of all, else that of the steered alone.
+ */
+LASTHOP_INLINE u64 share_rate_beside(u64 rate, u64 others_q10, int is_all)
+{
+	u64 left_q10 = excess(1024, others_q10), ours_q10 = most(left_q10, 512);
+
+	return least(rate, 1ULL << 34) * ours_q10 / (is_all ? 1024 : most(left_q10, 64));
+}
+
+/*
+ * T beside others. A queue that they fill, however far the steered flows withdraw, is not priced: as what is theirs of the
+ * wait y goes from 3T to 4T, T goes on to 15/16 of y.
+ */
+LASTHOP_INLINE u64 share_target_beside_ns(u64 target_ns, u64 wait_ns, u64 others_q10)
+{
+	u64 y_ns = least(wait_ns, 1ULL << 36);
+	u64 over_ns = least(excess(y_ns * least(others_q10, 1024) >> 10, 3 * target_ns), target_ns);
+
+	return target_ns ? target_ns + excess(y_ns, target_ns) / 16 * 15 / 1024 * (over_ns * 1024 / target_ns) : 0;
+}
+
 /* What of it is payload, where a full segment of mss bytes takes so much more on the wire. */
 LASTHOP_INLINE u64 share_payload(u64 wire_bytes, u32 mss_bytes, u32 header_bytes)
 {

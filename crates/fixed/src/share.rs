@@ -69,6 +69,14 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_window_bytes"]
     pub safe fn window_bytes(phi_q8: u32, fair: u64, horizon_ns: u64) -> u64;
 
+    /// The rate that steered flows share beside others: what those leave, and half of all at least. `is_all`: the rate is that of all, else that of the steered alone.
+    #[link_name = "lasthop_share_rate_beside"]
+    pub safe fn rate_beside(rate: u64, others_q10: u64, is_all: i32) -> u64;
+
+    /// T beside others: as what is theirs of the wait y goes from 3T to 4T, T goes on to 15/16 of y.
+    #[link_name = "lasthop_share_target_beside_ns"]
+    pub safe fn target_beside_ns(target_ns: u64, wait_ns: u64, others_q10: u64) -> u64;
+
     /// What of it is payload, where a full segment of mss bytes takes so much more on the wire.
     #[link_name = "lasthop_share_payload"]
     pub safe fn payload(wire_bytes: u64, mss_bytes: u32, header_bytes: u32) -> u64;

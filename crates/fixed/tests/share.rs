@@ -168,3 +168,23 @@ fn the_rest_of_the_rules() {
     assert_eq!(wants_probe(20 * ms, 0), 0);
     assert_eq!((fair(5, 0), wait_ns(5, 0), rate_over(&BusyRate::default(), 9)), (0, 0, 0));
 }
+
+proptest! {
+    /// Whatever part of the traffic others are: what they leave, half at least, known from all or from the rest alone.
+    #[test]
+    fn beside_others(rate in 10_000u64..1u64 << 34, others_q10 in 0u64..=960, target_ns in 1_000_000u64..1_000_000_000,
+                     wait_ns in 0u64..1u64 << 36) {
+        use lasthop_fixed::share::{rate_beside, target_beside_ns};
+        let others = others_q10 as f64 / 1024.0;
+        let ours = (1.0 - others).max(0.5);
+        close(rate_beside(rate, others_q10, 1) as f64, rate as f64 * ours, 1e-12, 1.0);
+        close(rate_beside(rate, others_q10, 0) as f64, (rate as f64 * ours / (1.0 - others)).min(2f64.powi(34) * 8.0), 1e-12, 1.0);
+        let (target, wait) = (target_ns as f64, wait_ns as f64);
+        let part = ((wait * others - 3.0 * target) / target).clamp(0.0, 1.0);
+        let exact = target + (wait - target).max(0.0) * part * 15.0 / 16.0;
+        let found = target_beside_ns(target_ns, wait_ns, others_q10) as f64;
+        // The part is counted in 1024ths, the wait in 1024 ns.
+        close(found, exact, 1e-9, wait / 1024.0 + 20_000.0);
+        prop_assert!(found >= target && (found <= wait || wait <= target || found == target));
+    }
+}
