@@ -9,7 +9,7 @@ import lasthop
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import Command
+from conftest import Command, labelled
 from lasthop.figures import make
 from lasthop.lab import Lab
 from lasthop.paper import Paper, load_paper
@@ -108,7 +108,7 @@ def test_every_figure_is_drawn_with_named_axes(
     with styled():
         drawing.draw(canvas)
     assert all(axes.lines for axes in canvas.axes)
-    assert "[" in canvas.axes[0].get_ylabel(), "the axis names its unit"
+    labelled(canvas.axes[0].get_ylabel())
     assert ("SKIPPED" in canvas.get_suptitle()) == (figure == "overview")
     (legend,) = canvas.legends
     names = {text.get_text() for text in legend.get_texts()}
