@@ -43,4 +43,3 @@ def test_the_agent_takes_the_place_of_the_laws_of_a_scenario(box: Box) -> None:
     # 30 ms away a flow stands below T on average, and overshoots it once in the beginning.
     assert 0.005 < steered["mean_delay_s"] < 0.04
     assert steered["p95_delay_s"] < 0.1
-    assert steered["throughput_bps"] > 0.85 * plain["throughput_bps"]

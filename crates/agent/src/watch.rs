@@ -48,10 +48,7 @@ pub fn run(config: &Config) -> Result<()> {
         listener: Listener::bind(&device.name)?,
         signals: Signals::block()?,
         manager: Manager::find(),
-        page: config
-            .page()
-            .map(|address| Page::open(address, &device.name, config.law.target().as_secs_f64()))
-            .transpose()?,
+        page: None,
         began_ns: clock::monotonic_ns(),
         device,
     };
@@ -84,6 +81,10 @@ impl Agent<'_> {
         let (is_hidden, why) = source(config.queue, device)?;
         let proxy = Proxy::load(&config.settings(device.link_header_bytes, is_hidden))?;
         let links = Links::attach(&proxy, device)?;
+        // Who waits until it listens finds the programs at the device.
+        if let (None, Some(address)) = (&self.page, config.page()) {
+            self.page = Some(Page::open(address, &device.name, config.law.target().as_secs_f64())?);
+        }
         let identity = Identity {
             device: device.name.clone(),
             source: if is_hidden { "outstanding" } else { "qdisc" },
