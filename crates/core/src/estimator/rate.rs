@@ -190,7 +190,10 @@ impl RateEstimator for WindowRate {
     fn push(&mut self, t_s: f64, size_bytes: f64) {
         self.packets.push_back((t_s, size_bytes));
         self.bytes += size_bytes;
-        while let Some((_, bytes)) = self.packets.pop_front_if(|(sent_s, _)| *sent_s <= t_s - self.window_s) {
+        while let Some(&(sent_s, bytes)) = self.packets.front()
+            && sent_s <= t_s - self.window_s
+        {
+            self.packets.pop_front();
             self.bytes -= bytes;
         }
     }

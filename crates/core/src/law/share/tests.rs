@@ -235,7 +235,10 @@ proptest! {
                 t_s = t_s.max(wire[0].0);
             }
             t_s += service_s;
-            while let Some((due_s, flow)) = wire.pop_front_if(|(due_s, _)| *due_s <= t_s) {
+            while let Some(&(due_s, flow)) = wire.front()
+                && due_s <= t_s
+            {
+                wire.pop_front();
                 router.arrived(due_s, flow as u64, queue.is_empty());
                 queue.push_back((due_s, flow));
             }
