@@ -3,6 +3,7 @@
 
 import lasthop
 import pytest
+from conftest import labelled
 from lasthop import UserError
 from lasthop.lab import Lab
 from lasthop.paper import Paper, load_paper
@@ -60,7 +61,8 @@ def test_a_place_is_drawn(figure: str, played: tuple[Paper, Lab]) -> None:
 
     canvas = new_figure(*drawing.size)
     drawing.draw(canvas)
-    assert all("[" in axes.get_ylabel() for axes in canvas.axes)
+    for axes in canvas.axes:
+        labelled(axes.get_ylabel())
     assert all(axes.patches for axes in canvas.axes)
 
 
