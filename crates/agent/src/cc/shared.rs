@@ -59,13 +59,16 @@ impl CcSettings {
         // 0 is a threshold of δ, and stays one.
         let threshold = |value: f64| (value * ONE).round() as u32;
         let (gamma, delta) = (params.gamma, params.delta);
+        let beta_q16 = q16(params.beta).min(65_535);
+        // An α that follows from β follows from the β that the programs count with.
+        let counted = GammaParams { beta: f64::from(beta_q16) / ONE, ..*params };
         Self {
             magic: MAGIC,
             link: 0,
             pid: 0,
-            alpha_q16: q16(params.aimd().alpha),
+            alpha_q16: q16(counted.aimd().alpha),
             alpha_is_friendly: params.alpha.is_none().into(),
-            beta_q16: q16(params.beta).min(65_535),
+            beta_q16,
             gamma_q16: gamma.map_or(0, |cut| q16(cut.threshold)),
             drains: gamma.is_some_and(|cut| cut.variant == CutRule::Drain).into(),
             delta_q16: delta.map_or(0, |boost| q16(boost.increase)),
