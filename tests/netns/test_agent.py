@@ -78,6 +78,7 @@ def test_a_queue_downstream_is_known_from_acks(host: str) -> None:
         assert jain(found["each"]) >= 0.98
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("slow", ["modem", "router"])
 def test_hosts_at_several_distances_share_one_address_evenly(slow: str) -> None:
     with house(slow=slow, distances=True) as built:
@@ -97,6 +98,7 @@ def test_hosts_at_several_distances_share_one_address_evenly(slow: str) -> None:
     assert away_s[20_100] == pytest.approx(0.1, abs=0.015)
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("slow", ["modem", "router"])
 def test_beside_a_constant_stream_of_datagrams_tcp_keeps_its_half(slow: str) -> None:
     with house(slow=slow, distances=True) as built:
@@ -117,6 +119,7 @@ def test_beside_a_constant_stream_of_datagrams_tcp_keeps_its_half(slow: str) -> 
     assert status["unsteered_fraction"] > 0.3
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("law", ["share", "clamp"])
 @pytest.mark.parametrize("slow", ["modem", "router"])
 def test_weights_are_parts_of_the_rate(law: str, slow: str, tmp_path: Path) -> None:
@@ -140,6 +143,7 @@ def test_weights_are_parts_of_the_rate(law: str, slow: str, tmp_path: Path) -> N
         assert 7 * found[port] / whole == pytest.approx(1 << i, rel=0.1)
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("slow", ["modem", "router"])
 def test_clamp_settles_at_a_and_raises_it_for_many(slow: str) -> None:
     with house(slow=slow, distances=True) as built:
