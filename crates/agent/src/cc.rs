@@ -94,7 +94,11 @@ impl CcLaw {
     /// # Errors
     /// The key, its value and what is wanted.
     pub fn params(self, keys: &[(String, String)]) -> Result<GammaParams> {
-        changed(self.preset(), keys)
+        let params = changed(self.preset(), keys)?;
+        let alone = "alone: wanted gamma, gamma-delta or drain for these";
+        ensure!(self != Self::Gaimd || (params.gamma, params.delta) == (None, None), "gaimd: is α and β {alone}");
+        ensure!(self == Self::GammaDelta || params.delta.is_none(), "{}: has no δ: wanted gamma-delta", self.kind());
+        Ok(params)
     }
 }
 
@@ -133,10 +137,11 @@ struct Control {
 impl Control {
     fn register(mut settings: CcSettings) -> Result<Self> {
         let name = settings.name();
-        ensure!(
-            !congestion_controls()?.contains(&name),
-            "{name} is in the kernel already: `lasthop-agent cc unload {name}` takes it away, --name gives another name"
-        );
+        if congestion_controls()?.contains(&name) {
+            let ours = found()?.iter().any(|control| control.name == name);
+            let way = if ours { format!("`lasthop-agent cc unload {name}` takes it away, ") } else { String::new() };
+            bail!("{name} is in the kernel already: {way}--name gives another name");
+        }
         let mut object = open(&name)?.load().context(LOADING)?;
         let mut control = object.maps_mut().find(|map| map.name() == TEMPLATE).context("the object has no control")?;
         let link = control.attach_struct_ops().with_context(|| format!("the kernel does not take {name}"))?;

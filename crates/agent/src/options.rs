@@ -56,9 +56,10 @@ impl Options {
     fn told(&self, error: ScenarioError) -> anyhow::Error {
         let option = self.given.iter().rfind(|(_, key, _)| *key == error.path).map(|(option, ..)| option);
         match (option, &self.file) {
-            (Some(option), _) if option != "--set" => {
-                anyhow!("{option} {}: {}", error.value.as_deref().unwrap_or_default().trim_matches('"'), error.wanted)
-            }
+            (Some(option), _) if option != "--set" => match &error.value {
+                Some(value) => anyhow!("{option} {}: {}", value.trim_matches('"'), error.wanted),
+                None => anyhow!("{option}: {}", error.wanted),
+            },
             (Some(option), _) => anyhow!("{option} {error}"),
             (None, Some(file)) => anyhow!("{}: {error}", file.display()),
             (None, None) => anyhow!("{error}"),

@@ -96,7 +96,8 @@ senders! {
         /// speaks it is TCP.
         Xcp(law::xcp::XcpParams) = "xcp", Rfc, Reno, SenderParams::Xcp;
         /// ABC (Goyal et al. 2020), with the recovery of RFC 6675 and without pacing: for each packet acknowledged two are sent or none,
-        /// as routers say. Where no router speaks it is TCP.
+        /// as routers say. Where no router speaks it is TCP; where one speaks and another is the bottleneck, that one
+        /// overflows: no TCP runs beside.
         Abc(law::abc::AbcParams) = "abc", Rfc, Sack, SenderParams::Abc;
         /// QFCP (qfcp), with the recovery of RFC 6675 and lost retransmissions found: routers tell the rate, and a loss says
         /// nothing. Where a queue of the path does not speak, a TCP runs beside and the lesser window holds.
