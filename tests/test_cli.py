@@ -347,7 +347,7 @@ def test_list_names_papers_figures_scenarios_and_laws(command: Command) -> None:
     assert {"name": "lte-cubic", "title": "A download over LTE: CUBIC"} in found["scenarios"]
     assert {"newreno", "reno", "cubic"} <= set(found["laws"]["sender"])
     assert {"linear", "mice", "smooth"} <= set(found["laws"]["price"])
-    assert set(found["laws"]["feedback"]) == {"xcp", "xcp-b", "qfcp"}
+    assert set(found["laws"]["feedback"]) == {"xcp", "xcp-b", "qfcp", "abc"}
     text = command("list").stdout
     assert "clamp:4c" in text and "four-flows-fast-clamp" in text and "cubic" in text
 
