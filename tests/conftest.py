@@ -83,7 +83,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], *parts: str) -> None
 
 
 DIMENSIONLESS = re.compile(
-    r"\b(fairness|index|variation|share|utilisation|probability|efficient|flows|"
+    r"\b(fairness|index|variation|share|utilisation|probability|SNR|efficient|flows|"
     r"(error|loss) rate|over|α|b|k)\b|/"
 )
 """What an axis names that has no unit."""
