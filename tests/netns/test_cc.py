@@ -183,6 +183,7 @@ def test_what_is_wrong_is_told_in_one_line(words: list[str], complaint: str) -> 
     assert line.startswith("lasthop-agent: ") and complaint in line
 
 
+@pytest.mark.measured
 def test_gamma_keeps_the_queue_shorter_than_reno_at_equal_goodput(box: Box) -> None:
     found = {}
     for kind in ('"linux-reno"', '{ kind = "linux-aimd", gamma = {} }'):
