@@ -94,11 +94,7 @@ impl CcLaw {
     /// # Errors
     /// The key, its value and what is wanted.
     pub fn params(self, keys: &[(String, String)]) -> Result<GammaParams> {
-        let params = changed(self.preset(), keys)?;
-        let alone = "alone: wanted gamma, gamma-delta or drain for these";
-        ensure!(self != Self::Gaimd || (params.gamma, params.delta) == (None, None), "gaimd: is α and β {alone}");
-        ensure!(self == Self::GammaDelta || params.delta.is_none(), "{}: has no δ: wanted gamma-delta", self.kind());
-        Ok(params)
+        changed(self.preset(), keys)
     }
 }
 
