@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The comparison ``reality``: how it measures and draws; the kernel is played by the simulator."""
 
+from pathlib import Path
+
 import lasthop
 import pytest
 from conftest import labelled
@@ -73,3 +75,32 @@ def test_a_kernel_without_a_control_is_told(
     monkeypatch.setattr(runs, "available", lambda lab, place: ["reno"])
     with pytest.raises(UserError, match="reality-constant, cubic: not one run in the kernel"):
         paper.measure(paper.claims[0], lab)
+
+
+def test_emulations_that_were_done_outlast_an_interruption(
+    played: tuple[Paper, Lab], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    paper, _ = played
+    done: list[runs.Real] = []
+    play = runs._attempt
+
+    def interrupted(lab: Lab, run: runs.Real, more: tuple[str, ...] = ()) -> object:
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(run)
+        return play(lab, run, more)
+
+    def matrix() -> list[runs.Real]:
+        with Runner(journal=str(tmp_path / "journal")) as runner:
+            runs.matrix(paper.lab("quick", [1], runner), ["constant", "lte"])
+        return done
+
+    monkeypatch.setattr(runs, "AT_ONCE", 1)
+    monkeypatch.setattr(runs, "cores", lambda: 1)
+    monkeypatch.setattr(runs, "_attempt", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        matrix()
+    first = done.copy()
+    done.clear()
+    monkeypatch.setattr(runs, "_attempt", lambda *given: done.append(given[1]) or play(*given))
+    assert len(first) == 3 and not set(matrix()) & set(first)

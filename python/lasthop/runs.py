@@ -75,9 +75,7 @@ class Runner:
             try:
                 for key, outcome in self._carry_out(missing, label):
                     if isinstance(outcome, Record):
-                        self._memory[key] = outcome
-                        if self.journal:
-                            self.journal.add(_noted(key), outcome)
+                        self._remember(key, outcome)
                     else:
                         refused[key] = outcome
                     bar.step()
@@ -88,6 +86,19 @@ class Runner:
             record = self._known(key)
             found.append(refused[key] if record is None else record)
         return found
+
+    def noted(self, key: str) -> Record | None:
+        """What :meth:`note` was told under ``key``, now or before an interruption."""
+        return self._known((key, False))
+
+    def note(self, key: str, record: Record) -> None:
+        """Remembers work that is not the simulator's, by a key of the caller's own."""
+        self._remember((key, False), record)
+
+    def _remember(self, key: Key, record: Record) -> None:
+        self._memory[key] = record
+        if self.journal:
+            self.journal.add(_noted(key), record)
 
     def _carry_out(
         self, missing: dict[Key, Request], label: str

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,10 @@ import pandas as pd
 from ...errors import UserError
 from ...grid import total_goodput
 from ...lab import Lab
+from ...record import Record
+from ...request import Request
 from ...runs import cores
+from ...scenario import of
 
 SIMULATED = ("reno", "cubic")
 """What of the kernel's congestion controls the simulator has."""
@@ -84,20 +88,44 @@ def _emulated(lab: Lab, places: Sequence[str]) -> list[dict[str, Any]]:
     controls = {place: available(lab, place) for place in places}
     runs = [Real(place, c, seed) for seed in lab.seeds for place in places for c in controls[place]]
     width = AT_ONCE * cores()
+    keys = {run: _key(lab, run) for run in runs}
+    waiting = [run for run in runs if lab.runner.noted(keys[run]) is None]
     if sys.stderr.isatty():
-        print(f"reality: {len(runs)} runs in real time, {width} at once", file=sys.stderr)
+        print(f"reality: {len(waiting)} runs in real time, {width} at once", file=sys.stderr)
     with ThreadPoolExecutor(width) as pool:
-        found = list(pool.map(partial(_attempt, lab), runs))
+        asked = {pool.submit(_attempt, lab, run): run for run in waiting}
+        try:
+            for done in as_completed(asked):
+                _note(lab, keys[asked[done]], done.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     rows = []
-    for run, one in zip(runs, found, strict=True):
-        # What did not keep time beside others has another chance alone.
-        summary = one or emulate(lab, run)
-        if summary is None:
+    for run, key in keys.items():
+        if lab.runner.noted(key) is None:
+            # What did not keep time beside others has another chance alone.
+            _note(lab, key, emulate(lab, run))
+        record = lab.runner.noted(key)
+        if record is None:
             name = f"reality-{run.sweep}, {run.control}, seed {run.seed}"
             print(f"{name}: left out, as real time was not kept", file=sys.stderr)
         else:
-            rows.append(_row(run, "kernel", summary))
+            rows.append(_row(run, "kernel", record.summary))
     return rows
+
+
+def _key(lab: Lab, run: Real) -> str:
+    """Names a run in the journal: by all that a simulation's name holds, and the kernel."""
+    sweep = lab.sweep(run.sweep)
+    overrides = sweep.overrides({"control": run.control}, lab.scale)
+    name = f"{Request(of(sweep.scenario), overrides, run.seed).key()} {platform.release()}"
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _note(lab: Lab, key: str, summary: dict[str, Any] | None) -> None:
+    """Emulations take their time: an interruption is not to lose those that are done."""
+    if summary is not None:
+        lab.runner.note(key, Record(summary["scenario"], summary))
 
 
 def emulate(lab: Lab, run: Real, more: Sequence[str] = ()) -> dict[str, Any] | None:
