@@ -147,27 +147,27 @@ class House:
         done = self.run("client", sys.executable, DISTANCE, *words)
         return {int(port): bps for port, bps in json.loads(done).items()}
 
-    def agent(self, *options: object, dev: str = "lan") -> subprocess.Popen[str]:
-        """An agent at the router, once it answers."""
-        agent = self.start("router", AGENT, "proxy", "--dev", dev, *options)
+    def agent(
+        self, *options: object, dev: str = "lan", mode: str = "proxy", where: str = "router"
+    ) -> subprocess.Popen[str]:
+        """An agent at the router or elsewhere, once it answers."""
+        agent = self.start(where, AGENT, mode, "--dev", dev, *options)
         self.agents.append(agent)
         deadline = time.monotonic() + PATIENCE_S
-        while self.ask("router", AGENT, "status", "--dev", dev).returncode:
+        while self.ask(where, AGENT, "status", "--dev", dev).returncode:
             assert agent.poll() is None, agent.communicate()
             assert time.monotonic() < deadline
             time.sleep(0.05)
         return agent
 
-    def status(self, dev: str = "lan") -> dict[str, Any]:
+    def status(self, dev: str = "lan", where: str = "router") -> dict[str, Any]:
         """What the agent tells."""
-        found: dict[str, Any] = json.loads(
-            self.run("router", AGENT, "status", "--dev", dev, "--json")
-        )
+        found: dict[str, Any] = json.loads(self.run(where, AGENT, "status", "--dev", dev, "--json"))
         return found
 
-    def programs(self, dev: str = "lan") -> bool:
+    def programs(self, dev: str = "lan", where: str = "router") -> bool:
         """Whether any program is at a device."""
-        done = self.run("router", AGENT, "doctor", "--dev", dev, "--json")
+        done = self.run(where, AGENT, "doctor", "--dev", dev, "--json")
         findings = {f["what"]: f["verdict"] for f in json.loads(done)["findings"]}
         return findings["tcx"] != "full"
 

@@ -31,6 +31,7 @@ struct Qdisc {
 };
 
 struct net_device {
+	unsigned int mtu;
 	struct Qdisc *qdisc;
 };
 
@@ -41,6 +42,16 @@ struct sk_buff {
 #pragma clang attribute pop
 
 extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
+
+#define TCX_PASS_ON (-1) /* TCX_NEXT: whatever other program is there has its say */
+
+/* What a packet of the device may have from its IP header on. */
+static __always_inline unsigned int mtu_of(struct __sk_buff *skb)
+{
+	struct sk_buff *kernel = bpf_cast_to_kern_ctx(skb);
+
+	return kernel->dev->mtu;
+}
 
 /* What a device's root qdisc holds, and what has left it so far. */
 struct backlog {

@@ -25,7 +25,9 @@
 
 struct packet {
 	struct flow_key key;
-	u32 tcp_at; /* where its header begins */
+	u32 ip_at; /* where the IP header begins */
+	u32 tcp_at; /* and TCP's */
+	u32 mss_at; /* where the option is that tells `mss`, if that is not 0 */
 	u32 payload; /* bytes, of all segments of a super-packet */
 	u32 segment; /* bytes of the largest segment */
 	u32 header_bytes; /* what precedes the payload, once */
@@ -42,7 +44,7 @@ struct packet {
 	u8 has_scale;
 	u8 has_stamp;
 	u8 is_foreign;
-	u8 ip_version;
+	u8 ip_version; /* 0: none that is known */
 	u8 dscp;
 };
 
@@ -107,6 +109,7 @@ struct options {
 	u32 at; /* the next one */
 	u32 stamp;
 	u32 echo;
+	u32 mss_at;
 	u16 mss;
 	u8 scale;
 	u8 has_scale;
@@ -144,6 +147,7 @@ static long next_option(u64 n, struct options *o)
 	o->at = i + size;
 	if (kind == OPTION_MSS && size == 4 && i <= OPTIONS_MOST - 4) {
 		o->mss = (u16)o->bytes[i + 2] << 8 | o->bytes[i + 3];
+		o->mss_at = i;
 	} else if (kind == OPTION_SCALE && size == 3 && i <= OPTIONS_MOST - 3) {
 		o->has_scale = 1;
 		/* RFC 7323, 2.3: more than 14 counts as 14. */
@@ -179,6 +183,7 @@ __noinline int read_options(struct __sk_buff *skb, struct packet *packet, u32 at
 	packet->stamp = o.stamp;
 	packet->echo = o.echo;
 	packet->mss = o.mss;
+	packet->mss_at = at + o.mss_at;
 	packet->scale = o.scale;
 	packet->has_scale = o.has_scale;
 	packet->has_stamp = o.has_stamp;
@@ -200,6 +205,7 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 	if (!packet)
 		return COUNTED_MALFORMED;
 	type = network_of(skb, link_header_bytes, &at);
+	packet->ip_at = at;
 	if (type == 0x0800) {
 		struct ipv4_header ip;
 		u32 header;
@@ -209,6 +215,7 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 		header = (ip.version_length & 15) * 4;
 		if (ip.version_length >> 4 != 4 || header < 20)
 			return COUNTED_MALFORMED;
+		packet->ip_version = 4;
 		if (ip.fragment & bpf_htons(0x3fff))
 			return COUNTED_FRAGMENT;
 		protocol = ip.protocol;
@@ -221,7 +228,6 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 			return COUNTED_MALFORMED;
 		length -= header;
 		at += header;
-		packet->ip_version = 4;
 		packet->dscp = ip.tos >> 2;
 	} else if (type == 0x86dd) {
 		struct ipv6_header ip;
@@ -230,6 +236,7 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 			return COUNTED_MALFORMED;
 		if ((bpf_ntohl(ip.version_flow) >> 28) != 6)
 			return COUNTED_MALFORMED;
+		packet->ip_version = 6;
 		protocol = ip.next;
 		at += sizeof(ip);
 		length = ip.length ? bpf_ntohs(ip.length) : skb->len - at;
@@ -251,7 +258,6 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 			at += size;
 			length -= size;
 		}
-		packet->ip_version = 6;
 		packet->dscp = bpf_ntohl(ip.version_flow) >> 22 & 63;
 	} else {
 		return COUNTED_OTHER;

@@ -8,14 +8,14 @@
  *                 (windows)
  */
 #include "clamp.h"
+#include "counts.h"
 #include "flow.h"
 #include "kernel.h"
 #include "packet.h"
 #include "state.h"
 #include "station.h"
+#include "weight.h"
 #include "window.h"
-
-#define TCX_PASS_ON (-1) /* TCX_NEXT: whatever other program is there has its say */
 
 const volatile struct settings settings = {};
 const struct flow blank = {};
@@ -37,24 +37,6 @@ struct {
 	__type(key, struct station_key);
 	__type(value, struct station);
 } stations SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COUNTED_KINDS);
-	__type(key, u32);
-	__type(value, struct count);
-} counts SEC(".maps");
-
-static __always_inline void count(enum counted kind, u32 bytes)
-{
-	u32 key = kind;
-	struct count *c = bpf_map_lookup_elem(&counts, &key);
-
-	if (c) {
-		c->packets++;
-		c->bytes += bytes;
-	}
-}
 
 /* What a packet's client shares its queue with. */
 static __always_inline struct station *station_of(const struct flow_key *flow)
@@ -130,42 +112,6 @@ static __always_inline u16 hear_client_begin(struct flow *f, const struct packet
 	f->seen_ns = now_ns;
 	bpf_spin_unlock(&f->lock);
 	return (u16)first;
-}
-
-/* Whether the first bits of an address are a rule's. */
-static __always_inline int has_prefix(const u32 *address, const volatile struct weight_rule *rule)
-{
-	u32 bits = rule->prefix_bits;
-
-	UNROLLED
-	for (u32 i = 0; i < 4; i++) {
-		u32 here = bits > 32 * i ? least(bits - 32 * i, 32) : 0;
-		u32 mask = here ? bpf_htonl(~0U << (32 - here)) : 0;
-
-		if ((address[i] ^ rule->prefix[i]) & mask)
-			return 0;
-	}
-	return 1;
-}
-
-/* phi, by the first rule that fits; else 1. A function of its own, so that it is verified once. */
-__noinline int weight_of(const struct packet *p)
-{
-	if (!p)
-		return 256;
-	for (u32 i = 0; i < WEIGHT_RULES; i++) {
-		const volatile struct weight_rule *rule = &settings.rules[i];
-
-		if (i >= settings.rule_count)
-			break;
-		if (rule->port && rule->port != p->key.client_port && rule->port != p->key.server_port)
-			continue;
-		if (rule->has_dscp && rule->dscp != p->dscp)
-			continue;
-		if (has_prefix(p->key.client, rule) || has_prefix(p->key.server, rule))
-			return rule->weight_q8;
-	}
-	return 256;
 }
 
 /* The flow of a SYN: a new one, unless it has options that forbid to touch it. */
@@ -338,17 +284,6 @@ static __always_inline u64 a_of(const struct station *s, u64 rate, u64 weights_q
 	return most(settings.a_bytes, excess(2 * count * mss, held));
 }
 
-/* CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs. Under the station's lock. */
-static __always_inline u32 price_of(struct station *s, u64 now_ns, u32 mss)
-{
-	u64 rate = station_rate(s), queue_q16 = station_average_q16(s, now_ns), theirs_q16;
-
-	s->a_bytes = a_of(s, rate, station_weights(s), mss);
-	theirs_q16 = least(queue_q16, 1ULL << 50) * s->others_q10 >> 10;
-	queue_q16 = excess(queue_q16, excess(theirs_q16, s->a_bytes << 18));
-	return clamp_price_q30(clamp_linear_q16(queue_q16, s->a_bytes), rate);
-}
-
 /* CLAMP's window after an ACK of so many bytes. Under the flow's lock. */
 static __always_inline u64 clamp_window_of(struct flow *f, u64 now_ns, u32 acked, const struct told *told)
 {
@@ -502,7 +437,7 @@ int to_server(struct __sk_buff *skb)
 	told.rate = station_rate(s);
 	told.others_q10 = s->others_q10;
 	if (settings.is_clamp)
-		told.price_q30 = price_of(s, now_ns, mss);
+		told.price_q30 = station_price_q30(s, now_ns, a_of(s, told.rate, station_weights(s), mss));
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
 	told.nearest_ns = recent_least(&s->path.least);

@@ -7,6 +7,7 @@
 #define LASTHOP_STATE_H
 
 #include "share.h"
+#include "estimate.h"
 
 #define TICK_NS (100 * NS_PER_MS)
 /* What of a tick must be busy for it to judge forecasts. */
@@ -38,6 +39,9 @@
 #define CLOCK_BIAS_NS (1ULL << 50)
 /* A connection that is silent for so long has nothing under way any more. */
 #define SILENT_NS (2 * NS_PER_S)
+
+/* A price is good for so long once data come without one. */
+#define STALE_NS NS_PER_S
 
 /* Rules that give flows their weights. */
 #define WEIGHT_RULES 16
@@ -184,7 +188,7 @@ struct station {
 	u64 delay_least_ns; /* the shortest, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
 	u32 epoch;
-	u32 pad;
+	u32 price_q30; /* CLAMP's, the last that was asked for */
 	struct path path; /* to the nearest client */
 	u64 passed_bytes; /* in the running tick, towards the clients */
 	u64 other_bytes; /* what of it is not steered */
@@ -201,6 +205,37 @@ struct station {
 	u32 is_busy; /* at the last ACK */
 	u32 pad2;
 	u32 ring[SLOTS]; /* what is due in each slot from then on */
+};
+
+/* A connection whose data may come with the price of an access point. */
+struct receiver {
+	struct bpf_spin_lock lock;
+	u32 flags;
+	u32 scale; /* of the station's windows */
+	u32 mss; /* the largest payload of a segment */
+	u32 weight_q8;
+	u32 ack; /* the highest sequence number acknowledged */
+	u32 edge; /* where the window ends that was advertised */
+	u32 duplicates; /* ACKs in a row that say nothing new */
+	u32 price_q30; /* the last one */
+	u32 field; /* the station's own in its last ACK */
+	u64 own_bytes; /* the window that it was */
+	u64 seen_ns; /* its last packet */
+	u64 arrived_ns; /* its last data */
+	u64 arrived_bytes; /* their payload so far */
+	u64 acknowledged_bytes;
+	u64 priced_ns; /* when the last price came; 0: none yet */
+	u64 delay_ns; /* d */
+	u64 window_q16; /* w; 0: there is no price to go by */
+	u64 rtt_ns; /* smoothed */
+	struct recent_least path; /* the least round trip of late */
+	u64 asked_ns; /* when the station said something that the server will answer; 0: nothing */
+	u32 asked_stamp; /* its time stamp */
+	u32 by_stamp; /* 0: any packet answers it, as in a handshake */
+	u64 round_ns; /* when the running round trip began */
+	u64 round_bytes; /* what arrived in it */
+	u64 last_round_bytes; /* in the one before */
+	struct binned_rate arrivals;
 };
 
 /* Packets and bytes by what became of them. */
@@ -221,6 +256,12 @@ enum counted {
 	COUNTED_IPSEC,
 	COUNTED_MALFORMED,
 	COUNTED_OTHER,
+	COUNTED_STAMPED, /* the access point wrote its price into it */
+	COUNTED_OVERWRITTEN, /* there was another one in it */
+	COUNTED_UNSTAMPED, /* there was no room for it */
+	COUNTED_MSS, /* the segments that a station asks for were made smaller by the price's room */
+	COUNTED_PRICED, /* it came with a price, which was taken out */
+	COUNTED_UNPRICED, /* data of a connection that is known came without one */
 	COUNTED_KINDS,
 };
 

@@ -3,6 +3,7 @@
 #ifndef LASTHOP_STATION_H
 #define LASTHOP_STATION_H
 
+#include "clamp.h"
 #include "state.h"
 
 /* The rate that the law goes by; 0 as long as it is unknown. */
@@ -229,6 +230,18 @@ LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns,
 LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns)
 {
 	return over_arrivals_q16(s->average_q16, s->queue_bytes << 16, excess(now_ns, s->average_ns));
+}
+
+/* CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs. */
+LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes)
+{
+	u64 queue_q16 = station_average_q16(s, now_ns), theirs_q16;
+
+	s->a_bytes = a_bytes;
+	theirs_q16 = least(queue_q16, 1ULL << 50) * s->others_q10 >> 10;
+	queue_q16 = excess(queue_q16, excess(theirs_q16, a_bytes << 18));
+	s->price_q30 = clamp_price_q30(clamp_linear_q16(queue_q16, a_bytes), station_rate(s));
+	return s->price_q30;
 }
 
 /* Phi: of the flows seen in this epoch or in the last, whichever were more. */

@@ -4,11 +4,11 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use anyhow::{Context, Result, bail};
-use lasthop_linux::bpf::{self, TcHook};
+use lasthop_linux::bpf;
 use lasthop_linux::netlink::{self, Routing};
 use libbpf_rs::Program;
 
-use crate::load::Proxy;
+use crate::load::Programs;
 
 /// What a device's packets begin with, by `ARPHRD_…` of linux/if_arp.h.
 const LINK_HEADERS: [(u16, u32); 9] = [
@@ -88,20 +88,22 @@ impl Links {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn attach(proxy: &Proxy, device: &Device) -> Result<Self> {
-        let link = |name, direction| {
-            bpf::attach(proxy.program(name)?.as_fd(), device.index, direction)
+    pub fn attach(programs: &Programs, device: &Device) -> Result<Self> {
+        let link = |(name, direction)| {
+            bpf::attach(programs.program(name)?.as_fd(), device.index, direction)
                 .with_context(|| format!("cannot put a program at {} (tcx: Linux 6.6 or newer)", device.name))
         };
-        Ok(Self { _links: [link("to_client", TcHook::Egress)?, link("to_server", TcHook::Ingress)?] })
+        let [first, second] = programs.mode().places();
+        Ok(Self { _links: [link(first)?, link(second)?] })
     }
+
     /// Whether both are still at the device: another may have taken them away.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn are_there(proxy: &Proxy, device: &Device) -> Result<bool> {
-        for (name, direction) in [("to_client", TcHook::Egress), ("to_server", TcHook::Ingress)] {
-            let program = Program::id_from_fd(proxy.program(name)?.as_fd())?;
+    pub fn are_there(programs: &Programs, device: &Device) -> Result<bool> {
+        for (name, direction) in programs.mode().places() {
+            let program = Program::id_from_fd(programs.program(name)?.as_fd())?;
             let there = bpf::attached(device.index, direction);
             if !there.with_context(|| format!("cannot look for programs at {}", device.name))?.contains(&program) {
                 return Ok(false);

@@ -13,7 +13,8 @@ use clap_mangen::Man;
 use crate::cc;
 use crate::control::{self, Request};
 use crate::doctor::{self, Readiness};
-use crate::options::{self, Options};
+use crate::mode::Mode;
+use crate::options::{self, ApOptions, ClientOptions, ProxyOptions};
 use crate::status::Status;
 use crate::{top, watch};
 
@@ -28,7 +29,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Lower the windows of the clients' ACKs, so that what is queued for them stays short.
-    Proxy(Options),
+    Proxy(ProxyOptions),
+    /// Write the price of the queue for the stations into their packets, for `client` at each of them.
+    Ap(ApOptions),
+    /// Lower the windows of this station's ACKs by the price that the access point's `ap` writes.
+    Client(ClientOptions),
     /// Tell whether this machine can run it, and why not.
     Doctor {
         /// The device towards the clients.
@@ -93,7 +98,9 @@ impl Cli {
     /// What is wrong, in one line.
     pub fn run(self) -> Result<ExitCode> {
         match self.command {
-            Command::Proxy(options) => watch::run(&options.config()?)?,
+            Command::Proxy(ProxyOptions(options)) => watch::run(Mode::Proxy, &options.config()?)?,
+            Command::Ap(ApOptions(options)) => watch::run(Mode::Ap, &options.config()?)?,
+            Command::Client(ClientOptions(options)) => watch::run(Mode::Client, &options.config()?)?,
             Command::Doctor { device, json } => {
                 let found = doctor::diagnose(device.as_deref());
                 if json {

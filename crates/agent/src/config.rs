@@ -12,10 +12,10 @@ use lasthop_core::{kinds, parameters};
 use crate::state::{Settings, WEIGHT_RULES, WeightRule};
 
 parameters! {
-    /// What `lasthop-agent proxy` is told, in a file or on the command line.
+    /// What `lasthop-agent proxy`, `ap` or `client` is told, in a file or on the command line.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Config {
-        /// The device towards the clients.
+        /// The device towards the clients; a client's own towards its access point.
         pub device: String = String::new();
         /// The law that gives the windows.
         pub law: Law = Law::Share(ShareConfig::default());

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::attach::Device;
 use crate::cc;
 use crate::config::Config;
-use crate::load::Proxy;
+use crate::load::Programs;
+use crate::mode::Mode;
 use crate::service::RIGHTS;
 use lasthop_linux::bpf::{self, TcHook};
 
@@ -90,9 +91,9 @@ fn capabilities() -> Finding {
 }
 
 fn programs() -> Finding {
-    match [false, true]
+    match [(Mode::Proxy, false), (Mode::Proxy, true), (Mode::Ap, false), (Mode::Client, false)]
         .into_iter()
-        .try_for_each(|hidden| Proxy::load(&Config::default().settings(14, hidden)).map(drop))
+        .try_for_each(|(mode, hidden)| Programs::load(mode, &Config::default().settings(14, hidden)).map(drop))
     {
         Ok(()) => Finding { what: "programs", verdict: Readiness::Full, why: "the kernel takes them".into() },
         Err(error) => Finding { what: "programs", verdict: Readiness::No, why: format!("{error:#}") },

@@ -15,6 +15,7 @@
 //! | [`cli`], [`options`] | the command line |
 //! | [`config`] | what it is told, in a file or there |
 //! | [`doctor`] | whether this machine can run it |
+//! | [`mode`] | what an agent does, and by which programs |
 //! | [`load`], [`state`] | the programs, and what they keep |
 //! | [`attach`] | the device |
 //! | [`watch`] | the agent's life at it |
@@ -33,6 +34,7 @@ pub mod control;
 pub mod doctor;
 pub mod load;
 pub mod metrics;
+pub mod mode;
 pub mod options;
 pub mod page;
 pub mod sampler;

@@ -5,24 +5,26 @@ use anyhow::{Context, Result, anyhow};
 use libbpf_rs::{Map, MapCore, MapFlags, Object, ObjectBuilder, Program, ProgramInput};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use crate::state::{COUNTED, Count, FlowKey, FlowRecord, Settings, StationKey, StationRecord};
+use crate::mode::Mode;
+use crate::state::{
+    COUNTED, Connection, Count, FlowKey, FlowRecord, ReceiverRecord, Settings, StationKey, StationRecord,
+};
 
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/proxy.bpf.o"));
-
-/// The proxy's programs and maps, in the kernel as long as this lives.
-pub struct Proxy {
+/// An agent's programs and maps, in the kernel as long as this lives.
+pub struct Programs {
+    mode: Mode,
     object: Object,
 }
 
-impl Proxy {
+impl Programs {
     /// Loads them.
     ///
     /// # Errors
     /// If the kernel does not take them; with the verifier's last words.
-    pub fn load(settings: &Settings) -> Result<Self> {
+    pub fn load(mode: Mode, settings: &Settings) -> Result<Self> {
         let mut builder = ObjectBuilder::default();
         // A copy is aligned as ELF wants it.
-        let object = OBJECT.to_vec();
+        let object = mode.object().to_vec();
         let mut open = builder.name("lasthop")?.open_memory(&object).context("cannot read the programs")?;
         let mut constants = open
             .maps_mut()
@@ -32,12 +34,17 @@ impl Proxy {
         let place = values.get_mut(..size_of::<Settings>()).ok_or_else(|| anyhow!("the settings have no room"))?;
         place.copy_from_slice(settings.as_bytes());
         let object = open.load().context("the kernel does not take the programs: Linux 6.6 or newer is needed")?;
-        let proxy = Self { object };
-        if settings.is_hidden == 0 {
+        let programs = Self { mode, object };
+        if mode.sees_queues() && settings.is_hidden == 0 {
             let empty = StationRecord::new_zeroed();
-            proxy.map("stations")?.update(StationKey::default().as_bytes(), empty.as_bytes(), MapFlags::ANY)?;
+            programs.map("stations")?.update(StationKey::default().as_bytes(), empty.as_bytes(), MapFlags::ANY)?;
         }
-        Ok(proxy)
+        Ok(programs)
+    }
+
+    /// Whose they are.
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// A program by its name.
@@ -62,13 +69,18 @@ impl Proxy {
     ///
     /// # Errors
     /// If the kernel does not give them.
-    pub fn flows(&self) -> Result<Vec<(FlowKey, FlowRecord)>> {
+    pub fn flows(&self) -> Result<Vec<(FlowKey, Connection)>> {
+        let read = match self.mode {
+            Mode::Proxy => |value: &[u8]| FlowRecord::read_from_bytes(value).ok().map(Connection::Steered),
+            Mode::Client => |value: &[u8]| ReceiverRecord::read_from_bytes(value).ok().map(Connection::Priced),
+            Mode::Ap => return Ok(vec![]),
+        };
         let map = self.map("flows")?;
         let mut found = Vec::new();
         for key in map.keys() {
             // It may have gone since.
             let Some(value) = map.lookup(&key, MapFlags::LOCK)? else { continue };
-            let (Ok(key), Ok(flow)) = (FlowKey::read_from_bytes(&key), FlowRecord::read_from_bytes(&value)) else {
+            let (Ok(key), Some(flow)) = (FlowKey::read_from_bytes(&key), read(&value)) else {
                 return Err(anyhow!("a connection of another layout"));
             };
             found.push((key, flow));
@@ -92,6 +104,9 @@ impl Proxy {
     /// # Errors
     /// If the kernel does not give them.
     pub fn stations(&self) -> Result<Vec<(StationKey, StationRecord)>> {
+        if !self.mode.sees_queues() {
+            return Ok(vec![]);
+        }
         let map = self.map("stations")?;
         let mut found = Vec::new();
         for key in map.keys() {
@@ -116,11 +131,14 @@ impl Proxy {
         }
     }
 
-    /// Has the programs look through the connections: what is silent has nothing under way.
+    /// Has the proxy's programs look through the connections: what is silent has nothing under way.
     ///
     /// # Errors
     /// The kernel's.
     pub fn look_through(&self) -> Result<()> {
+        if self.mode != Mode::Proxy {
+            return Ok(());
+        }
         self.try_packet("look_through", &[0; 64]).map(drop)
     }
 
@@ -129,12 +147,14 @@ impl Proxy {
     /// # Errors
     /// The kernel's, which refuses packets that are too short to be any.
     pub fn try_packet(&self, name: &str, packet: &[u8]) -> Result<(u32, Vec<u8>)> {
-        let mut left = vec![0; packet.len()];
+        // A price may be written into it.
+        let mut left = vec![0; packet.len() + 64];
         let input = ProgramInput { data_in: Some(packet), data_out: Some(&mut left), ..ProgramInput::default() };
         let found = self.object.progs_mut().find(|program| program.name() == name);
         let program = found.ok_or_else(|| anyhow!("no program {name}"))?;
         let output = program.test_run(input).with_context(|| format!("cannot run {name}"))?;
-        let verdict = output.return_value;
+        let (verdict, size) = (output.return_value, output.data.as_deref().map_or(0, <[u8]>::len));
+        left.truncate(size);
         Ok((verdict, left))
     }
 

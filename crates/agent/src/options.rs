@@ -6,13 +6,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
 use lasthop_core::parameter::text::schemars::schema_for;
 use lasthop_core::parameter::text::serde_json::Value;
 use lasthop_scenario::ScenarioError;
 
-use crate::config::Config;
+use crate::config::{ClampConfig, Config, Law};
+use crate::mode::Mode;
 
 /// Where the settings of a machine are.
 pub const FILE: &str = "/etc/lasthop/agent.toml";
@@ -21,19 +22,30 @@ pub const FILE: &str = "/etc/lasthop/agent.toml";
 type Short = (&'static str, &'static str, Option<&'static str>);
 
 /// A kind stands before its keys.
-const SHORT: [Short; 7] = [
+const SHORT: [Short; 8] = [
     ("dev", "device", Some("DEV")),
     ("law", "law.kind", Some("share|clamp")),
     ("a", "law.a", Some("SIZE")),
+    ("tau", "law.tau", Some("SIZE")),
     ("target", "law.target", Some("TIME")),
     ("queue", "queue", Some("auto|qdisc|outstanding")),
     ("dry-run", "dry_run", None),
     ("metrics", "metrics", Some("ADDRESS:PORT")),
 ];
 
+/// Those that a mode has.
+fn short(mode: Mode) -> impl Iterator<Item = &'static Short> {
+    SHORT.iter().filter(move |(name, ..)| match mode {
+        Mode::Proxy => *name != "tau",
+        Mode::Ap => !matches!(*name, "law" | "tau" | "target" | "queue"),
+        Mode::Client => !matches!(*name, "law" | "a" | "target" | "queue"),
+    })
+}
+
 /// What the command line says: a file, and keys over it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
+    mode: Mode,
     file: Option<PathBuf>,
     /// Option, key and value in TOML.
     given: Vec<(String, String, String)>,
@@ -46,10 +58,25 @@ impl Options {
     /// File or option, key, value and what is wanted.
     pub fn config(&self) -> Result<Config> {
         let text = self.file.as_deref().map(read).transpose()?.unwrap_or_default();
-        let overrides: Vec<_> = self.given.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
-        lasthop_scenario::effective(&text, &overrides)
+        let mut overrides: Vec<_> = self.given.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
+        let is_clamps = self.mode != Mode::Proxy;
+        if is_clamps && self.given.iter().any(|(_, key, _)| key.starts_with("law.") && key != "law.kind") {
+            overrides.insert(0, ("law.kind".into(), "\"clamp\"".into()));
+        }
+        let mut config: Config = lasthop_scenario::effective(&text, &overrides)
             .and_then(|text| lasthop_scenario::read(&text))
-            .map_err(|error| self.told(error))
+            .map_err(|error| self.told(error))?;
+        let says = self.given.iter().any(|(_, key, _)| key.starts_with("law"));
+        if is_clamps && !says && config.law == Config::default().law {
+            config.law = Law::Clamp(ClampConfig::default());
+        }
+        if let Law::Share(_) = config.law
+            && is_clamps
+        {
+            let file = self.file.as_ref().map_or(String::new(), |file| format!("{}: ", file.display()));
+            bail!("{file}law.kind = \"share\": wanted \"clamp\", the law of `{}`", self.mode.name());
+        }
+        Ok(config)
     }
 
     /// Names the option whose key is wrong, or the file.
@@ -72,24 +99,18 @@ impl Options {
 /// # Errors
 /// File, key, value and what is wanted.
 pub fn check(file: &Path) -> Result<Config> {
-    Options { file: Some(file.to_owned()), given: vec![] }.config()
+    Options { mode: Mode::Proxy, file: Some(file.to_owned()), given: vec![] }.config()
 }
 
 fn read(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-impl FromArgMatches for Options {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut options = Self::default();
-        options.update_from_arg_matches(matches)?;
-        Ok(options)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        self.file = matches.get_one::<PathBuf>("config").cloned();
-        for (name, key, value) in SHORT {
-            let given = match value {
+impl Options {
+    fn of(mode: Mode, matches: &ArgMatches) -> Self {
+        let mut given = vec![];
+        for (name, key, value) in short(mode) {
+            let value = match value {
                 None => matches.get_flag(name).then(|| "true".to_owned()),
                 // Where a number is wanted it is one; all else is text.
                 Some(_) => matches.get_one::<String>(name).map(|text| match text.parse::<f64>() {
@@ -97,22 +118,20 @@ impl FromArgMatches for Options {
                     _ => Value::from(text.as_str()).to_string(),
                 }),
             };
-            self.given.extend(given.map(|value| (format!("--{name}"), key.to_owned(), value)));
+            given.extend(value.map(|value| (format!("--{name}"), (*key).to_owned(), value)));
         }
         for pair in matches.get_many::<(String, String)>("set").into_iter().flatten() {
-            self.given.push(("--set".into(), pair.0.clone(), pair.1.clone()));
+            given.push(("--set".into(), pair.0.clone(), pair.1.clone()));
         }
-        Ok(())
+        Self { mode, file: matches.get_one::<PathBuf>("config").cloned(), given }
     }
-}
 
-impl Args for Options {
-    fn augment_args(command: Command) -> Command {
+    fn augment(mode: Mode, command: Command) -> Command {
         let config = Arg::new("config").long("config").value_name("FILE").value_parser(value_parser!(PathBuf));
         let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).value_parser(pair);
         let command = command
             .arg(config.help(format!("A file of settings, such as {FILE}; what the command line says goes before it")));
-        let command = SHORT.iter().fold(command, |command, (name, key, value)| {
+        let command = short(mode).fold(command, |command, (name, key, value)| {
             let action = if value.is_some() { ArgAction::Set } else { ArgAction::SetTrue };
             let mut arg = Arg::new(*name).long(*name).action(action).help(about(key));
             if let Some(value) = value {
@@ -122,10 +141,45 @@ impl Args for Options {
         });
         command.arg(set.help("Any other key of the file, such as law.kappa=0.25; may be given again"))
     }
+}
 
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
+/// The options of a mode, as clap takes them.
+macro_rules! options_of {
+    ($(#[$about:meta] $name:ident = $mode:expr;)+) => {$(
+        #[$about]
+        #[derive(Clone, Debug)]
+        pub struct $name(pub Options);
+
+        impl FromArgMatches for $name {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+                Ok(Self(Options::of($mode, matches)))
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+                self.0 = Options::of($mode, matches);
+                Ok(())
+            }
+        }
+
+        impl Args for $name {
+            fn augment_args(command: Command) -> Command {
+                Options::augment($mode, command)
+            }
+
+            fn augment_args_for_update(command: Command) -> Command {
+                Options::augment($mode, command)
+            }
+        }
+    )+};
+}
+
+options_of! {
+    /// Those of `proxy`.
+    ProxyOptions = Mode::Proxy;
+    /// Those of `ap`.
+    ApOptions = Mode::Ap;
+    /// Those of `client`.
+    ClientOptions = Mode::Client;
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -213,12 +267,17 @@ fn comment(text: &mut String, entry: &Value, lead: &str) {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_core::units::Bytes;
+
     use super::*;
 
+    fn options_of(mode: Mode, words: &[&str]) -> Options {
+        let command = Options::augment(mode, Command::new("x"));
+        Options::of(mode, &command.try_get_matches_from([&["x"], words].concat()).unwrap())
+    }
+
     fn options(words: &[&str]) -> Options {
-        let command = Options::augment_args(Command::new("x"));
-        let matches = command.try_get_matches_from([&["x"], words].concat()).unwrap();
-        Options::from_arg_matches(&matches).unwrap()
+        options_of(Mode::Proxy, words)
     }
 
     fn refused(words: &[&str]) -> String {
@@ -257,6 +316,21 @@ mod tests {
         let wrong = check(&file).unwrap_err().to_string();
         assert!(wrong.starts_with(path) && wrong.contains("line 2") && wrong.lines().count() == 1, "{wrong}");
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_access_point_and_the_client_are_clamps() {
+        let law = |mode, words: &[&str]| options_of(mode, words).config().map(|config| config.law);
+        let clamp = |a, tau| Law::Clamp(ClampConfig { a: Bytes::new(a), tau: Bytes::new(tau) });
+        assert_eq!(law(Mode::Ap, &["--dev", "x"]).unwrap(), clamp(20_000, 500));
+        assert_eq!(law(Mode::Ap, &["--a", "5.5 kB"]).unwrap(), clamp(5500, 500));
+        assert_eq!(law(Mode::Client, &["--tau", "1 kB"]).unwrap(), clamp(20_000, 1000));
+        assert_eq!(law(Mode::Client, &["--set", "law.kind=\"clamp\""]).unwrap(), clamp(20_000, 500));
+        let file = std::env::temp_dir().join(format!("lasthop-law-{}.toml", std::process::id()));
+        fs::write(&file, "law = { kind = \"share\", target = \"40 ms\" }").unwrap();
+        let wrong = law(Mode::Ap, &["--config", file.to_str().unwrap()]).unwrap_err().to_string();
+        fs::remove_file(&file).unwrap();
+        assert_eq!(wrong, format!("{}: law.kind = \"share\": wanted \"clamp\", the law of `ap`", file.display()));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Sampler {
             bytes: queue.bytes,
             delay_s: queue.delay_s,
             rate_bps: queue.rate_bps,
-            price: None,
+            price: queue.price_s,
         });
         Sample {
             t_s: status.uptime_s,

@@ -174,6 +174,109 @@ pub struct FlowRecord {
     pad3: u32,
 }
 
+/// What is kept of a connection whose data may come with a price: `struct receiver`.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct ReceiverRecord {
+    lock: u32,
+    /// `FLOW_…`.
+    pub flags: u32,
+    scale: u32,
+    /// Largest payload of a segment \[B\].
+    pub mss: u32,
+    /// φ.
+    pub weight_q8: u32,
+    ack: u32,
+    edge: u32,
+    duplicates: u32,
+    /// The last price \[2⁻³⁰ s\].
+    pub price_q30: u32,
+    field: u32,
+    /// The station's own window \[B\].
+    pub own_bytes: u64,
+    /// Its last packet, by the monotonic clock.
+    pub seen_ns: u64,
+    arrived_ns: u64,
+    /// Payload that came.
+    pub arrived_bytes: u64,
+    /// What of it the station has acknowledged.
+    pub acknowledged_bytes: u64,
+    /// When the last price came; 0: none yet.
+    pub priced_ns: u64,
+    delay_ns: u64,
+    /// w; 0: there is no price to go by.
+    pub window_q16: u64,
+    /// The round trip, smoothed.
+    pub rtt_ns: u64,
+    /// The least one of late.
+    pub path: LeastRecord,
+    asked_ns: u64,
+    asked_stamp: u32,
+    by_stamp: u32,
+    round_ns: u64,
+    round_bytes: u64,
+    last_round_bytes: u64,
+    /// At which data come.
+    pub arrivals: RateRecord,
+}
+
+/// Bins of a rate.
+const BINS: usize = 16;
+
+/// The rate of the last packets: `struct binned_rate`.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct RateRecord {
+    opened_ns: [u64; BINS],
+    bytes: [u32; BINS],
+    sum_bytes: u64,
+    last_ns: u64,
+    packets: u16,
+    running: u16,
+    used: u32,
+}
+
+impl RateRecord {
+    /// μ̂, the rate of the last thousand packets \[B/s\]; none before two have come.
+    pub fn rate(&self) -> Option<f64> {
+        let oldest = if self.used as usize >= BINS { (usize::from(self.running) + 1) % BINS } else { 0 };
+        let span_ns = self.last_ns.saturating_sub(self.opened_ns[oldest]);
+        (span_ns > 0).then(|| self.sum_bytes as f64 / (span_ns as f64 * 1e-9))
+    }
+}
+
+/// What is kept of a connection, by whichever agent.
+#[derive(Clone, Copy, Debug)]
+pub enum Connection {
+    /// By the proxy.
+    Steered(FlowRecord),
+    /// By the client.
+    Priced(ReceiverRecord),
+}
+
+impl Connection {
+    /// `FLOW_…`.
+    pub fn flags(&self) -> u32 {
+        match self {
+            Self::Steered(flow) => flow.flags,
+            Self::Priced(flow) => flow.flags,
+        }
+    }
+
+    /// Its last packet, by the monotonic clock.
+    pub fn seen_ns(&self) -> u64 {
+        match self {
+            Self::Steered(flow) => flow.seen_ns,
+            Self::Priced(flow) => flow.seen_ns,
+        }
+    }
+}
+
+/// A price as it is written into packets \[s\].
+pub fn price_s(price_q30: u32) -> f64 {
+    f64::from(price_q30) / f64::from(1 << 30)
+}
+
 /// Horizons of the rate.
 pub const HORIZONS: usize = 7;
 /// Of less busy time a rate is not known: `SHARE_KNOWN_NS`.
@@ -207,7 +310,8 @@ pub struct StationRecord {
     delay_least_ns: u64,
     last_delay_least_ns: u64,
     epoch: u32,
-    pad: u32,
+    /// CLAMP's price \[2⁻³⁰ s\]; 0 with another law.
+    pub price_q30: u32,
     /// From the agent to the nearest client and back, without the queue.
     pub path: PathRecord,
     passed_bytes: u64,
@@ -279,7 +383,7 @@ pub struct Count {
 }
 
 /// The names of `enum counted`, as the status tells them.
-pub const COUNTED: [&str; 11] = [
+pub const COUNTED: [&str; 17] = [
     "data",
     "ack",
     "lowered",
@@ -291,6 +395,12 @@ pub const COUNTED: [&str; 11] = [
     "ipsec",
     "malformed",
     "other",
+    "stamped",
+    "overwritten",
+    "unstamped",
+    "mss_lowered",
+    "priced",
+    "unpriced",
 ];
 
 #[cfg(test)]
@@ -339,9 +449,16 @@ mod tests {
             "acknowledged_bytes" = acknowledged_bytes, "path" = path, "ack_delay_ns" = ack_delay_ns, "upstream" = upstream,
             "rtt_ns" = rtt_ns, "delivery" = delivery, "clamp_q16" = clamp_q16);
         alike!(&btf, "station", StationRecord: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = busy_ns,
-            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "others_q10" = others_q10, "a_bytes" = a_bytes, "ring" = ring);
+            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "others_q10" = others_q10, "a_bytes" = a_bytes, "price_q30" = price_q30, "ring" = ring);
         alike!(&btf, "station_key", StationKey: "client" = client);
         assert_eq!(described(&btf, "share_rate").0, size_of::<[[u64; HORIZONS]; 2]>());
         alike!(&btf, "count", Count: "packets" = packets, "bytes" = bytes);
+        let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/client.bpf.o")).unwrap();
+        alike!(&btf, "receiver", ReceiverRecord: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8,
+            "price_q30" = price_q30, "own_bytes" = own_bytes, "seen_ns" = seen_ns, "arrived_bytes" = arrived_bytes,
+            "acknowledged_bytes" = acknowledged_bytes, "priced_ns" = priced_ns, "window_q16" = window_q16,
+            "rtt_ns" = rtt_ns, "path" = path, "arrivals" = arrivals);
+        alike!(&btf, "binned_rate", RateRecord: "opened_ns" = opened_ns, "bytes" = bytes, "sum_bytes" = sum_bytes,
+            "last_ns" = last_ns, "packets" = packets, "running" = running, "used" = used);
     }
 }

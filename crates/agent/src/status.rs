@@ -7,9 +7,15 @@ use std::fmt;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::load::Proxy;
-use crate::state::{COUNTED, Count, FLOW_CLOSING, FLOW_ESTABLISHED, FLOW_LIMITED};
+use crate::load::Programs;
+use crate::mode::Mode;
+use crate::state::{
+    COUNTED, Connection, Count, FLOW_CLOSING, FLOW_ESTABLISHED, FLOW_LIMITED, FlowKey, StationKey, StationRecord,
+    price_s,
+};
 
+/// Kinds of packets that are not steered, from the fourth on.
+const UNSTEERED: usize = 8;
 /// Flows that are told one by one; more are only counted.
 const FLOWS_TOLD: usize = 1000;
 
@@ -22,6 +28,8 @@ pub struct Status {
     pub pid: u32,
     /// The device.
     pub device: String,
+    /// What it does there.
+    pub mode: Mode,
     /// The law.
     pub law: String,
     /// Whether packets pass as they are.
@@ -30,7 +38,7 @@ pub struct Status {
     pub target_s: f64,
     /// Since it began \[s\].
     pub uptime_s: f64,
-    /// Where the queue is: `qdisc` or `outstanding`.
+    /// Where the queue is: `qdisc`, `outstanding` or, as a client knows it, `price`.
     pub source: String,
     /// The queues: one a client where they are downstream, else the device's alone.
     pub queues: Vec<QueueStatus>,
@@ -72,6 +80,8 @@ pub struct QueueStatus {
     pub unsteered_fraction: f64,
     /// CLAMP's a, raised where many flows share a slow link; null with another law.
     pub a_bytes: Option<u64>,
+    /// CLAMP's price \[s\]; null with another law.
+    pub price_s: Option<f64>,
     /// The path to the clients and back, without the queue \[s\].
     pub client_rtt_s: Option<f64>,
 }
@@ -89,8 +99,10 @@ pub struct FlowStatus {
     pub weight: f64,
     /// Its part of the rate, smoothed.
     pub share_bps: f64,
-    /// Its window.
+    /// Its window; what the client itself would say where nothing limits it.
     pub window_bytes: u64,
+    /// The last price that came with its data \[s\]; null before one has, and where the agent is not the client's.
+    pub price_s: Option<f64>,
     /// Largest payload of a segment.
     pub mss_bytes: u32,
     /// New payload that went to the client.
@@ -114,6 +126,8 @@ pub struct FlowStatus {
 pub struct Identity {
     /// The device.
     pub device: String,
+    /// What it does there.
+    pub mode: Mode,
     /// Where the queue is.
     pub source: &'static str,
     /// Whether packets pass as they are.
@@ -131,15 +145,15 @@ impl Status {
     ///
     /// # Errors
     /// If it does not tell.
-    pub fn of(identity: &Identity, proxy: &Proxy, now_ns: u64) -> Result<Self> {
-        let stations = proxy.stations()?;
-        let counts = proxy.counts()?;
-        let flows = proxy.flows()?;
-        let seconds = |ns: u64| ns as f64 * 1e-9;
+    pub fn of(identity: &Identity, programs: &Programs, now_ns: u64) -> Result<Self> {
+        let stations = programs.stations()?;
+        let counts = programs.counts()?;
+        let flows = programs.flows()?;
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").into(),
             pid: std::process::id(),
             device: identity.device.clone(),
+            mode: identity.mode,
             law: identity.law.into(),
             dry_run: identity.dry_run,
             target_s: seconds(identity.target_ns),
@@ -148,49 +162,89 @@ impl Status {
             queues: stations
                 .iter()
                 .take(FLOWS_TOLD)
-                .map(|(key, station)| {
-                    let rate = station.rate();
-                    QueueStatus {
-                        client: key.client().map(|client| client.to_string()),
-                        bytes: station.queue_bytes,
-                        rate_bps: rate.map(|rate| rate * 8.0),
-                        horizon_s: f64::from(station.horizon_ms()) * 1e-3,
-                        delay_s: rate.filter(|rate| *rate > 0.0).map(|rate| station.queue_bytes as f64 / rate),
-                        weights: station.weights(),
-                        unsteered_fraction: station.unsteered(),
-                        a_bytes: (station.a_bytes > 0).then_some(station.a_bytes),
-                        client_rtt_s: station.path.least.value().map(seconds),
-                    }
-                })
+                .map(|(key, station)| QueueStatus::of(key, station, identity.law))
                 .collect(),
             unsteered_fraction: unsteered(&counts),
             counts: COUNTED
                 .iter()
                 .zip(counts)
+                .filter(|(name, _)| identity.mode.counts(name))
                 .map(|(name, c)| ((*name).to_owned(), Counted { packets: c.packets, bytes: c.bytes }))
                 .collect(),
             flow_count: flows.len(),
-            flows: flows
-                .iter()
-                .take(FLOWS_TOLD)
-                .map(|(key, flow)| FlowStatus {
-                    client: shown(key.client()),
-                    server: shown(key.server()),
-                    state: state(flow.flags).into(),
-                    weight: f64::from(flow.weight_q8) / 256.0,
-                    share_bps: flow.fair as f64 * 8.0,
-                    window_bytes: flow.window_bytes,
-                    mss_bytes: flow.mss,
-                    forwarded_bytes: flow.forwarded_bytes,
-                    acknowledged_bytes: flow.acknowledged_bytes,
-                    rtt_s: (flow.rtt_ns > 0).then(|| seconds(flow.rtt_ns)),
-                    client_rtt_s: flow.path.least.value().map(seconds),
-                    server_rtt_s: flow.upstream.value().map(seconds),
-                    ack_delay_s: seconds(flow.ack_delay_ns),
-                    idle_s: seconds(now_ns.saturating_sub(flow.seen_ns)),
-                })
-                .collect(),
+            flows: flows.iter().take(FLOWS_TOLD).map(|(key, flow)| FlowStatus::of(key, flow, now_ns)).collect(),
         })
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}
+
+impl QueueStatus {
+    fn of(key: &StationKey, station: &StationRecord, law: &str) -> Self {
+        let rate = station.rate();
+        Self {
+            client: key.client().map(|client| client.to_string()),
+            bytes: station.queue_bytes,
+            rate_bps: rate.map(|rate| rate * 8.0),
+            horizon_s: f64::from(station.horizon_ms()) * 1e-3,
+            delay_s: rate.filter(|rate| *rate > 0.0).map(|rate| station.queue_bytes as f64 / rate),
+            weights: station.weights(),
+            unsteered_fraction: station.unsteered(),
+            a_bytes: (station.a_bytes > 0).then_some(station.a_bytes),
+            price_s: (law == "clamp").then(|| price_s(station.price_q30)),
+            client_rtt_s: station.path.least.value().map(seconds),
+        }
+    }
+}
+
+impl FlowStatus {
+    fn of(key: &FlowKey, flow: &Connection, now_ns: u64) -> Self {
+        let told = Self {
+            client: shown(key.client()),
+            server: shown(key.server()),
+            state: state(flow.flags()).into(),
+            weight: 1.0,
+            share_bps: 0.0,
+            window_bytes: 0,
+            price_s: None,
+            mss_bytes: 0,
+            forwarded_bytes: 0,
+            acknowledged_bytes: 0,
+            rtt_s: None,
+            client_rtt_s: None,
+            server_rtt_s: None,
+            ack_delay_s: 0.0,
+            idle_s: seconds(now_ns.saturating_sub(flow.seen_ns())),
+        };
+        match flow {
+            Connection::Steered(flow) => Self {
+                weight: f64::from(flow.weight_q8) / 256.0,
+                share_bps: flow.fair as f64 * 8.0,
+                window_bytes: flow.window_bytes,
+                mss_bytes: flow.mss,
+                forwarded_bytes: flow.forwarded_bytes,
+                acknowledged_bytes: flow.acknowledged_bytes,
+                rtt_s: (flow.rtt_ns > 0).then(|| seconds(flow.rtt_ns)),
+                client_rtt_s: flow.path.least.value().map(seconds),
+                server_rtt_s: flow.upstream.value().map(seconds),
+                ack_delay_s: seconds(flow.ack_delay_ns),
+                ..told
+            },
+            Connection::Priced(flow) => Self {
+                weight: f64::from(flow.weight_q8) / 256.0,
+                share_bps: flow.arrivals.rate().map_or(0.0, |rate| rate * 8.0),
+                window_bytes: if flow.window_q16 > 0 { flow.window_q16 >> 16 } else { flow.own_bytes },
+                price_s: (flow.priced_ns > 0).then(|| price_s(flow.price_q30)),
+                mss_bytes: flow.mss,
+                forwarded_bytes: flow.arrived_bytes,
+                acknowledged_bytes: flow.acknowledged_bytes,
+                rtt_s: (flow.rtt_ns > 0).then(|| seconds(flow.rtt_ns)),
+                server_rtt_s: flow.path.value().map(seconds),
+                ..told
+            },
+        }
     }
 }
 
@@ -198,7 +252,13 @@ impl Status {
     /// In one line.
     pub fn line(&self) -> String {
         let delay_s = self.queues.iter().filter_map(|queue| queue.delay_s).reduce(f64::max);
-        let queue = delay_s.map_or("an unknown queue".into(), |s| format!("a queue of {:.1} ms", s * 1e3));
+        let price_s = self.flows.iter().filter_map(|flow| flow.price_s).reduce(f64::max);
+        let queue = match (self.mode, delay_s, price_s) {
+            (Mode::Client, _, Some(s)) => format!("a price of {:.1} ms", s * 1e3),
+            (Mode::Client, ..) => "no price".into(),
+            (_, Some(s), _) => format!("a queue of {:.1} ms", s * 1e3),
+            (_, None, _) => "an unknown queue".into(),
+        };
         let unsteered =
             self.unsteered_fraction.map_or(String::new(), |part| format!(", {:.1} % not steered", 100.0 * part));
         format!("{}: {} connections, {queue}{unsteered}", self.device, self.flow_count)
@@ -229,7 +289,8 @@ fn state(flags: u32) -> &'static str {
 /// Of all bytes that were seen, the part of what is neither a steered connection's data nor its ACKs.
 fn unsteered(counts: &[Count; COUNTED.len()]) -> Option<f64> {
     let [data, ack, _, rest @ ..] = counts;
-    let rest: u64 = rest.iter().map(|count| count.bytes).sum();
+    // What follows those tells more of packets that are counted before.
+    let rest: u64 = rest.iter().take(UNSTEERED).map(|count| count.bytes).sum();
     let all = data.bytes + ack.bytes + rest;
     (all > 0).then(|| rest as f64 / all as f64)
 }
@@ -241,8 +302,9 @@ impl fmt::Display for Status {
         let mode = if self.dry_run { " (dry run)" } else { "" };
         writeln!(
             f,
-            "{}: {} window{}{mode}, up {:.0} s",
+            "{}: {}, {} window{}{mode}, up {:.0} s",
             self.device,
+            self.mode.name(),
             self.law,
             if self.target_s > 0.0 { format!(", target {}", ms(Some(self.target_s))) } else { String::new() },
             self.uptime_s
@@ -250,7 +312,7 @@ impl fmt::Display for Status {
         for queue in &self.queues {
             writeln!(
                 f,
-                "queue{}, by {}: {} B, {} at {} (over {}), path to clients {}, {:.0} % not steered{}",
+                "queue{}, by {}: {} B, {} at {} (over {}), path to clients {}, {:.0} % not steered{}{}",
                 queue.client.as_ref().map_or(String::new(), |client| format!(" of {client}")),
                 self.source,
                 queue.bytes,
@@ -259,7 +321,8 @@ impl fmt::Display for Status {
                 ms(Some(queue.horizon_s)),
                 ms(queue.client_rtt_s),
                 100.0 * queue.unsteered_fraction,
-                queue.a_bytes.map_or(String::new(), |a| format!(", a {a} B"))
+                queue.a_bytes.map_or(String::new(), |a| format!(", a {a} B")),
+                queue.price_s.map_or(String::new(), |s| format!(", price {:.2} ms", s * 1e3))
             )?;
         }
         if let Some(fraction) = self.unsteered_fraction {
@@ -272,14 +335,15 @@ impl fmt::Display for Status {
         for flow in &self.flows {
             writeln!(
                 f,
-                "  {} <- {}: {}, window {} B, share {}, {} B acknowledged, path to server {}",
+                "  {} <- {}: {}, window {} B, share {}, {} B acknowledged, path to server {}{}",
                 flow.client,
                 flow.server,
                 flow.state,
                 flow.window_bytes,
                 mbps(flow.share_bps),
                 flow.acknowledged_bytes,
-                ms(flow.server_rtt_s)
+                ms(flow.server_rtt_s),
+                flow.price_s.map_or(String::new(), |s| format!(", price {:.2} ms", s * 1e3))
             )?;
         }
         Ok(())

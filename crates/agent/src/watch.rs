@@ -2,17 +2,18 @@
 //! The agent's life at a device: it answers commands, forgets connections that have ended, and leaves when it is told to or
 //! when the device is gone.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use lasthop_linux::clock;
 use lasthop_linux::signals::Signals;
 
 use crate::attach::{Device, Links};
 use crate::config::{Config, Law, QueuePlace};
 use crate::control::Listener;
-use crate::load::Proxy;
+use crate::load::Programs;
+use crate::mode::Mode;
 use crate::page::Page;
 use crate::service::{self, Manager};
-use crate::state::{FLOW_CLOSING, FLOW_ESTABLISHED, FlowRecord};
+use crate::state::{Connection, FLOW_CLOSING, FLOW_ESTABLISHED};
 use crate::status::{Identity, Status};
 
 /// How often commands are looked for.
@@ -36,14 +37,15 @@ enum End {
     Anew(String),
 }
 
-/// Runs the proxy until a signal, a command or the device's end.
+/// Runs an agent until a signal, a command or the device's end.
 ///
 /// # Errors
 /// If the device, the programs, the socket for commands or the page's address cannot be had.
-pub fn run(config: &Config) -> Result<()> {
+pub fn run(mode: Mode, config: &Config) -> Result<()> {
     service::drop_rights()?;
     let device = Device::find(&config.device)?;
     let mut agent = Agent {
+        mode,
         config,
         listener: Listener::bind(&device.name)?,
         signals: Signals::block()?,
@@ -64,6 +66,7 @@ pub fn run(config: &Config) -> Result<()> {
 
 /// The agent, with programs at the device or without.
 struct Agent<'c> {
+    mode: Mode,
     config: &'c Config,
     device: Device,
     listener: Listener,
@@ -76,29 +79,37 @@ struct Agent<'c> {
 impl Agent<'_> {
     /// Puts programs at the device and watches over them until something ends that.
     fn turn(&mut self) -> Result<End> {
-        let Self { config, device, .. } = self;
+        let Self { mode, config, device, .. } = self;
+        let mode = *mode;
         let seen = device.queue();
-        let (is_hidden, why) = source(config.queue, device)?;
-        let proxy = Proxy::load(&config.settings(device.link_header_bytes, is_hidden))?;
-        let links = Links::attach(&proxy, device)?;
+        let (is_hidden, why) = source(mode, config.queue, device)?;
+        let programs = Programs::load(mode, &config.settings(device.link_header_bytes, is_hidden))?;
+        let links = Links::attach(&programs, device)?;
         // Who waits until it listens finds the programs at the device.
         if let (None, Some(address)) = (&self.page, config.page()) {
             self.page = Some(Page::open(address, &device.name, config.law.target().as_secs_f64())?);
         }
         let identity = Identity {
             device: device.name.clone(),
-            source: if is_hidden { "outstanding" } else { "qdisc" },
+            mode,
+            source: match (mode, is_hidden) {
+                (Mode::Client, _) => "price",
+                (_, true) => "outstanding",
+                (_, false) => "qdisc",
+            },
             dry_run: config.dry_run,
             law: config.law.name(),
             target_ns: config.law.target().as_nanos(),
             began_ns: self.began_ns,
         };
-        let wanted = match config.law {
-            Law::Share(law) => format!("target {}", law.target),
-            Law::Clamp(law) => format!("CLAMP with a = {}", law.a),
+        let wanted = match (mode, config.law) {
+            (Mode::Client, Law::Clamp(law)) => format!("CLAMP's client with τ = {}", law.tau),
+            (Mode::Ap, Law::Clamp(law)) => format!("CLAMP's access point with a = {}", law.a),
+            (_, Law::Share(law)) => format!("target {}", law.target),
+            (_, Law::Clamp(law)) => format!("CLAMP with a = {}", law.a),
         };
-        let mode = if config.dry_run { ", dry run" } else { "" };
-        let began = format!("at {}: {wanted}, queue by {}: {why}{mode}", device.name, identity.source);
+        let dry = if config.dry_run { ", dry run" } else { "" };
+        let began = format!("at {}: {wanted}, queue by {}: {why}{dry}", device.name, identity.source);
         service::note(&began);
         if let Some(page) = &self.page {
             service::note(format_args!("{}: page and metrics at http://{}/", device.name, page.address()));
@@ -106,7 +117,7 @@ impl Agent<'_> {
         self.manager.ready(&began);
         let mut watched = Watched { qdisc: seen.map(|(qdisc, _)| qdisc).ok(), reaped_ns: clock::monotonic_ns() };
         let end = loop {
-            if let Some(end) = self.look(&identity, &proxy, &mut watched)? {
+            if let Some(end) = self.look(&identity, &programs, &mut watched)? {
                 break end;
             }
         };
@@ -118,12 +129,12 @@ impl Agent<'_> {
     }
 
     /// Looks once after everything; gives why the turn ends, if it does.
-    fn look(&mut self, identity: &Identity, proxy: &Proxy, watched: &mut Watched) -> Result<Option<End>> {
+    fn look(&mut self, identity: &Identity, programs: &Programs, watched: &mut Watched) -> Result<Option<End>> {
         if let Some((signal, _)) = self.signals.wait(LOOK_MS)? {
             return Ok(Some(End::Leave(signal.to_string())));
         }
         let now_ns = clock::monotonic_ns();
-        let status = || Status::of(identity, proxy, now_ns);
+        let status = || Status::of(identity, programs, now_ns);
         if self.listener.answer(|| Ok(serde_json::to_string(&status()?)?)) {
             return Ok(Some(End::Leave("detach".into())));
         }
@@ -141,10 +152,10 @@ impl Agent<'_> {
         if !self.device.is_there() {
             return Ok(Some(End::Leave("the device is gone".into())));
         }
-        if !Links::are_there(proxy, &self.device)? {
+        if !Links::are_there(programs, &self.device)? {
             return Ok(Some(End::Leave("its programs were taken from the device".into())));
         }
-        reap(proxy, now_ns).context("cannot look through the connections")?;
+        reap(programs, now_ns).context("cannot look through the connections")?;
         Ok(self.qdisc_changed(identity, watched))
     }
 
@@ -156,12 +167,15 @@ impl Agent<'_> {
         if before == qdisc {
             return None;
         }
+        if !self.mode.sees_queues() {
+            return None;
+        }
         let change = format!("its root qdisc is {qdisc}, no longer {before}");
         let is_hidden = identity.source == "outstanding";
         match self.config.queue {
-            QueuePlace::Auto if tells == is_hidden => return Some(End::Anew(change)),
-            QueuePlace::Qdisc if !tells => service::warn(format_args!(
-                "{}: {change}, and does not tell what it holds: `outstanding` or `auto` would know the queue from ACKs",
+            QueuePlace::Auto if self.mode == Mode::Proxy && tells == is_hidden => return Some(End::Anew(change)),
+            _ if !is_hidden && !tells => service::warn(format_args!(
+                "{}: {change}, and does not shape: what it holds may not be the queue",
                 self.device.name
             )),
             _ => service::note(format_args!("{}: {change}: queue by {} as before", self.device.name, identity.source)),
@@ -177,42 +191,59 @@ struct Watched {
 }
 
 /// Whether the queue is hidden, and why that is thought.
-fn source(queue: QueuePlace, device: &Device) -> Result<(bool, String)> {
-    match queue {
-        QueuePlace::Qdisc => Ok((false, "as told".into())),
-        QueuePlace::Outstanding => Ok((true, "as told".into())),
-        QueuePlace::Auto => {
-            let (qdisc, shapes) = device.queue()?;
-            let what = if shapes { "shapes" } else { "does not shape" };
-            Ok((!shapes, format!("{qdisc} {what}")))
+fn source(mode: Mode, queue: QueuePlace, device: &Device) -> Result<(bool, String)> {
+    let shapes = || -> Result<(bool, String)> {
+        let (qdisc, shapes) = device.queue()?;
+        let what = if shapes { "shapes" } else { "does not shape" };
+        Ok((shapes, format!("{qdisc} {what}")))
+    };
+    match (mode, queue) {
+        (Mode::Client, _) => Ok((false, "the access point's".into())),
+        (Mode::Ap, QueuePlace::Outstanding) => {
+            bail!(
+                "queue = \"outstanding\": an access point prices what its own device holds: wanted \"auto\" or \"qdisc\""
+            )
         }
+        (Mode::Ap, QueuePlace::Auto) => {
+            let (shapes, why) = shapes()?;
+            if !shapes {
+                service::warn(format_args!(
+                    "{}: {why}: the price is that of what its qdisc holds, not of what waits in its driver or downstream",
+                    device.name
+                ));
+            }
+            Ok((false, why))
+        }
+        (_, QueuePlace::Qdisc) => Ok((false, "as told".into())),
+        (Mode::Proxy, QueuePlace::Outstanding) => Ok((true, "as told".into())),
+        (Mode::Proxy, QueuePlace::Auto) => shapes().map(|(shapes, why)| (!shapes, why)),
     }
 }
 
 /// Forgets what has ended, and what is idle where there is a crowd.
-fn reap(proxy: &Proxy, now_ns: u64) -> Result<()> {
-    proxy.look_through()?;
-    let flows = proxy.flows()?;
+fn reap(programs: &Programs, now_ns: u64) -> Result<()> {
+    programs.look_through()?;
+    let flows = programs.flows()?;
     let crowded = flows.len() > CROWD;
     for (key, _) in flows.iter().filter(|(_, flow)| is_over(flow, now_ns, crowded)) {
-        proxy.forget(key)?;
+        programs.forget(key)?;
     }
-    let stations = proxy.stations()?;
+    let stations = programs.stations()?;
     for (key, station) in stations.iter().filter(|(key, _)| key.client().is_some()) {
         let is_used = flows.iter().any(|(flow, _)| Some(flow.client().0) == key.client());
         if !is_used && now_ns.saturating_sub(station.seen_ns) > CLOSED_NS {
-            proxy.forget_station(key)?;
+            programs.forget_station(key)?;
         }
     }
     Ok(())
 }
 
-fn is_over(flow: &FlowRecord, now_ns: u64, crowded: bool) -> bool {
-    let unfinished = flow.flags & FLOW_ESTABLISHED == 0 || flow.flags & FLOW_CLOSING != 0;
+fn is_over(flow: &Connection, now_ns: u64, crowded: bool) -> bool {
+    let unfinished = flow.flags() & FLOW_ESTABLISHED == 0 || flow.flags() & FLOW_CLOSING != 0;
     let patience_ns = match () {
         () if unfinished => CLOSED_NS,
         () if crowded => CROWD_IDLE_NS,
         () => IDLE_NS,
     };
-    now_ns.saturating_sub(flow.seen_ns) > patience_ns
+    now_ns.saturating_sub(flow.seen_ns()) > patience_ns
 }

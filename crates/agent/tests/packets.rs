@@ -2,7 +2,8 @@
 //! The programs by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
 
 use lasthop_agent::config::Config;
-use lasthop_agent::load::Proxy;
+use lasthop_agent::load::Programs;
+use lasthop_agent::mode::Mode;
 
 /// TCX_NEXT: another program, or the stack, goes on with the packet.
 const PASSES_ON: u32 = u32::MAX;
@@ -11,9 +12,9 @@ const SERVER: [u8; 4] = [10, 2, 0, 2];
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
-/// The programs; none where they may not be loaded.
-fn proxy() -> Option<Proxy> {
-    let loaded = Proxy::load(&Config::default().settings(14, true));
+/// The programs of one who does this; none where they may not be loaded.
+fn loaded(mode: Mode) -> Option<Programs> {
+    let loaded = Programs::load(mode, &Config::default().settings(14, mode == Mode::Proxy));
     if let Err(error) = &loaded {
         assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
         eprintln!("SKIPPED: {error:#}");
@@ -94,7 +95,7 @@ fn from_server(seq: u32, ack: u32, flags: u8, options: &[u8], payload: usize) ->
 
 #[test]
 fn a_connection_begins_with_ten_segments_and_duplicates_stay_duplicates() {
-    let Some(proxy) = proxy() else { return };
+    let Some(proxy) = loaded(Mode::Proxy) else { return };
     let run = |program: &str, segment: &Segment<'_>| {
         let (verdict, frame) = proxy.try_packet(program, &segment.frame()).unwrap();
         assert_eq!((verdict, unsummed(&frame)), (PASSES_ON, 0));
@@ -117,7 +118,7 @@ fn a_connection_begins_with_ten_segments_and_duplicates_stay_duplicates() {
 
 #[test]
 fn what_is_not_known_leaves_as_it_came() {
-    let Some(proxy) = proxy() else { return };
+    let Some(proxy) = loaded(Mode::Proxy) else { return };
     let mut frames = vec![from_client(1, 2, ACK, 9000, &[]).frame(), vec![0xff; 60]];
     // MPTCP, TCP-MD5, TCP-AO.
     for kind in [30, 19, 29] {
@@ -137,32 +138,42 @@ fn what_is_not_known_leaves_as_it_came() {
     assert!(proxy.flows().unwrap().is_empty());
 }
 
+/// Numbers below the one asked for, the same each time.
+fn random() -> impl FnMut(usize) -> usize {
+    let mut state = 1u64;
+    move |most| {
+        // Knuth's constants.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most
+    }
+}
+
+/// Changes some bytes, and takes some off the end.
+fn mutate(frame: &mut Vec<u8>, random: &mut impl FnMut(usize) -> usize) {
+    for _ in 0..random(4) {
+        let at = random(frame.len());
+        frame[at] = random(256) as u8;
+    }
+    if random(8) == 0 {
+        frame.truncate(14 + random(frame.len() - 14));
+    }
+}
+
 /// Any packet passes, and if it changes at all it is in the window, and that is not raised.
 #[test]
 fn mutated_packets_change_in_nothing_but_the_window() {
-    let Some(proxy) = proxy() else { return };
+    let Some(proxy) = loaded(Mode::Proxy) else { return };
     let seeds = [
         from_client(99, 0, SYN, 64_240, &OPTIONS).frame(),
         from_server(999, 100, SYN | ACK, &OPTIONS, 0).frame(),
         from_server(1000, 100, ACK, &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2], 100).frame(),
         from_client(100, 1100, ACK, 5000, &[1, 1, 8, 10, 0, 0, 0, 3, 0, 0, 0, 1]).frame(),
     ];
-    let mut state = 1u64;
-    let mut random = |most: usize| {
-        // Knuth's constants.
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % most
-    };
+    let mut random = random();
     let mut changed = 0;
     for _ in 0..20_000 {
         let mut frame = seeds[random(seeds.len())].clone();
-        for _ in 0..random(4) {
-            let at = random(frame.len());
-            frame[at] = random(256) as u8;
-        }
-        if random(8) == 0 {
-            frame.truncate(14 + random(frame.len() - 14));
-        }
+        mutate(&mut frame, &mut random);
         let program = ["to_server", "to_client"][random(2)];
         // The kernel itself refuses what is shorter than an Ethernet header.
         let Ok((verdict, left)) = proxy.try_packet(program, &frame) else { continue };
@@ -177,4 +188,83 @@ fn mutated_packets_change_in_nothing_but_the_window() {
         }
     }
     assert!(changed > 0);
+}
+
+/// The same with IPv6.
+fn with_v6(frame: &[u8]) -> Vec<u8> {
+    let tcp = &frame[34..];
+    let mut other = [&frame[..12], &[0x86, 0xdd, 0x60, 0, 0, 0]].concat();
+    other.extend((tcp.len() as u16).to_be_bytes());
+    other.extend([6, 64]);
+    for address in [&frame[26..30], &frame[30..34]] {
+        other.extend([0; 12]);
+        other.extend(address);
+    }
+    other.extend(tcp);
+    other
+}
+
+#[test]
+fn a_price_is_written_where_the_page_says_and_taken_out_again() {
+    let (Some(ap), Some(client)) = (loaded(Mode::Ap), loaded(Mode::Client)) else { return };
+    let plain = from_server(1000, 100, ACK, &[], 100).frame();
+    let (verdict, priced) = ap.try_packet("to_client", &plain).unwrap();
+    assert_eq!((verdict, priced.len()), (PASSES_ON, plain.len() + 8));
+    assert_eq!((priced[14], folded(sum(0, &priced[14..42]))), (0x47, 0));
+    assert_eq!(priced[16..18], ((plain.len() - 14 + 8) as u16).to_be_bytes());
+    // An experiment's kind, its length, its tag, and no price as long as the rate is unknown.
+    assert_eq!(priced[34..42], [158, 8, 0x4c, 0x50, 0, 0, 0, 0]);
+    assert_eq!((&priced[18..24], &priced[26..34]), (&plain[18..24], &plain[26..34]));
+    assert_eq!(priced[42..], plain[34..]);
+    assert_eq!(client.try_packet("to_client", &priced).unwrap(), (PASSES_ON, plain.clone()));
+    let plain = with_v6(&plain);
+    let (verdict, priced) = ap.try_packet("to_client", &plain).unwrap();
+    assert_eq!((verdict, priced.len()), (PASSES_ON, plain.len() + 8));
+    assert_eq!((&priced[18..20], priced[20]), (&(plain.len() as u16 - 54 + 8).to_be_bytes()[..], 60));
+    assert_eq!(priced[54..62], [6, 0, 0x3e, 4, 0, 0, 0, 0]);
+    assert_eq!(priced[62..], plain[54..]);
+    assert_eq!(client.try_packet("to_client", &priced).unwrap(), (PASSES_ON, plain));
+}
+
+#[test]
+fn stations_ask_for_segments_with_room_wherever_the_option_stands() {
+    let Some(ap) = loaded(Mode::Ap) else { return };
+    // The device of these packets is the loopback: 65,536 B.
+    for options in [&[2, 4, 0xff, 0xff, 1, 3, 3, 7][..], &[1, 2, 4, 0xff, 0xff, 1, 1, 1]] {
+        let (_, left) = ap.try_packet("to_server", &from_client(99, 0, SYN, 64_240, options).frame()).unwrap();
+        let at = 54 + options.iter().position(|byte| *byte == 2).unwrap() + 2;
+        assert_eq!(u16::from_be_bytes([left[at], left[at + 1]]), 65_488);
+        assert_eq!(unsummed(&left), 0);
+    }
+    let small = from_client(99, 0, SYN, 64_240, &OPTIONS).frame();
+    assert_eq!(ap.try_packet("to_server", &small).unwrap().1, small);
+}
+
+/// What a price was written into is what it was once that is taken out: whatever packet it is.
+#[test]
+fn mutated_packets_are_the_same_behind_both() {
+    let (Some(ap), Some(client)) = (loaded(Mode::Ap), loaded(Mode::Client)) else { return };
+    let data = from_server(1000, 100, ACK, &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2], 100).frame();
+    let mut optioned = data.clone();
+    optioned[14] = 0x46;
+    optioned[16..18].copy_from_slice(&(data.len() as u16 - 14 + 4).to_be_bytes());
+    optioned.splice(34..34, [1, 1, 1, 0]);
+    let seeds = [data.clone(), with_v6(&data), optioned, from_server(999, 100, SYN | ACK, &OPTIONS, 0).frame()];
+    let mut random = random();
+    let mut written = 0;
+    for _ in 0..20_000 {
+        let mut frame = seeds[random(seeds.len())].clone();
+        mutate(&mut frame, &mut random);
+        // The kernel itself refuses what is shorter than its headers.
+        let Ok((verdict, priced)) = ap.try_packet("to_client", &frame) else { continue };
+        let Ok((again, left)) = client.try_packet("to_client", &priced) else { continue };
+        assert_eq!((verdict, again), (PASSES_ON, PASSES_ON));
+        assert_eq!(left, frame);
+        written += usize::from(priced != frame);
+        for (programs, name) in [(&ap, "to_server"), (&client, "to_server")] {
+            let Ok((verdict, left)) = programs.try_packet(name, &frame) else { continue };
+            assert_eq!((verdict, left.len()), (PASSES_ON, frame.len()));
+        }
+    }
+    assert!(written > 5000, "{written}");
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * The access point: on the device towards the stations, one program writes the price of the queue into what is about to
+ * join it, the other has the stations ask for segments with room for that.
+ *
+ *     servers ──► to_client ──► qdisc ──► device ──► stations
+ *                 (price)
+ *             ◄── to_server ◄──────────── device ◄──
+ *                 (MSS)
+ */
+#include "counts.h"
+#include "kernel.h"
+#include "packet.h"
+#include "price.h"
+#include "state.h"
+#include "station.h"
+
+const volatile struct settings settings = {};
+
+/* What shares the device's queue: all of it, by ::. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct station_key);
+	__type(value, struct station);
+} stations SEC(".maps");
+
+SEC("tcx/egress")
+int to_client(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
+	struct backlog queue = backlog_of(skb);
+	struct station_key key = {};
+	struct station *s = bpf_map_lookup_elem(&stations, &key);
+	u64 now_ns = bpf_ktime_get_ns();
+	u32 price_q30, before_q30, at;
+
+	if (!s)
+		return TCX_PASS_ON;
+	bpf_spin_lock(&s->lock);
+	station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+	s->average_q16 = station_average_q16(s, now_ns);
+	s->average_ns = now_ns;
+	station_pass(s, skb->len, kind != COUNTED_DATA);
+	price_q30 = station_price_q30(s, now_ns, settings.a_bytes);
+	bpf_spin_unlock(&s->lock);
+
+	count(kind, kind == COUNTED_DATA ? p.size_bytes : skb->len);
+	if (settings.observe_only)
+		return TCX_PASS_ON;
+	/* Whoever wrote one into it, on its way here or in a server: nobody's price but ours goes on. */
+	at = price_at(skb, &p, &before_q30);
+	if (at) {
+		if (!price_replace(skb, &p, at, before_q30, price_q30))
+			count(COUNTED_OVERWRITTEN, 0);
+		return TCX_PASS_ON;
+	}
+	if (kind != COUNTED_DATA || !p.payload || p.flags & TCP_SYN)
+		return TCX_PASS_ON;
+	if (price_fits(skb, &p, mtu_of(skb)) && !price_insert(skb, &p, price_q30))
+		count(COUNTED_STAMPED, p.size_bytes);
+	else
+		count(COUNTED_UNSTAMPED, p.size_bytes);
+	return TCX_PASS_ON;
+}
+
+SEC("tcx/ingress")
+int to_server(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
+
+	if (kind != COUNTED_DATA) {
+		count(kind, skb->len);
+		return TCX_PASS_ON;
+	}
+	if (p.flags & TCP_SYN && !settings.observe_only && make_room(skb, &p, mtu_of(skb)))
+		count(COUNTED_MSS, 0);
+	count(COUNTED_ACK, p.size_bytes);
+	return TCX_PASS_ON;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * The client: on the device by which a station is connected, one program takes the access point's price out of what
+ * comes, the other lowers the windows of what goes.
+ *
+ *     access point ──► device ──► to_client ──► the station's stack
+ *                                 (price)
+ *                  ◄── device ◄── to_server ◄──
+ *                                 (windows)
+ */
+#include "counts.h"
+#include "kernel.h"
+#include "packet.h"
+#include "price.h"
+#include "receiver.h"
+#include "state.h"
+#include "weight.h"
+#include "window.h"
+
+const volatile struct settings settings = {};
+const struct receiver blank = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct flow_key);
+	__type(value, struct receiver);
+} flows SEC(".maps");
+
+/* The connection of a SYN: a new one, unless it has options that forbid to touch it. */
+static __always_inline struct receiver *open_receiver(const struct packet *p)
+{
+	struct receiver *r;
+
+	if (p->is_foreign) {
+		count(COUNTED_FOREIGN, 0);
+		bpf_map_delete_elem(&flows, &p->key);
+		return 0;
+	}
+	if (bpf_map_update_elem(&flows, &p->key, &blank, BPF_ANY)) {
+		count(COUNTED_FULL, 0);
+		return 0;
+	}
+	r = bpf_map_lookup_elem(&flows, &p->key);
+	if (r)
+		r->weight_q8 = weight_of(p);
+	return r;
+}
+
+/* The connection of a SYN or SYN-ACK, if it is to be known. */
+static __always_inline struct receiver *begin_receiver(const struct packet *p)
+{
+	struct receiver *r;
+
+	if (!(p->flags & TCP_ACK))
+		return open_receiver(p);
+	r = bpf_map_lookup_elem(&flows, &p->key);
+	if (r && p->is_foreign) {
+		bpf_map_delete_elem(&flows, &p->key);
+		return 0;
+	}
+	return r;
+}
+
+/* A SYN or SYN-ACK of the server. */
+static __always_inline void hear_server(struct receiver *r, const struct packet *p, u64 now_ns)
+{
+	bpf_spin_lock(&r->lock);
+	if (p->has_scale)
+		r->flags |= FLOW_SERVER_SCALES;
+	r->seen_ns = now_ns;
+	if (p->flags & TCP_ACK) {
+		r->flags |= FLOW_ESTABLISHED;
+		r->ack = p->seq + 1;
+		r->edge = r->ack + (u32)r->own_bytes;
+		if (r->asked_ns)
+			receiver_rtt(r, now_ns);
+	}
+	bpf_spin_unlock(&r->lock);
+}
+
+/* What a SYN leaves for data: 536 B where it says nothing (RFC 9293), and as much less as options take (RFC 6691). */
+static __always_inline u32 segment_of(const struct packet *p, u32 mtu)
+{
+	u32 mss = p->mss ? p->mss : 536;
+
+	return most(least(mss, mss_with_price(p, mtu)), 100) - (p->has_stamp ? 12 : 0);
+}
+
+/* One of the station. */
+static __always_inline void hear_station(struct receiver *r, const struct packet *p, u32 segment, u64 now_ns)
+{
+	bpf_spin_lock(&r->lock);
+	if (p->has_scale)
+		r->flags |= FLOW_CLIENT_SCALES;
+	r->scale = p->scale;
+	r->mss = segment;
+	r->own_bytes = p->window;
+	r->asked_ns = r->seen_ns = now_ns;
+	r->by_stamp = 0;
+	if (p->flags & TCP_ACK) {
+		r->flags |= FLOW_ESTABLISHED;
+		r->ack = p->ack;
+		r->edge = p->ack + p->window;
+	}
+	bpf_spin_unlock(&r->lock);
+}
+
+/* Data of a connection that is known; 1 if the law heard their price. */
+static __always_inline int hear_data(struct receiver *r, const struct packet *p, u64 now_ns, u32 segments, int has_price,
+				     u32 price_q30)
+{
+	u32 end = p->seq + p->payload;
+	u64 gap_ns;
+
+	bpf_spin_lock(&r->lock);
+	r->seen_ns = now_ns;
+	if (p->flags & TCP_FIN)
+		r->flags |= FLOW_CLOSING;
+	if (r->asked_ns && (!r->by_stamp || (p->has_stamp && !is_after(r->asked_stamp, p->echo))))
+		receiver_rtt(r, now_ns);
+	/* What lies outside the window is no packet of this connection's (RFC 9293, 3.10.7.4): nor is its price. */
+	has_price = has_price && p->payload && is_after(end, r->ack) &&
+		    (settings.observe_only || !is_after(end, r->edge));
+	if (p->payload) {
+		if (p->segment > r->mss)
+			r->mss = p->segment;
+		gap_ns = r->arrived_ns ? now_ns - r->arrived_ns : 0;
+		r->arrived_ns = now_ns;
+		r->arrived_bytes += p->payload;
+		receiver_arrival(r, now_ns, p->size_bytes, segments);
+		if (has_price) {
+			r->price_q30 = price_q30;
+			r->priced_ns = now_ns;
+			receiver_window(r, gap_ns, p->payload, settings.tau_bytes);
+		} else if (now_ns - r->priced_ns > STALE_NS) {
+			receiver_let_go(r);
+		}
+	}
+	bpf_spin_unlock(&r->lock);
+	return has_price;
+}
+
+SEC("tcx/ingress")
+int to_client(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
+	u64 now_ns = bpf_ktime_get_ns();
+	u32 price_q30 = 0, segments = skb->gso_segs;
+	int has_price = price_at(skb, &p, &price_q30) != 0;
+	struct receiver *r;
+
+	if (kind == COUNTED_DATA && p.flags & TCP_SYN) {
+		r = begin_receiver(&p);
+		if (r)
+			hear_server(r, &p, now_ns);
+	} else if (kind == COUNTED_DATA) {
+		r = bpf_map_lookup_elem(&flows, &p.key);
+		if (!r)
+			kind = COUNTED_MIDSTREAM;
+		else if (p.flags & TCP_RST)
+			bpf_map_delete_elem(&flows, &p.key);
+		else if (!(r->flags & FLOW_ESTABLISHED))
+			r->seen_ns = now_ns;
+		else if (!hear_data(r, &p, now_ns, segments, has_price, price_q30) && p.payload)
+			count(COUNTED_UNPRICED, p.size_bytes);
+	}
+	count(kind, p.size_bytes ? p.size_bytes : skb->len);
+	/* What goes up is what the server has sent. */
+	if (has_price && !settings.observe_only && !price_remove(skb, &p))
+		count(COUNTED_PRICED, 0);
+	return TCX_PASS_ON;
+}
+
+/* An ACK of the station: the window that it is to say. */
+static __always_inline u16 window_of(struct receiver *r, const struct packet *p, u64 now_ns, u32 random)
+{
+	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
+	u32 scale = (r->flags & both) == both ? r->scale & 15 : 0;
+	u16 window = p->window;
+	u32 said;
+
+	bpf_spin_lock(&r->lock);
+	r->seen_ns = now_ns;
+	r->own_bytes = (u64)p->window << scale;
+	if (p->flags & TCP_FIN)
+		r->flags |= FLOW_CLOSING;
+	if (p->has_stamp && (!r->asked_ns || now_ns - r->asked_ns > ECHO_NS)) {
+		r->asked_ns = now_ns;
+		r->asked_stamp = p->stamp;
+		r->by_stamp = 1;
+	}
+	/* Duplicates of an ACK stay duplicates: only an ACK that advances gets another window. */
+	if (is_after(p->ack, r->ack)) {
+		r->acknowledged_bytes += p->ack - r->ack;
+		r->ack = p->ack;
+		r->duplicates = 0;
+		if (r->window_q16)
+			r->edge = right_edge(p->ack, whole_segments(r->window_q16 >> 16, r->mss, random), r->edge);
+	} else if (p->ack == r->ack && !p->payload && p->window == r->field) {
+		r->duplicates++;
+	}
+	r->field = p->window;
+	r->flags &= ~FLOW_LIMITED;
+	if (r->window_q16)
+		window = window_field(p->ack, r->edge, scale, p->window);
+	said = p->ack + ((u32)window << scale);
+	if (!r->window_q16 || is_after(r->edge, p->ack)) {
+		if (is_after(said, r->edge))
+			r->edge = said;
+	}
+	if (window < p->window)
+		r->flags |= FLOW_LIMITED;
+	bpf_spin_unlock(&r->lock);
+	return window;
+}
+
+SEC("tcx/egress")
+int to_server(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
+	u64 now_ns = bpf_ktime_get_ns();
+	struct receiver *r;
+	u16 window;
+
+	if (kind != COUNTED_DATA) {
+		count(kind, skb->len);
+		return TCX_PASS_ON;
+	}
+	if (p.flags & TCP_SYN) {
+		r = begin_receiver(&p);
+		if (r)
+			hear_station(r, &p, segment_of(&p, mtu_of(skb)), now_ns);
+		return TCX_PASS_ON;
+	}
+	r = bpf_map_lookup_elem(&flows, &p.key);
+	if (!r) {
+		count(COUNTED_MIDSTREAM, p.size_bytes);
+		return TCX_PASS_ON;
+	}
+	if (p.flags & TCP_RST) {
+		bpf_map_delete_elem(&flows, &p.key);
+		return TCX_PASS_ON;
+	}
+	if (!(p.flags & TCP_ACK) || !(r->flags & FLOW_ESTABLISHED))
+		return TCX_PASS_ON;
+	window = window_of(r, &p, now_ns, bpf_get_prandom_u32());
+	if (window < p.window && !settings.observe_only && !put_window(skb, &p, window))
+		count(COUNTED_LOWERED, 0);
+	count(COUNTED_ACK, p.size_bytes);
+	return TCX_PASS_ON;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""CLAMP's two agents between real kernels: one writes its price, the other goes by it."""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from box import demand_program
+from house import AGENT, SERVER, SERVER6, House, house, until
+from pair import FORGE, PRICE, fields, heard, obey, stamp
+
+LINE_BPS = 9.52e6
+"""What 10 Mbit/s carry of payload with the option: 1440 of 1514 B."""
+HIGHEST = b"\xff" * 4
+"""A price of 4 s."""
+
+
+@contextmanager
+def captured(built: House, name: str, device: str, file: Path) -> Iterator[None]:
+    """What passes a device meanwhile."""
+    demand_program("tshark")
+    tshark = built.start(name, "tshark", "-i", device, "-w", file, "-f", "ip or ip6")
+    until(lambda: (file.exists() and file.stat().st_size) or tshark.poll() is not None)
+    assert tshark.poll() is None, tshark.communicate()
+    try:
+        yield
+    finally:
+        time.sleep(0.5)
+        tshark.terminate()
+        tshark.communicate()
+
+
+@contextmanager
+def forged(built: House, options: bytes) -> Iterator[subprocess.Popen[str]]:
+    """A download from a server that writes these options; it prints how fast it came."""
+    server = built.start("server", sys.executable, FORGE, "serve", options.hex())
+    assert server.stdout is not None and server.stdout.readline() == "ready\n", server.communicate()
+    client = built.start("client", sys.executable, FORGE, "fetch", SERVER, 1, 2)
+    try:
+        yield client
+    finally:
+        for process in (client, server):
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.parametrize("host", [SERVER, SERVER6])
+def test_windows_obey_the_price(host: str) -> None:
+    with house(limit=300_000) as built:
+        stamp(built, "--a", "10 kB")
+        obey(built)
+        with built.download(3, host=host) as found:
+            time.sleep(2)
+            waits_ms = built.ping_ms(20, host=host)
+            status, told = built.status(), heard(built)
+        # a + τ, 8.4 ms, and what a segment takes by itself; reno's own queue would be 240 ms.
+        assert 4 <= statistics.mean(waits_ms) <= 16
+        assert found["bps"] >= 0.95 * LINE_BPS
+    (queue,) = status["queues"]
+    assert (status["mode"], status["law"], queue["a_bytes"]) == ("ap", "clamp", 10_000)
+    assert queue["rate_bps"] == pytest.approx(10e6, rel=0.03)
+    assert 0 <= queue["price_s"] < 0.01
+    stamped, priced = status["counts"]["stamped"], told["counts"]["priced"]["packets"]
+    assert stamped["packets"] > 500
+    assert (
+        status["counts"]["unstamped"]["packets"] == status["counts"]["overwritten"]["packets"] == 0
+    )
+    assert status["counts"]["mss_lowered"]["packets"] >= 2
+    # Super-packets are cut between the two.
+    assert priced >= stamped["packets"]
+    assert told["counts"]["lowered"]["packets"] > 0.9 * told["counts"]["ack"]["packets"]
+    (flow,) = [f for f in told["flows"] if f["forwarded_bytes"] > 1e6]
+    assert (flow["state"], flow["mss_bytes"]) == ("limited", 1440 if host == SERVER else 1420)
+    assert flow["window_bytes"] < 40_000
+    assert flow["price_s"] is not None
+
+
+@pytest.mark.parametrize("host", [SERVER, SERVER6])
+def test_another_parser_sees_the_price_and_nothing_behind_the_client(
+    host: str, tmp_path: Path
+) -> None:
+    between, behind, acks = (tmp_path / f"{name}.pcapng" for name in ("between", "behind", "acks"))
+    with house() as built:
+        built.sum_in_software("server", "eth")
+        built.sum_in_software("client", "eth")
+        stamp(built, "--a", "10 kB")
+        # The modem is the client: what it forwards has gone through the program.
+        built.agent(mode="client", where="modem", dev="wan")
+        with (
+            captured(built, "modem", "wan", between),
+            captured(built, "modem", "lan", behind),
+            captured(built, "router", "wan", acks),
+            built.download(2, host=host) as found,
+        ):
+            pass
+    assert found["bps"] >= 0.9 * LINE_BPS
+    data = f"{'ip' if host == SERVER else 'ipv6'}.src == {host} && tcp.len > 0"
+    if host == SERVER:
+        # Kind, length and tag; and the header's sum as the other parser works it out.
+        is_there = "ip.hdr_len == 28 && ip[20:4] == 9e:08:4c:50 && ip.checksum.status == 1"
+        is_plain = "ip.hdr_len == 20 && ip.checksum.status == 1"
+    else:
+        is_there = "ipv6.nxt == 60 && ipv6.opt.type == 0x3e && ipv6.opt.length == 4"
+        is_plain = "ipv6.nxt == 6 && ipv6.plen == tcp.len + tcp.hdr_len"
+    seen = fields(between, ["tcp.len"], data)
+    after = fields(behind, ["tcp.checksum.status"], data)
+    assert len(seen) == len(fields(between, ["tcp.len"], f"{data} && {is_there}"))
+    assert len(after) == len(fields(behind, ["tcp.len"], f"{data} && {is_plain}")) > 500
+    assert len(seen) > 500
+    assert max(int(row[0]) for row in seen) == (1440 if host == SERVER else 1420)
+    assert {row[0] for row in after} == {"1"}
+    # The server is asked for segments with room, and its windows never end earlier than before.
+    (room,) = {
+        row[0]
+        for row in fields(acks, ["tcp.options.mss_val"], "tcp.flags.syn == 1 && tcp.flags.ack == 0")
+    }
+    assert int(room) == (1452 if host == SERVER else 1432)
+    edges: dict[str, int] = {}
+    rows = fields(acks, ["tcp.stream", "tcp.ack", "tcp.window_size", "tcp.checksum.status"],
+                  "tcp.dstport == 5201 && tcp.flags.syn == 0 && tcp.flags.reset == 0")  # fmt: skip
+    assert len(rows) > 500
+    for stream, ack, window, sums in rows:
+        assert sums == "1" and int(window) > 0
+        edge = int(ack) + int(window)
+        assert edge >= edges.get(stream, edge)
+        edges[stream] = edge
+
+
+@pytest.mark.parametrize(
+    "options",
+    [PRICE + HIGHEST, bytes([1, 1, 1, 1]) + PRICE + HIGHEST, bytes([158, 6]) + HIGHEST],
+    ids=["in its place", "behind another", "of another length"],
+)
+def test_a_server_that_writes_prices_changes_nothing(options: bytes) -> None:
+    with house() as built:
+        stamp(built, "--a", "10 kB")
+        obey(built)
+        with forged(built, options) as client:
+            time.sleep(2)
+            overwritten = built.status()["counts"]["overwritten"]["packets"]
+            (flow,) = heard(built)["flows"]
+            out, err = client.communicate(timeout=60)
+            assert client.returncode == 0, err
+        # With 4 s it would keep two segments: 3 kB in a queue of nothing, and d of 4 s.
+        assert float(out) >= 0.9 * LINE_BPS
+        assert flow["price_s"] < 0.1
+        is_in_place = options[0] != 1 and options[1] != 6
+        assert (overwritten > 100) == is_in_place
+
+
+@pytest.mark.parametrize("host", [SERVER, SERVER6])
+def test_the_price_of_an_access_point_farther_away_is_overwritten(host: str) -> None:
+    with house(limit=100_000) as built:
+        # The server's own device is slower: it prices a queue that the client is not to hear of.
+        shaper = ("tbf", "rate", "8mbit", "burst", "3000", "limit", "100000")
+        built.run("server", "tc", "qdisc", "add", "dev", "eth", "root", *shaper)
+        built.agent("--a", "1 kB", mode="ap", where="server", dev="eth")
+        stamp(built, "--a", "10 kB")
+        obey(built)
+        with built.download(3, host=host):
+            time.sleep(2.5)
+            farther, nearer = built.status("eth", "server"), built.status()
+            flows = heard(built)["flows"]
+    assert farther["queues"][0]["price_s"] > 0.02
+    # Super-packets, which its qdisc cuts.
+    assert farther["counts"]["stamped"]["packets"] > 10
+    assert nearer["counts"]["overwritten"]["packets"] > 100
+    assert nearer["counts"]["stamped"]["packets"] == 0
+    assert max(f["price_s"] or 0 for f in flows) < 0.002
+
+
+def test_a_forged_price_hurts_its_own_connection_alone() -> None:
+    with house() as built:
+        obey(built)
+        with forged(built, PRICE + HIGHEST), built.download(2) as found:
+            time.sleep(1.5)
+            flows = heard(built)["flows"]
+        (forging,) = [f for f in flows if f["server"].endswith(":5302")]
+        assert (forging["price_s"], forging["window_bytes"]) == (
+            pytest.approx(4),
+            2 * forging["mss_bytes"],
+        )
+        assert all(f["price_s"] is None for f in flows if f != forging)
+        assert found["bps"] >= 0.5 * LINE_BPS
+
+
+def test_without_an_access_point_it_is_plain_tcp() -> None:
+    with house(limit=100_000) as built:
+        obey(built)
+        stamp(built, "--dry-run")
+        with built.download(2) as found:
+            time.sleep(1)
+            status, told = built.status(), heard(built)
+        assert found["bps"] >= 0.9 * LINE_BPS
+    assert told["counts"]["lowered"]["packets"] == told["counts"]["priced"]["packets"] == 0
+    assert told["counts"]["unpriced"]["packets"] > 100
+    assert status["dry_run"] and status["counts"]["stamped"]["packets"] == 0
+    # It is looked at all the same.
+    assert status["queues"][0]["price_s"] > 0
+
+
+@pytest.mark.parametrize("where", ["router", "client"])
+def test_killed_either_leaves_a_clean_device_and_flows_go_on(where: str) -> None:
+    device = "lan" if where == "router" else "eth"
+    with house(limit=100_000) as built:
+        ap, client = stamp(built, "--a", "10 kB"), obey(built)
+        with built.download(8) as found:
+            time.sleep(1.5)
+            assert heard(built)["flows"]
+            (ap if where == "router" else client).kill()
+            (ap if where == "router" else client).wait()
+            assert not built.programs(device, where)
+            if where == "router":
+                # A price is good for a second.
+                time.sleep(1.2)
+                before = heard(built)["counts"]
+                time.sleep(0.3)
+                after = heard(built)["counts"]
+                assert after["ack"]["packets"] > before["ack"]["packets"]
+                assert after["lowered"] == before["lowered"]
+                assert all(
+                    f["state"] == "open"
+                    for f in heard(built)["flows"]
+                    if f["forwarded_bytes"] > 1e5
+                )
+        assert found["bps"] >= 0.6 * LINE_BPS
+
+
+def test_what_the_modem_takes_out_is_let_go() -> None:
+    with house(limit=100_000) as built:
+        stamp(built, "--a", "10 kB")
+        obey(built)
+        with built.download(4):
+            time.sleep(1.5)
+            lowered = heard(built)["counts"]["lowered"]["packets"]
+            # It takes prices out of connections that it does not know, and touches nothing else.
+            built.agent(mode="client", where="modem", dev="wan")
+            time.sleep(1.2)
+            before = heard(built)["counts"]["lowered"]["packets"]
+            time.sleep(0.3)
+            after = heard(built)["counts"]["lowered"]["packets"]
+            taken_out = built.status("wan", "modem")["counts"]
+        assert lowered > 100
+        assert after == before
+        assert taken_out["priced"]["packets"] > 100 and taken_out["lowered"]["packets"] == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "parts"),
+    [
+        ("ap", ["--dev", "nothing"], ["nothing", "no such device"]),
+        ("client", [], ["no device"]),
+        ("ap", ["--dev", "lan", "--a", "20"], ["--a 20", "wanted"]),
+        ("client", ["--dev", "lan", "--tau", "0 B"], ["--tau 0 B", "wanted more than 0"]),
+        ("ap", ["--dev", "lan", "--set", "queue=outstanding"], ["queue", "an access point prices"]),
+        ("client", ["--dev", "lan", "--set", "law.kind=share"], ['"share"', '"clamp"']),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(
+    one: House, mode: str, options: list[str], parts: list[str]
+) -> None:
+    done = one.ask("router", AGENT, mode, *options)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert all(part in done.stderr for part in parts), done.stderr
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[House]:
+    with house() as built:
+        yield built
