@@ -264,6 +264,8 @@ pub struct RateReport {
 
 /// Unit of [`RateReport::hold`] on its way \[ns\].
 const HOLD_UNIT_NS: u64 = 10;
+/// What is added to the payload of data that is pushed. No payload is that large.
+const PUSHED: u32 = 1 << 16;
 
 /// What a TCP acknowledgement tells, without the packet that it travels in: where the way back holds no surprise, it comes to
 /// its host as this.
@@ -324,7 +326,8 @@ pub struct Packet {
     pub signal: Signal,
     /// Size on the wire \[B\].
     size: u32,
-    /// Data: payload bytes. SYN-ACK and ACK: advertised window \[B\]. Feedback: receive rate \[B/s\].
+    /// Data: payload bytes in the lower half, and above whether it is pushed. SYN-ACK and ACK: advertised window \[B\].
+    /// Feedback: receive rate \[B/s\].
     amount: u32,
     /// Index of the flow.
     pub flow: u32,
@@ -415,7 +418,22 @@ impl Packet {
     /// Payload bytes; zero for anything but data.
     #[inline]
     pub fn payload(&self) -> u32 {
-        if self.kind == Kind::Data { self.amount } else { 0 }
+        if self.kind == Kind::Data { self.amount & !PUSHED } else { 0 }
+    }
+
+    /// Data that ends what was sent in one piece, if `is_last` (PSH).
+    #[inline]
+    pub(crate) fn pushed(mut self, is_last: bool) -> Self {
+        if is_last {
+            self.amount |= PUSHED;
+        }
+        self
+    }
+
+    /// Whether it is data that ends what was sent in one piece (PSH).
+    #[inline]
+    pub fn is_pushed(&self) -> bool {
+        self.kind == Kind::Data && self.amount & PUSHED != 0
     }
 
     /// Next byte that the receiver expects.

@@ -154,6 +154,11 @@ switches! {
         /// With `sack`, let the receiver tell of what came twice (RFC 2883), and take the response to a loss back when
         /// all that was sent again came twice (RFC 3708 §3.3; Linux: tcp_try_undo_dsack).
         dsack: bool = [false, false, true];
+        /// Send segments in pieces, as a kernel hands them to its network card: of what goes in a millisecond at 1.2 times
+        /// the present rate, two at least. A piece waits for more room if the last one left less than a millisecond ago and
+        /// the next ACK is as near; the last segment of a piece of several is pushed (Linux: tcp_tso_autosize,
+        /// tcp_tso_should_defer).
+        pieces: bool = [false, false, true];
         /// How the time-out follows from round-trip times.
         rtt_estimator: RttEstimator = [RttEstimator::Rfc6298, RttEstimator::Rfc6298, RttEstimator::Linux];
         /// The tick of the clock by which timers go off: after it has ticked, and what is set for 63 ticks and more
@@ -199,6 +204,7 @@ impl SenderConfig {
             || !self.timer_tick.is_zero()
             || self.rtt_estimator == RttEstimator::Linux
             || self.validation == Validation::Linux
+            || self.pieces
             || self.law.tracks_segments()
     }
 
@@ -286,6 +292,8 @@ switches! {
         /// How many segments one ACK is for; 1: each is acknowledged at once. More than 2 where the network card joins
         /// segments (GRO).
         ack_every: u32 = [1, 1, 2], in 1..;
+        /// Acknowledge at once what is pushed (PSH), as the application reads it then (Linux: tcp_cleanup_rbuf).
+        ack_pushed: bool = [false, false, true];
         /// How many ACKs at the start are not delayed. Linux's are as measured with Linux 6.18: 16 by themselves
         /// (TCP_MAX_QUICKACKS), the others because a sender whose socket buffer is still growing pushes each segment.
         /// HyStart takes them for a train. After a repeated segment 16 more, if so many are allowed at the start.

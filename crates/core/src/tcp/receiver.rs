@@ -231,7 +231,7 @@ impl Receiver {
                 &DataSample {
                     now,
                     size: data.size(),
-                    payload: data.payload,
+                    payload: data.payload.into(),
                     signal: *signal,
                     rtt: (data.echo != Instant::ZERO).then(|| now.saturating_since(data.echo)),
                 },
@@ -374,7 +374,7 @@ impl Element<Packet> for Receiver {
         let heard = Segment::of(&packet);
         if heard.is_data() {
             let is_plain = self.on_data(now, &heard, &packet.signal);
-            self.acknowledge(now, heard.sent, is_plain);
+            self.acknowledge(now, heard.sent, is_plain && !(heard.is_pushed && self.config.ack_pushed));
         } else {
             self.on_syn(now);
             self.due = Some(Due { at: now, echo: heard.sent, is_syn_ack: true });

@@ -17,28 +17,37 @@ pub struct Segment {
     /// Size on the wire \[B\].
     pub size: u32,
     /// Payload \[B\]; 0: it is a SYN.
-    pub payload: u32,
+    pub payload: u16,
+    /// Whether it ends what was sent in one piece (PSH).
+    pub is_pushed: bool,
 }
 
 impl Segment {
     /// A SYN of `size` bytes.
     pub(super) fn syn(size: u32, sent: Instant) -> Self {
-        Self { seq: 0, sent, echo: Instant::ZERO, size, payload: 0 }
+        Self { seq: 0, sent, echo: Instant::ZERO, size, payload: 0, is_pushed: false }
     }
 
     /// What the packet carries, which is data or a SYN.
     #[inline]
     pub fn of(packet: &Packet) -> Self {
-        let (seq, payload) = (packet.seq(), packet.payload());
-        Self { seq, sent: packet.sent, echo: packet.echo, size: packet.size().get() as u32, payload }
+        Self {
+            seq: packet.seq(),
+            sent: packet.sent,
+            echo: packet.echo,
+            size: packet.size().get() as u32,
+            payload: packet.payload() as u16,
+            is_pushed: packet.is_pushed(),
+        }
     }
 
     /// The packet of flow `flow` that it travels in, with what the sender asks the routers.
     #[inline]
     pub fn into_packet(self, flow: u32, request: Signal) -> Packet {
-        let Self { seq, sent, echo, size, payload } = self;
+        let Self { seq, sent, echo, size, payload, is_pushed } = self;
+        let payload = u32::from(payload);
         let mut packet = match self.kind() {
-            Kind::Data => Packet::data(flow, seq, payload, size - payload, sent),
+            Kind::Data => Packet::data(flow, seq, payload, size - payload, sent).pushed(is_pushed),
             _ => Packet::syn(flow, size, sent),
         };
         packet.echo = echo;
@@ -75,9 +84,8 @@ mod tests {
     fn a_segment_is_half_a_cache_line_and_survives_its_packet() {
         assert_eq!(size_of::<Segment>(), 32);
         let at = Instant::from_nanos;
-        for segment in
-            [Segment { seq: 7, sent: at(3), echo: at(2), size: 1500, payload: 1460 }, Segment::syn(40, at(5))]
-        {
+        let data = Segment { seq: 7, sent: at(3), echo: at(2), size: 1500, payload: 1460, is_pushed: false };
+        for segment in [data, Segment { is_pushed: true, ..data }, Segment::syn(40, at(5))] {
             let packet = segment.into_packet(9, Signal::Price(1.0));
             assert_eq!((Segment::of(&packet), packet.kind(), packet.flow), (segment, segment.kind(), 9));
             assert_eq!(packet.signal.price().is_some(), segment.is_data());

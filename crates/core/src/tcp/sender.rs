@@ -8,6 +8,7 @@
 mod early;
 mod element;
 mod output;
+mod pieces;
 mod readings;
 mod recovery;
 mod reduction;

@@ -211,7 +211,8 @@ impl Sender {
         let is_waiting = self.state == State::Open && self.una < self.max && sacked == 0;
         let wait = self.probe_wait();
         let Some(t) = &mut self.tracking else { return };
-        t.usage.rest((self.una, self.nxt), in_flight + self.mss > self.cwnd_bytes);
+        let waits = std::mem::take(&mut t.piece.waits);
+        t.usage.rest((self.una, self.nxt), in_flight + self.mss > self.cwnd_bytes || waits);
         let tick = self.config.timer_tick;
         if self.deadline != t.armed {
             t.rto_at = match self.deadline {

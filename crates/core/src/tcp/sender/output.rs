@@ -45,7 +45,7 @@ impl Sender {
         } else if self.is_in_sack_recovery() {
             self.next_in_sack_recovery()
         } else if self.nxt + self.mss <= self.edge {
-            Some(self.send_next(self.mss))
+            if self.config.pieces { self.next_of_piece() } else { Some(self.send_next(self.mss)) }
         } else {
             self.next_small()
         }
@@ -133,8 +133,14 @@ impl Sender {
         if self.deadline == Instant::MAX {
             self.start_timer(self.rto.timeout()); // RFC 6298 §5.1
         }
-        let payload = len as u32;
-        Segment { seq, sent: self.now, echo: self.release, size: payload + self.header, payload }
+        Segment {
+            seq,
+            sent: self.now,
+            echo: self.release,
+            size: len as u32 + self.header,
+            payload: len as u16,
+            is_pushed: self.config.pieces && self.is_pushed(end),
+        }
     }
 
     /// Length of the next new segment if the receiver's window has room for it.

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::pieces::Piece;
 use super::reduction::Reduction;
 use super::undo::Undo;
 use crate::units::{Duration, Instant};
@@ -31,6 +32,7 @@ pub(super) struct Tracking {
     /// What has not arrived below these bytes is lost at these times.
     pub(super) suspects: VecDeque<(u64, Instant)>,
     pub(super) reduction: Reduction,
+    pub(super) piece: Piece,
     pub(super) usage: Usage,
     pub(super) probe: TailProbe,
     pub(super) undo: Undo,
@@ -104,6 +106,11 @@ impl Tracking {
             });
         }
         known
+    }
+
+    /// When the first segment was sent first that is not acknowledged; none: all are.
+    pub(super) fn first_sent(&self) -> Option<Instant> {
+        self.times.front().map(|&(_, at)| at)
     }
 
     /// One past the last byte that was sent first before `at`; 0: none was.

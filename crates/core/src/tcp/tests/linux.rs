@@ -5,7 +5,7 @@
 use super::script::{plain, sender};
 use crate::role::SenderParams;
 use crate::tcp::{Recovery, RttEstimator, SenderConfig, Validation};
-use crate::units::Duration;
+use crate::units::{Bytes, Duration};
 
 /// Ten segments to begin with.
 fn rack() -> SenderConfig {
@@ -167,4 +167,54 @@ fn a_measurement_is_of_the_first_segment_and_slow_start_by_all() {
          ? rto 360
          ? cwnd 4",
     );
+}
+
+/// A window of a hundred, in congestion avoidance.
+fn pieces() -> SenderConfig {
+    SenderConfig { pieces: true, initial_window: Some(100), initial_ssthresh: Some(Bytes::new(2000)), ..linux() }
+}
+
+#[test]
+fn the_last_segment_of_a_piece_of_several_is_pushed() {
+    // 10 segments in 100 ms are 1.2·10·1000/0.1 B/s, of which 117 B go in 2⁻¹⁰ s: pieces of two at least, for which there is
+    // room after 2 is acknowledged, but for one alone after 3 is. The last that was written is pushed in any case.
+    sender(
+        SenderConfig { initial_window: Some(10), ..pieces() },
+        "0   open 14             -> 0 1! 2 3! 4 5! 6 7! 8 9!
+         100 ack 2 echo 0        -> 10 11!
+         102 ack 3 echo 0        -> 12
+         104 ack 4 echo 0        -> 13!",
+    );
+    let whole = "0 open 4 -> 0 1 2 3\n 100 ack 4 echo 0 ->";
+    sender(SenderConfig { pieces: false, ..pieces() }, whole);
+}
+
+#[test]
+fn a_piece_waits_for_more_room_shortly_after_another() {
+    // 100 segments in 10 ms: 1.2·100·1000/0.01/1024 = 11718 B, eleven segments. Two may go at 10 ms, as none went for long; then
+    // what is acknowledged gathers, as more is to be before 1 ms is over. One that is left over waits, too; 1 ms after the last
+    // piece there is no waiting.
+    let script = format!(
+        "0    open               -> {}
+         10   ack 2 echo 0       -> 100 101!
+         10.2 ack 4 echo 0       ->
+         10.4 ack 8 echo 0       ->
+         10.6 ack 14 echo 0      -> 102 103 104 105 106 107 108 109 110 111 112!
+         11.7 ack 15 echo 0      -> 113 114!",
+        (0..50).map(|n| format!("{} {}! ", 2 * n, 2 * n + 1)).collect::<String>()
+    );
+    let end = sender(pieces(), &script);
+    assert_eq!(end.cwnd(), Bytes::new(100_000));
+}
+
+#[test]
+fn nothing_waits_for_an_acknowledgement_that_is_far() {
+    // All of the first hundred is acknowledged half a millisecond after 50 of it were: with one that the window grows by 51 may
+    // go, and the last of them need not wait, as the first outstanding went at 100 ms. At 100.5 ms it would: it was sent at 0.
+    let first: String = (0..50).map(|n| format!("{} {}! ", 2 * n, 2 * n + 1)).collect();
+    let second: String = (50..75).map(|n| format!("{} {}! ", 2 * n, 2 * n + 1)).collect();
+    let third: String = (75..100).map(|n| format!("{} {}! ", 2 * n, 2 * n + 1)).collect();
+    let script = |ack: &str| format!("0 open -> {first}\n 100 ack 50 echo 0 -> {second}\n 100.5 {ack}");
+    sender(pieces(), &script(&format!("ack 100 echo 0 -> {third} 200")));
+    sender(pieces(), &script("ack 51 echo 0 ->"));
 }

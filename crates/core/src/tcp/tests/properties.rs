@@ -313,6 +313,7 @@ fn the_remaining_parameters_of_a_sender_matter() {
     for config in [
         rack.clone(),
         SenderConfig { rate_reduction: true, ..rack.clone() },
+        SenderConfig { pieces: true, ..rack.clone() },
         reno,
         cubic(usual),
         cubic(linux::LinuxCubicParams { reno_friendly: false, ..usual }),

@@ -76,6 +76,15 @@ fn the_first_acknowledgements_may_be_quick() {
 }
 
 #[test]
+fn what_is_pushed_is_not_delayed() {
+    // It ends what there was to send: nothing more may come before the answer.
+    let script = "0 data 0 -> ack 1\n 1 data 1 push 1 -> ack 2\n 2 data 2 ->\n 3 data 3 push 1 -> ack 4";
+    receiver(ReceiverConfig { ack_pushed: true, quick_acks: 1, ..delayed() }, script);
+    let script = "0 data 0 -> ack 1\n 1 data 1 push 1 ->\n 2 data 2 -> ack 3";
+    receiver(ReceiverConfig { quick_acks: 1, ..delayed() }, script);
+}
+
+#[test]
 fn a_delayed_acknowledgement_echoes_the_first_segment() {
     // RFC 7323 §4.3: the sender's measurement takes in the delay.
     let mut end = Receiver::new(0, delayed(), Span::ALWAYS).unwrap();

@@ -3,7 +3,7 @@
 //!
 //! One event a line: `time [ms]  event  -> what is sent at that time`; nothing after the arrow: nothing may be sent.
 //! Segments have 1000 bytes and are written by their number, so `3` is the bytes 3000 to 3999; `3+500` are the 500
-//! bytes from 3000 and `2.5` is byte 2500.
+//! bytes from 3000 and `2.5` is byte 2500; `3!` is pushed.
 //!
 //! ```text
 //! Sender:   open                 connects and writes endless data (`open 2.5`: 2500 bytes; `open 0`: none)
@@ -14,7 +14,7 @@
 //!           write 2, close, stop what the application does
 //!           wake                 the timer goes off
 //! Receiver: syn
-//!           data 3 [+500]        segment 3; `price 0.25`, `echo 30`
+//!           data 3 [+500]        segment 3; `price 0.25`, `echo 30`, `push 1`
 //!           wake
 //! Both:     ? cwnd 4             a look inside: cwnd, ssthresh, flight [segments], rto [ms], state, win …
 //! ```
@@ -61,8 +61,11 @@ fn written(packet: &Packet) -> String {
     match packet.kind() {
         Kind::Syn => "syn".into(),
         Kind::SynAck => "syn-ack".into(),
-        Kind::Data if u64::from(packet.payload()) == MSS => in_segments(packet.seq()),
-        Kind::Data => format!("{}+{}", in_segments(packet.seq()), packet.payload()),
+        Kind::Data => {
+            let is_full = u64::from(packet.payload()) == MSS;
+            let length = if is_full { String::new() } else { format!("+{}", packet.payload()) };
+            format!("{}{length}{}", in_segments(packet.seq()), if packet.is_pushed() { "!" } else { "" })
+        }
         Kind::Feedback => "feedback".into(),
         Kind::Ack => {
             let blocks = packet.sack.iter().flat_map(|s| s.iter().collect::<Vec<_>>());
@@ -185,7 +188,7 @@ pub(super) fn receiver(config: ReceiverConfig, text: &str) -> Receiver {
                     Some((start, length)) => (bytes(start), length.parse().unwrap()),
                     None => (bytes(options.0[0]), MSS as u32),
                 };
-                let mut packet = Packet::data(0, start, length, HEADER, now);
+                let mut packet = Packet::data(0, start, length, HEADER, now).pushed(options.value("push").is_some());
                 packet.echo = options.value("echo").map_or(Instant::ZERO, instant);
                 if let Some(price) = options.value("price") {
                     packet.signal.raise_price(number(price));
