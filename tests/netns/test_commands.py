@@ -73,6 +73,15 @@ def test_a_server_that_fails_at_once_is_not_waited_for(box: Box) -> None:
     assert not (box.folder / "ran").exists()
 
 
+def test_a_server_that_never_listens_is_waited_for_aloud_and_fails(box: Box) -> None:
+    done = box.run(TWO, "--serve", "sleep 60", inner=["touch", "ran"])
+    waits, failed = done.stderr.splitlines()
+    assert waits == 'lasthop: waits for --serve "sleep 60" to listen, 5 s at most'
+    assert failed == 'lasthop: --serve "sleep 60": did not listen within 5 s: wanted a server'
+    assert done.returncode == 1
+    assert not (box.folder / "ran").exists()
+
+
 def gone(names: Iterator[str] | Sequence[str] = ()) -> bool:
     devices = os.listdir("/sys/class/net")
     return not any(name in devices for name in names)

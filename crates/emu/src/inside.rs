@@ -23,8 +23,10 @@ use crate::run::{EmulationOptions, Ended};
 const LOOK_MS: u8 = 20;
 /// How often a server that starts is looked at \[ms\].
 const LOOK_AT_START_MS: u8 = 5;
-/// How long a server may take until it listens; one that never does is not waited for longer.
-const READY: Duration = Duration::from_secs(5);
+/// How long a server may take until it listens \[s\].
+const READY_S: u64 = 5;
+/// After so long we say that we wait.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// What runs inside, and as whom.
 #[derive(Clone, Debug)]
@@ -129,8 +131,7 @@ impl Interrupts<'_> {
         Ok(self.stop.load(Ordering::Relaxed).then_some(Ended::InTime))
     }
 
-    /// Waits until a server listens at something new, has done its work, or has had time enough; how the run has ended, if
-    /// it has.
+    /// Waits until a server listens at something new, or has done its work; how the run has ended, if it has.
     fn wait_until_ready(
         &self,
         server: &mut Running,
@@ -138,6 +139,7 @@ impl Interrupts<'_> {
         (namespace, line): (&Namespace, &str),
     ) -> Result<Option<Ended>, Error> {
         let clock = Clock::starting_in(Duration::ZERO);
+        let mut is_silent = true;
         loop {
             if let Some(ended) = self.look(LOOK_AT_START_MS, None)? {
                 return Ok(Some(ended));
@@ -150,10 +152,17 @@ impl Interrupts<'_> {
                 }
                 None => {}
             }
-            if listening(namespace)?.difference(before).next().is_some()
-                || clock.now().saturating_since(Instant::ZERO) > READY
-            {
+            if listening(namespace)?.difference(before).next().is_some() {
                 return Ok(None);
+            }
+            let waited = clock.now().saturating_since(Instant::ZERO);
+            if waited > Duration::from_secs(READY_S) {
+                let message = format!("--serve {line:?}: did not listen within {READY_S} s: wanted a server");
+                return Err(SystemError::new(message).into());
+            }
+            if is_silent && waited > SILENCE {
+                is_silent = false;
+                eprintln!("lasthop: waits for --serve {line:?} to listen, {READY_S} s at most");
             }
         }
     }
