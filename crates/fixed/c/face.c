@@ -5,7 +5,9 @@
 #include "clamp.h"
 #include "share.h"
 #include "gamma.h"
+#include "qfcp.h"
 #include "window.h"
+#include "wire.h"
 
 #define FACE(type, name, list, call) \
 	type lasthop_##name list; \
@@ -72,3 +74,17 @@ FACE(int, gamma_is_below, (u32 threshold_q16, u32 rtt, u32 min_rtt, u32 max_rtt)
 FACE(u64, gamma_share_q24, (u32 threshold_q16, u32 min_rtt, u32 max_rtt), (threshold_q16, min_rtt, max_rtt))
 FACE(u64, gamma_drain_q24, (u32 min_rtt, u32 standing_rtt), (min_rtt, standing_rtt))
 FACE(u64, gamma_cut_q16, (u64 window_q16, u64 share_q24), (window_q16, share_q24))
+FACE(u16, wire_of, (u64 x), (x))
+FACE(u64, wire_value, (u16 coded), (coded))
+FACE(u16, wire_change_of, (s64 change_q8), (change_q8))
+FACE(s64, wire_change_q8, (u16 coded), (coded))
+FACE(u64, qfcp_flows_q16, (u64 input, u64 rate), (input, rate))
+FACE(u64, qfcp_probed_capacity, (u64 capacity, u64 output, u64 packets_q16, u32 alpha_q16), (capacity, output, packets_q16, alpha_q16))
+FACE(u64, qfcp_keep_q31, (u64 forgets_q24, u64 intervals_q16), (forgets_q24, intervals_q16))
+FACE(u64, qfcp_fair_rate, (u64 capacity, u64 queue_q4, u64 aim_bytes, u32 beta_q16, u64 interval_ns, u64 flows_q16), (capacity, queue_q4, aim_bytes, beta_q16, interval_ns, flows_q16))
+FACE(u64, qfcp_virtual_queue, (u64 queue, u64 dropped), (queue, dropped))
+FACE(u64, qfcp_window_q16, (u64 rate, u32 rtt_us, u32 wire_bytes), (rate, rtt_us, wire_bytes))
+FACE_DO(qfcp_control, (struct qfcp_router *r, const struct qfcp_settings *s, const struct qfcp_measured *m), (r, s, m))
+FACE_DO(qfcp_count, (struct qfcp_router *r, const struct qfcp_sight *sight, u64 size_bytes, u32 rtt_us), (r, sight, size_bytes, rtt_us))
+void lasthop_qfcp_turn(struct qfcp_router *r, const struct qfcp_settings *s, const struct qfcp_sight *sight);
+void lasthop_qfcp_turn(struct qfcp_router *r, const struct qfcp_settings *s, const struct qfcp_sight *sight) { qfcp_turn(r, s, sight, qfcp_close); }

@@ -2,7 +2,7 @@
 //! The laws in integers: what a kernel's program runs, and can be called from Rust.
 //!
 //! ```text
-//!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h      c/window.h, c/gamma.h
+//!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h      c/window.h, c/gamma.h, c/qfcp.h, c/wire.h
 //!                                       │                        │
 //!                    ┌──────────────────┴────────────────────────┤
 //!                    ▼                                           ▼
@@ -18,5 +18,7 @@ pub mod arith;
 pub mod clamp;
 pub mod estimate;
 pub mod gamma;
+pub mod qfcp;
 pub mod share;
 pub mod window;
+pub mod wire;
