@@ -22,10 +22,16 @@ struct gnet_stats_basic_sync {
 struct gnet_stats_queue {
 	unsigned int qlen;
 	unsigned int backlog;
+	unsigned int drops;
+};
+
+struct qdisc_skb_head {
+	unsigned int qlen;
 };
 
 struct Qdisc {
 	unsigned int flags;
+	struct qdisc_skb_head q;
 	struct gnet_stats_basic_sync bstats;
 	struct gnet_stats_queue qstats;
 };

@@ -20,11 +20,18 @@ enum tcp_ca_event {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct sock_common {
+	unsigned short skc_family;
+};
+
 struct sock {
-	int sk_err;
+	struct sock_common __sk_common;
+	unsigned int sk_pacing_status;
+	unsigned long sk_pacing_rate;
 };
 
 struct inet_connection_sock {
+	unsigned char icsk_ca_state : 5;
 	unsigned long long icsk_ca_priv[13];
 };
 
@@ -36,6 +43,10 @@ struct tcp_sock {
 	unsigned int max_packets_out;
 	unsigned char is_cwnd_limited : 1;
 	unsigned long long tcp_mstamp; /* when this acknowledgement came [us] */
+	unsigned short tcp_header_len; /* without options of programs */
+	unsigned int mss_cache;
+	unsigned int srtt_us; /* in eighths */
+	unsigned int delivered;
 };
 
 struct ack_sample {
@@ -51,6 +62,7 @@ struct tcp_congestion_ops {
 	unsigned int (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, unsigned int ack, unsigned int acked);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*cong_control)(struct sock *sk, unsigned int ack, int flag, const void *sample);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	unsigned int (*undo_cwnd)(struct sock *sk);
 	char name[16];
@@ -60,5 +72,6 @@ struct tcp_congestion_ops {
 };
 
 extern unsigned int tcp_slow_start(struct tcp_sock *tp, unsigned int acked) __ksym;
+extern void tcp_cong_avoid_ai(struct tcp_sock *tp, unsigned int w, unsigned int acked) __ksym;
 
 #endif

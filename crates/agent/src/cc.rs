@@ -114,7 +114,7 @@ fn changed(text: &str, keys: &[(String, String)]) -> Result<GammaParams> {
 ///
 /// # Errors
 /// If it is too long, or of other characters than letters, digits, `_` and `-`.
-fn check_name(name: &str) -> Result<()> {
+pub fn check_name(name: &str) -> Result<()> {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     ensure!(
         is_plain && (1..=LONGEST_NAME).contains(&name.len()),
@@ -148,7 +148,8 @@ impl Control {
     }
 }
 
-const LOADING: &str =
+/// What is said where the programs are not taken.
+pub const LOADING: &str =
     "the kernel does not take the programs: Linux 6.6 or newer, CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN are needed";
 
 /// Whether the kernel takes the programs.
@@ -167,11 +168,21 @@ fn open(name: &str) -> Result<OpenObject> {
     let mut open = builder.name(TEMPLATE)?.open_memory(&object).context("cannot read the programs")?;
     let mut control = open.maps_mut().find(|map| map.name() == TEMPLATE).context("the object has no control")?;
     let value = control.initial_value_mut().context("the control has no place")?;
-    let place = value.windows(TEMPLATE.len() + 1).position(|bytes| bytes == b"lasthop\0").context("it has no name")?;
-    let place = &mut value[place..=place + LONGEST_NAME];
+    put_name(value, name)?;
+    Ok(open)
+}
+
+/// Puts a name in the place of the template's, in a control that is not loaded yet.
+///
+/// # Errors
+/// If it has none.
+pub fn put_name(control: &mut [u8], name: &str) -> Result<()> {
+    let place =
+        control.windows(TEMPLATE.len() + 1).position(|bytes| bytes == b"lasthop\0").context("it has no name")?;
+    let place = &mut control[place..=place + LONGEST_NAME];
     place.fill(0);
     place.iter_mut().zip(name.bytes().take(LONGEST_NAME)).for_each(|(place, byte)| *place = byte);
-    Ok(open)
+    Ok(())
 }
 
 fn is_data(name: &str) -> bool {

@@ -13,6 +13,8 @@ use clap_mangen::Man;
 use crate::cc;
 use crate::control::{self, Request};
 use crate::doctor::{self, Readiness};
+use crate::feedback::FeedbackLaw;
+use crate::feedback::cli::FeedbackCommand;
 use crate::mode::Mode;
 use crate::options::{self, ApOptions, ClientOptions, ProxyOptions};
 use crate::status::Status;
@@ -67,6 +69,9 @@ enum Command {
     /// Congestion controls for this machine's senders.
     #[command(subcommand)]
     Cc(cc::cli::Command),
+    /// QFCP: routers tell all flows one fair rate, and hosts obey it.
+    #[command(subcommand)]
+    Qfcp(FeedbackCommand),
     /// Files of settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -124,6 +129,7 @@ impl Cli {
                 eprintln!("lasthop-agent: {device}: the agent leaves");
             }
             Command::Cc(command) => command.run()?,
+            Command::Qfcp(command) => command.run(FeedbackLaw::Qfcp)?,
             Command::Top { device } => top::run(&device)?,
             Command::Config(ConfigCommand::Check { file }) => {
                 options::check(&file)?;

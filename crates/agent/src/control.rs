@@ -30,14 +30,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The one of a device.
+    /// The one of a device, or of what else an agent is at; this command ends who has it.
     ///
     /// # Errors
     /// If another agent has it.
-    pub fn bind(device: &str) -> Result<Self> {
+    pub fn bind(device: &str, way: &str) -> Result<Self> {
         let socket = match UnixListener::bind_addr(&address(device)?) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                bail!("an agent is at {device} already: `lasthop-agent detach --dev {device}` ends it")
+                bail!("an agent is at {device} already: `lasthop-agent {way}` ends it")
             }
             other => other.context("cannot listen for commands")?,
         };

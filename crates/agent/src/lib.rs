@@ -24,6 +24,7 @@
 //! | [`page`], [`sampler`], [`metrics`] | the page of this machine, and what Prometheus reads |
 //! | [`top`] | the live table |
 //! | [`cc`] | the laws of senders, as congestion controls |
+//! | [`feedback`] | routers that tell senders their rate, and hosts that obey |
 #![forbid(unsafe_code)]
 
 pub mod attach;
@@ -32,6 +33,7 @@ pub mod cli;
 pub mod config;
 pub mod control;
 pub mod doctor;
+pub mod feedback;
 pub mod load;
 pub mod metrics;
 pub mod mode;

@@ -403,17 +403,14 @@ pub const COUNTED: [&str; 17] = [
     "unpriced",
 ];
 
+/// How structures lie in the programs, for tests.
 #[cfg(test)]
-mod tests {
-    use core::mem::offset_of;
-
+pub(crate) mod layout {
     use libbpf_rs::btf::types::{MemberAttr, Struct};
     use libbpf_rs::btf::{Btf, HasSize};
 
-    use super::*;
-
     /// The size of a structure in the programs, and where its members are \[B\].
-    fn described(btf: &Btf<'_>, name: &str) -> (usize, Vec<(String, usize)>) {
+    pub(crate) fn described(btf: &Btf<'_>, name: &str) -> (usize, Vec<(String, usize)>) {
         let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
         let members = found.iter().map(|member| {
             let MemberAttr::Normal { offset } = member.attr else { panic!("{name} has a field of bits") };
@@ -424,11 +421,21 @@ mod tests {
 
     macro_rules! alike {
         ($btf:expr, $name:literal, $type:ty: $($theirs:literal = $ours:ident),+) => {
-            let (size, members) = described($btf, $name);
+            let (size, members) = $crate::state::layout::described($btf, $name);
             assert_eq!(size, size_of::<$type>(), $name);
-            $(assert!(members.contains(&($theirs.to_owned(), offset_of!($type, $ours))), "{}: {members:?}", $theirs);)+
+            $(assert!(members.contains(&($theirs.to_owned(), core::mem::offset_of!($type, $ours))), "{}: {members:?}", $theirs);)+
         };
     }
+
+    pub(crate) use alike;
+}
+
+#[cfg(test)]
+mod tests {
+    use libbpf_rs::btf::Btf;
+
+    use super::layout::{alike, described};
+    use super::*;
 
     #[test]
     fn structures_lie_as_the_programs_have_them() {

@@ -47,7 +47,7 @@ pub fn run(mode: Mode, config: &Config) -> Result<()> {
     let mut agent = Agent {
         mode,
         config,
-        listener: Listener::bind(&device.name)?,
+        listener: Listener::bind(&device.name, &format!("detach --dev {}", device.name))?,
         signals: Signals::block()?,
         manager: Manager::find(),
         page: None,

@@ -105,7 +105,10 @@ impl Command {
 }
 
 /// Keys and values.
-fn pairs(texts: &[String]) -> Result<Vec<(String, String)>> {
+///
+/// # Errors
+/// What is no pair.
+pub fn pairs(texts: &[String]) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => bail!("{text}: wanted KEY=VALUE"),

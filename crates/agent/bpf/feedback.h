@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* What the programs of routers and hosts keep, and what they are told; `src/feedback/shared.rs` mirrors it. */
+#ifndef LASTHOP_FEEDBACK_H
+#define LASTHOP_FEEDBACK_H
+
+#include "qfcp.h"
+
+/* What a router is told. */
+struct router_settings {
+	struct qfcp_settings qfcp;
+	u32 link_header_bytes;
+	u32 exid;
+	u32 observe_only;
+	u32 pad;
+};
+
+/* A device's queue. */
+struct router {
+	struct bpf_spin_lock lock;
+	u32 is_turning; /* a processor ends the interval */
+	u64 passed_bytes;
+	u64 packets;
+	u64 asked; /* super-packets that asked */
+	u64 lowered; /* those whose grant was too much */
+	struct qfcp_router qfcp;
+};
+
+/* What a host is told. */
+struct host_settings {
+	u32 exid;
+	u32 is_xcp;
+	u32 offers_all; /* not only what has chosen the control */
+	u32 heeds_loss;
+	char name[16]; /* of the control */
+};
+
+/* What it tells. */
+struct host_counts {
+	u64 offered; /* connections that it has offered the option */
+	u64 agreed; /* whose far end has it */
+	u64 told; /* that a router has spoken to */
+	u64 options; /* that came */
+	u64 cramped; /* acknowledgements without room for it */
+};
+
+#endif

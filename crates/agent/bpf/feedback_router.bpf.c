@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * A router that tells senders their rate (QFCP): what is about to be queued at a device is counted, and its option says what
+ * its flow may have, if that is less than what it says already.
+ *
+ *     senders ──► to_queue ──► qdisc ──► device ──► receivers
+ *                 (option)
+ *
+ * What is told changes when a control interval ends, which the first packet after its end finds: a rate that no packet
+ * carries tells nobody. So there is no timer, and the law takes the steps of the simulator's.
+ */
+#include "kernel.h"
+#include "option.h"
+#include "packet.h"
+#include "feedback.h"
+
+#define TCX_PASS_ON (-1) /* TCX_NEXT: whatever other program is there has its say */
+
+const volatile struct router_settings settings = {};
+
+/* What a device's root qdisc holds, has let go and has had no room for. */
+struct sight_of_queue {
+	u64 bytes;
+	u64 packets;
+	u64 departed_bytes;
+	u64 dropped_packets;
+	u32 tells; /* it counts what leaves */
+};
+
+/* TCQ_F_CPUSTATS: each processor counts for itself. */
+#define COUNTS_BY_PROCESSOR 0x20
+
+static __always_inline struct sight_of_queue queue_of(struct __sk_buff *skb)
+{
+	struct sk_buff *kernel = bpf_cast_to_kern_ctx(skb);
+	struct Qdisc *qdisc = bpf_rdonly_cast(kernel->dev->qdisc, bpf_core_type_id_kernel(struct Qdisc));
+	struct sight_of_queue found = {
+		.bytes = qdisc->qstats.backlog,
+		.packets = qdisc->q.qlen,
+		.departed_bytes = *(u64 *)&qdisc->bstats.bytes,
+		.dropped_packets = qdisc->qstats.drops,
+	};
+
+	found.tells = !(qdisc->flags & COUNTS_BY_PROCESSOR) && found.departed_bytes;
+	return found;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct router);
+} router SEC(".maps");
+
+/* Where TCP begins, and how long its options are; 0 if it is no TCP, or not its first fragment. */
+static __always_inline u32 tcp_of(struct __sk_buff *skb, u32 *options)
+{
+	u32 at, length;
+	u16 type = network_of(skb, settings.link_header_bytes, &at);
+	struct tcp_header tcp;
+
+	if (type == 0x0800) {
+		struct ipv4_header ip;
+
+		if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)))
+			return 0;
+		length = (ip.version_length & 15) * 4;
+		if (ip.version_length >> 4 != 4 || length < 20 || ip.protocol != 6 || ip.fragment & bpf_htons(0x1fff))
+			return 0;
+		at += length;
+	} else if (type == 0x86dd) {
+		struct ipv6_header ip;
+		u8 next;
+
+		if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)))
+			return 0;
+		next = ip.next;
+		at += sizeof(ip);
+		for (int i = 0; i < EXTENSIONS_MOST; i++) {
+			u8 extension[2];
+
+			/* hop-by-hop, routing, destination */
+			if (next != 0 && next != 43 && next != 60)
+				break;
+			if (bpf_skb_load_bytes(skb, at, extension, 2))
+				return 0;
+			next = extension[0];
+			at += (extension[1] + 1) * 8;
+		}
+		if (next != 6)
+			return 0;
+	} else {
+		return 0;
+	}
+	if (bpf_skb_load_bytes(skb, at, &tcp, sizeof(tcp)) || tcp.data_offset >> 4 < 5)
+		return 0;
+	*options = (tcp.data_offset >> 4) * 4 - sizeof(tcp);
+	return at;
+}
+
+/* Where the option may be that asks. */
+struct search {
+	u8 bytes[OPTIONS_MOST];
+	u32 length;
+	u32 at;
+	u32 found; /* 1 more than where it begins; 0: nowhere */
+};
+
+static __always_inline int asks(const u8 *option)
+{
+	return option[0] == OPTION_KIND && option[1] == OPTION_LONG && option[2] == settings.exid >> 8 &&
+	       option[3] == (settings.exid & 0xff);
+}
+
+static long next_search(u64 n, struct search *s)
+{
+	u32 i = s->at, size;
+
+	(void)n;
+	if (i >= s->length || i > OPTIONS_MOST - OPTION_LONG || s->bytes[i] == 0)
+		return 1;
+	if (s->bytes[i] == 1) {
+		s->at = i + 1;
+		return 0;
+	}
+	if (asks(s->bytes + i)) {
+		s->found = i + 1;
+		return 1;
+	}
+	size = s->bytes[i + 1];
+	if (size < 2)
+		return 1;
+	s->at = i + size;
+	return 0;
+}
+
+/* Where the option begins that asks; 0 if there is none. */
+static __always_inline u32 option_of(struct __sk_buff *skb, u32 tcp_at, u32 length, struct feedback_option *option)
+{
+	u32 at = tcp_at + sizeof(struct tcp_header);
+	struct search s = {};
+
+	if (length < OPTION_LONG || length > OPTIONS_MOST)
+		return 0;
+	/* Linux writes it last. */
+	if (bpf_skb_load_bytes(skb, at + length - OPTION_LONG, option, sizeof(*option)))
+		return 0;
+	if (asks((u8 *)option))
+		return at + length - OPTION_LONG;
+	if (bpf_skb_load_bytes(skb, at, s.bytes, length & 63 ? length : 1))
+		return 0;
+	s.length = length;
+	bpf_loop(OPTIONS_MOST, next_search, &s, 0);
+	if (!s.found || s.found > OPTIONS_MOST)
+		return 0;
+	at += s.found - 1;
+	return bpf_skb_load_bytes(skb, at, option, sizeof(*option)) ? 0 : at;
+}
+
+/* Puts another grant into the option. 0 if it is done. */
+static __always_inline long grant(struct __sk_buff *skb, u32 tcp_at, u32 option_at, u16 before, u16 granted)
+{
+	u16 raw = bpf_htons(granted);
+	long failed = bpf_l4_csum_replace(skb, tcp_at + __builtin_offsetof(struct tcp_header, check), before, raw,
+					  sizeof(raw));
+
+	return failed ? failed
+		      : bpf_skb_store_bytes(skb, option_at + __builtin_offsetof(struct feedback_option, granted), &raw,
+					    2, 0);
+}
+
+/* Of its own, so that it is verified once; so it cannot hold the lock. */
+__noinline int close_interval(struct qfcp_router *r, const struct qfcp_sight *sight)
+{
+	struct qfcp_settings law = settings.qfcp;
+
+	if (!r || !sight)
+		return 0;
+	qfcp_close(r, &law, sight);
+	return 0;
+}
+
+static __always_inline void close_one(struct qfcp_router *r, const struct qfcp_settings *law, const struct qfcp_sight *sight)
+{
+	(void)law;
+	close_interval(r, sight);
+}
+
+/* Ends the interval on a copy: what comes meanwhile counts for the next. */
+static __always_inline void turn(struct router *r, const struct qfcp_sight *sight)
+{
+	struct qfcp_settings law = settings.qfcp;
+	struct qfcp_router next;
+	u64 input_bytes, rtts_us, rtt_count;
+
+	bpf_spin_lock(&r->lock);
+	if (r->is_turning) {
+		bpf_spin_unlock(&r->lock);
+		return;
+	}
+	r->is_turning = 1;
+	next = r->qfcp;
+	bpf_spin_unlock(&r->lock);
+	input_bytes = next.input_bytes;
+	rtts_us = next.rtts_us;
+	rtt_count = next.rtt_count;
+
+	qfcp_turn(&next, &law, sight, close_one);
+
+	bpf_spin_lock(&r->lock);
+	next.input_bytes += r->qfcp.input_bytes - input_bytes;
+	next.rtts_us += r->qfcp.rtts_us - rtts_us;
+	next.rtt_count += r->qfcp.rtt_count - rtt_count;
+	r->qfcp = next;
+	r->is_turning = 0;
+	bpf_spin_unlock(&r->lock);
+}
+
+SEC("tcx/egress")
+int to_queue(struct __sk_buff *skb)
+{
+	struct feedback_option option = {};
+	u32 options = 0, tcp_at = tcp_of(skb, &options), option_at = 0, size_bytes = skb->len, key = 0, rtt_us = 0;
+	u32 segments = skb->gso_segs;
+	struct router *r = bpf_map_lookup_elem(&router, &key);
+	struct sight_of_queue queue = queue_of(skb);
+	struct qfcp_sight sight = {
+		.now_ns = bpf_ktime_get_ns(),
+		.queue_bytes = queue.bytes,
+		.queue_packets = queue.packets,
+		.departed_bytes = queue.departed_bytes,
+		.dropped_packets = queue.dropped_packets,
+	};
+	u16 granted;
+
+	if (!r)
+		return TCX_PASS_ON;
+	if (tcp_at) {
+		option_at = option_of(skb, tcp_at, options, &option);
+		/* As the qdisc counts it: each segment has headers of its own. */
+		if (segments > 1)
+			size_bytes += (segments - 1) * (tcp_at + sizeof(struct tcp_header) + options);
+	}
+	if (option_at)
+		rtt_us = (u32)least(wire_value(bpf_ntohs(option.rtt)), 1U << 27);
+	/* A device without a queue sends what it gets. */
+	if (!queue.tells)
+		sight.departed_bytes = r->passed_bytes;
+	if (qfcp_is_over(&r->qfcp, sight.now_ns))
+		turn(r, &sight);
+
+	bpf_spin_lock(&r->lock);
+	qfcp_count(&r->qfcp, &sight, size_bytes, rtt_us);
+	r->passed_bytes += size_bytes;
+	r->packets += most(segments, 1);
+	r->asked += option_at > 0;
+	granted = wire_of(r->qfcp.rate);
+	if (option_at && granted < bpf_ntohs(option.granted))
+		r->lowered++;
+	bpf_spin_unlock(&r->lock);
+
+	if (option_at && granted < bpf_ntohs(option.granted) && !settings.observe_only)
+		grant(skb, tcp_at, option_at, option.granted, granted);
+	return TCX_PASS_ON;
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";

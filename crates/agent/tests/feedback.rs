@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The router of QFCP by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
+
+use lasthop_agent::feedback::router::FeedbackRouter;
+use lasthop_agent::feedback::shared::{QfcpSettings, RouterSettings};
+use lasthop_core::law::qfcp::QfcpRouterParams;
+use lasthop_core::units::Rate;
+use lasthop_fixed::wire;
+use proptest::prelude::*;
+
+/// TCX_NEXT: another program, or the stack, goes on with the packet.
+const PASSES_ON: u32 = u32::MAX;
+const STAMP: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+const ASKS: [u8; 12] = [253, 12, 0x4c, 0x51, 0, 0, 0xff, 0xff, 0, 0, 0, 0];
+/// What the router has at the start [B/s].
+const RATE: u64 = 1_250_000;
+
+/// The program; none where it may not be loaded.
+fn router() -> Option<FeedbackRouter> {
+    let params = QfcpRouterParams {
+        probing: false,
+        ..QfcpRouterParams::new(Rate::from_bps(8 * RATE), Rate::from_bps(8 * RATE))
+    };
+    let settings = RouterSettings {
+        qfcp: QfcpSettings::new(&params),
+        link_header_bytes: 14,
+        exid: 0x4c51,
+        ..RouterSettings::default()
+    };
+    let loaded = FeedbackRouter::load(&settings);
+    if let Err(error) = &loaded {
+        assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
+        eprintln!("SKIPPED: {error:#}");
+    }
+    loaded.ok()
+}
+
+fn folded(bytes: &[u8], mut sum: u32) -> u16 {
+    for pair in bytes.chunks(2) {
+        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+    }
+    while sum >> 16 > 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+/// A segment over Ethernet with these options.
+fn frame(v6: bool, options: &[u8]) -> Vec<u8> {
+    let tcp = 20 + options.len() + 8;
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+    if v6 {
+        frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+        frame.extend((tcp as u16).to_be_bytes());
+        frame.extend([6, 64]);
+        frame.extend([[0xfd; 16], [0xfc; 16]].concat());
+    } else {
+        frame.extend([8, 0, 0x45, 0]);
+        frame.extend((20 + tcp as u16).to_be_bytes());
+        frame.extend([0, 1, 0x40, 0, 64, 6, 0, 0, 10, 1, 0, 2, 10, 2, 0, 2]);
+    }
+    let at = frame.len();
+    frame.extend([0, 80, 1, 0, 0, 0, 0, 1, 0, 0, 0, 2, ((20 + options.len()) as u8) << 2, 16, 1, 0, 0, 0, 0, 0]);
+    frame.extend(options);
+    frame.extend([7; 8]);
+    let sum = !unsummed(&frame, at);
+    frame[at + 16..at + 18].copy_from_slice(&sum.to_be_bytes());
+    frame
+}
+
+/// The sum over a segment that begins at `at`, and its pseudo-header: 0xffff where the checksum is right.
+fn unsummed(frame: &[u8], at: usize) -> u16 {
+    let addresses = if at == 34 { &frame[26..34] } else { &frame[22..54] };
+    let begin = folded(addresses, 6 + (frame.len() - at) as u32);
+    folded(&frame[at..], begin.into())
+}
+
+#[test]
+fn what_asks_is_told_what_it_may_have() {
+    let Some(router) = router() else { return };
+    for v6 in [false, true] {
+        // Where Linux has it, alone, and before a time stamp.
+        for (options, option_at) in
+            [([&STAMP[..], &ASKS].concat(), 12), (ASKS.to_vec(), 0), ([&ASKS[..], &STAMP].concat(), 0)]
+        {
+            let sent = frame(v6, &options);
+            let (verdict, left) = router.try_packet(&sent).unwrap();
+            let tcp_at = if v6 { 54 } else { 34 };
+            let granted_at = tcp_at + 20 + option_at + 6;
+            let granted = u16::from_be_bytes([left[granted_at], left[granted_at + 1]]);
+            assert_eq!((verdict, granted), (PASSES_ON, wire::of(RATE)), "{v6} {option_at}");
+            assert_eq!(unsummed(&left, tcp_at), 0xffff);
+            let mut expected = sent;
+            expected[granted_at..granted_at + 2].copy_from_slice(&granted.to_be_bytes());
+            expected[tcp_at + 16..tcp_at + 18].copy_from_slice(&left[tcp_at + 16..tcp_at + 18]);
+            assert_eq!(left, expected, "nothing else is touched");
+        }
+    }
+    let told = router.record().unwrap();
+    assert_eq!((told.packets, told.asked, told.lowered), (6, 6, 6));
+}
+
+#[test]
+fn what_has_less_already_or_does_not_ask_stays() {
+    let Some(router) = router() else { return };
+    let mut less = ASKS;
+    less[6..8].copy_from_slice(&wire::of(RATE / 2).to_be_bytes());
+    let mut other = ASKS;
+    other[2] = 0;
+    let echo = [253, 8, 0x4c, 0x51, 0xff, 0xff, 0, 0];
+    for options in [&less[..], &other, &echo, &STAMP, &[]] {
+        let sent = frame(false, options);
+        assert_eq!(router.try_packet(&sent).unwrap(), (PASSES_ON, sent), "{options:?}");
+    }
+    let mut udp = frame(false, &ASKS);
+    udp[23] = 17;
+    assert_eq!(router.try_packet(&udp).unwrap(), (PASSES_ON, udp));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn whatever_comes_passes(cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), whole in any::<bool>()) {
+        thread_local!(static ROUTER: Option<FeedbackRouter> = router());
+        ROUTER.with(|router| {
+            let Some(router) = router else { return };
+            let mut sent = frame(false, &[&STAMP[..], &ASKS].concat());
+            for (at, byte) in &cuts {
+                let at = at.index(sent.len());
+                sent[at] = *byte;
+            }
+            if !whole {
+                sent.truncate(60);
+            }
+            let (verdict, left) = router.try_packet(&sent).unwrap();
+            assert_eq!((verdict, left.len()), (PASSES_ON, sent.len()));
+        });
+    }
+}

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""QFCP by its router and its host on a kernel: agreement, what routers tell, what senders do."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from box import demand
+from house import AGENT, PATIENCE_S, SERVER, SERVER6, House, demand_agent, house, until
+
+LINE_BPS = 10e6
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A control group of our own, with us in it."""
+    demand_agent()
+    mounts = Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
+    roots = [Path(words[1]) for words in map(str.split, mounts) if words[2] == "cgroup2"]
+    demand("" if roots else "no cgroup2 is mounted")
+    own = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    (at,) = (line.removeprefix("0::/") for line in own if line.startswith("0::/"))
+    before = roots[0] / at
+    made = roots[0] / at / f"lasthop-test-{os.getpid()}"
+    try:
+        made.mkdir()
+        (made / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+    except OSError as error:
+        demand(f"cannot make a control group: {error}")
+    try:
+        yield made
+    finally:
+        (before / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+        # What a test has started goes a little later.
+        deadline = time.monotonic() + PATIENCE_S
+        while (made / "cgroup.procs").read_text(encoding="ascii"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        made.rmdir()
+
+
+def start(built: House, where: str, *words: object) -> subprocess.Popen[str]:
+    """A router or host, once it is ready."""
+    process = built.start(where, AGENT, "qfcp", *words)
+    built.agents.append(process)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n", process.communicate()
+    return process
+
+
+def tell(built: House, where: str, *place: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(built.run(where, AGENT, "qfcp", "status", "--json", *place))
+    return found
+
+
+@contextmanager
+def both(group: Path, *options: object, **how: Any) -> Iterator[House]:
+    """A router at the slow device, and a host: server and client, as all of us are in the group."""
+    with house(distances=True, **how) as built:
+        start(built, "router", "router", "--dev", "lan", *options)
+        start(built, "server", "host", "--cgroup", group)
+        built.helper("server", "serve")
+        yield built
+
+
+def backlog(built: House) -> float:
+    """What the slow device holds [B]."""
+    told = built.run("router", "tc", "-s", "qdisc", "show", "dev", "lan")
+    found = re.search(r"backlog (\d+)(K?)b", told)
+    assert found is not None
+    return float(found[1]) * (1000 if found[2] else 1)
+
+
+def test_a_connection_has_what_the_router_tells(group: Path) -> None:
+    with both(group, "--set", "probing=false", "--capacity", "4 Mbit/s") as built:
+        (bps,) = built.fetch([20_040], 2, 3).values()
+        router = tell(built, "router", "--dev", "lan")
+        host = tell(built, "server", "--cgroup", group)
+    # Of a line of 10: what the router was told, less the headers.
+    assert 0.85 * 4e6 <= bps <= 4.1e6
+    assert host["offered"] == 1 and host["agreed"] == 2 and host["told"] == 1
+    assert router["lowered"] > 100 and router["capacity_bps"] == 4_000_000
+
+
+@pytest.mark.parametrize("host", [SERVER, SERVER6])
+def test_it_finds_the_capacity_by_itself(group: Path, host: str) -> None:
+    with both(group, "--max-capacity", "100 Mbit/s") as built:
+        (bps,) = built.fetch([20_040], 4, 3, host).values()
+        assert tell(built, "server", "--cgroup", group)["told"] == 1
+    assert bps >= 0.85 * LINE_BPS
+
+
+def test_a_far_end_without_it_is_plain_tcp(group: Path) -> None:
+    with house() as built:
+        start(built, "router", "router", "--dev", "lan", "--capacity", "1 Mbit/s")
+        host = start(built, "server", "host", "--cgroup", group)
+        # The group is the server's alone: the client is out of it, and neither offers nor answers.
+        top = group.parent / "cgroup.procs"
+        out = ["sh", "-c", f'echo $$ > {top}; exec "$@"', "sh"]
+        server = built.start("server", "iperf3", "-s", "-1")
+        until(lambda: "5201" in built.run("server", "ss", "-ltn"))
+        told = built.run("client", *out, "iperf3", "-c", SERVER, "-R", "-J", "-O", 1, "-t", 3)
+        server.communicate(timeout=PATIENCE_S)
+        counts = tell(built, "server", "--cgroup", group)
+        assert host.poll() is None
+    assert json.loads(told)["end"]["sum_received"]["bits_per_second"] >= 0.85 * LINE_BPS
+    assert counts["agreed"] == 0 and counts["told"] == 0
+
+
+def test_without_a_router_it_is_plain_tcp(group: Path) -> None:
+    with house(distances=True) as built:
+        start(built, "server", "host", "--cgroup", group)
+        built.helper("server", "serve")
+        (bps,) = built.fetch([20_020], 2, 3).values()
+        counts = tell(built, "server", "--cgroup", group)
+    assert bps >= 0.9 * LINE_BPS
+    assert counts["agreed"] == 2 and counts["told"] == 0 and counts["options"] > 100
+
+
+@pytest.mark.parametrize("which", ["router", "server"])
+def test_traffic_goes_on_when_either_is_killed(group: Path, which: str) -> None:
+    with both(group, "--set", "probing=false", "--capacity", "2 Mbit/s") as built:
+        with ThreadPoolExecutor() as pool:
+            found = pool.submit(built.fetch, [20_040], 6, 4)
+            time.sleep(3)
+            built.agents[0 if which == "router" else 1].kill()
+            (bps,) = found.result().values()
+        # Deaf, it is Reno, and fills the line: not the 2 Mbit/s of before.
+        assert bps >= 0.8 * LINE_BPS
+        (again,) = built.fetch([20_040], 2, 2).values()
+    assert again >= 0.8 * LINE_BPS
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["router", "--dev", "nowhere"], "--dev nowhere: no such device"),
+        (["router", "--dev", "lo", "--capacity", "fast"], 'capacity = "fast": wanted'),
+        (["router", "--dev", "lo", "--set", "alpha=0.0"], "alpha = 0: wanted more than 0"),
+        (["router", "--dev", "lo", "--set", "simplex=false"], "simplex = false: wanted"),
+        (["router", "--dev", "lo", "--set", "gain=1"], "unknown key `gain`"),
+        (["host", "--cgroup", "/nowhere"], "--cgroup /nowhere"),
+        (["host", "--cgroup", "/tmp"], "wanted a folder of cgroup2"),
+        (["host", "--cgroup", "/tmp", "--name", "reno"], "reno is in the kernel already"),
+        (["status", "--dev", "lo"], "no agent is at qfcp router of lo"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(words: list[str], complaint: str) -> None:
+    demand_agent()
+    done = subprocess.run(
+        [AGENT, "qfcp", *words], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("lasthop-agent: ") and complaint in line
+
+
+@pytest.mark.measured
+def test_four_flows_share_evenly_with_a_short_queue(group: Path) -> None:
+    with (
+        both(group, "--max-capacity", "100 Mbit/s") as built,
+        ThreadPoolExecutor() as pool,
+    ):
+        found = pool.submit(built.fetch, [20_040, 20_041, 20_060, 20_061], 8, 6)
+        time.sleep(8)
+        held = []
+        while not found.done():
+            held.append(backlog(built))
+            time.sleep(0.05)
+        rates = list(found.result().values())
+    assert sum(rates) >= 0.9 * LINE_BPS
+    assert min(rates) >= 0.9 * max(rates)
+    assert statistics.mean(held) <= 10_000
