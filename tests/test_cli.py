@@ -127,6 +127,7 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["run", "short.toml", "--set", "flow[nobody].rtt=1 s"], ['"near" or "far"']),
         (["run", "short.toml", "--set", 'flow[0].sender={ kind = "reno"'], ["last bracket"]),
         (["run", "short.toml", "--pcap-end", "receiver"], ["--pcap-end receiver", "--pcap FILE"]),
+        (["run", "short.toml", "--threads", "0"], ["--threads", "0"]),
         (["delay", "20", "--", "true"], ["argument TIME: 20", 'such as "20 ms"']),
         (["delay", "20 ms", "true"], ["unrecognized arguments: true", "wanted -- before"]),
         (["link", "10", "5 Mbit/s", "--", "true"], ["10: wanted", "a rate such as"]),

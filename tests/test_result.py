@@ -52,6 +52,27 @@ def test_sampling_changes_nothing() -> None:
     assert plain.summary["queues"] == probed.summary["queues"]
 
 
+def test_threads_change_nothing() -> None:
+    cell = """
+        [[ap]]
+        name = "NAME"
+        radio = { kind = "constant", rate = "3 Mbit/s" }
+        [[flow]]
+        name = "to-NAME"
+        path = ["NAME"]
+        station = "phone"
+        rtt = "30 ms"
+    """
+    text = 'duration = "2 s"\n' + "".join(cell.replace("NAME", f"ap{i}") for i in range(5))
+    runs = [lasthop.run(text, threads=threads).summary for threads in (1, 2, 8, None)]
+    assert all(summary | {"wall_s": 0} == runs[0] | {"wall_s": 0} for summary in runs)
+    assert runs[0]["packets"] > 1000
+    together = lasthop.run(text, set=PROBED, threads=8).summary
+    assert together["flows"] == runs[0]["flows"]
+    with pytest.raises(lasthop.UserError, match="threads = 0: wanted a positive number"):
+        lasthop.run(text, threads=0)
+
+
 def test_the_file_describes_itself(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     result = lasthop.run(SHORT, set=PROBED, seed=3)

@@ -37,8 +37,12 @@ def run(
     overrides: Sequence[tuple[str, str]],
     seed: int | None = None,
     on_progress: Callable[[float], object] | None = None,
+    threads: int | None = None,
 ) -> RunResult:
-    """Runs a scenario to its end without the GIL; ``on_progress`` hears how far it is, 0 to 1."""
+    """Runs a scenario to its end without the GIL; ``on_progress`` hears how far it is, 0 to 1.
+
+    Parts of the network that share nothing go to ``threads``, by default one a core.
+    """
 
 class EmulationError(RuntimeError):
     """The system does not give what an emulation takes; the message says what."""

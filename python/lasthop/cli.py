@@ -199,6 +199,8 @@ def _parser() -> argparse.ArgumentParser:
         run.add_argument(option, type=file_name, metavar=name, help=text)
     run.add_argument("--pcap-end", choices=("sender", "receiver"),
                      help="the end of the flows at which packets are seen (sender)")  # fmt: skip
+    run.add_argument("--threads", type=_positive, metavar="N",
+                     help="threads for parts that share nothing (one a core)")  # fmt: skip
 
     _set_and_seed(emulation.add_parsers(command))
 

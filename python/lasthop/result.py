@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _lasthop
+from .errors import UserError
 from .record import Record, Summary, Tables, record_of
 from .scenario import Scenario, Settings, Source, of, overrides_of
 
@@ -28,16 +29,21 @@ def run(
     set: Settings = None,
     seed: int | None = None,
     on_progress: Callable[[float], object] | None = None,
+    threads: int | None = None,
 ) -> Result:
     """Runs a scenario, given as a path, as TOML text or as dicts, and returns its result.
 
     ``set`` overrides values by their path, ``{"ap[0].price.a": "5 kB"}``; ``seed`` overrides
     the scenario's own; ``on_progress`` hears now and then how far the run has come, from 0 to 1.
+    Parts of the network that share nothing go to ``threads``, by default one a core; the numbers
+    are the same whatever there are.
     Raises :class:`lasthop.ScenarioError` where the scenario is wrong.
     """
+    if threads is not None and threads < 1:
+        raise UserError(f"threads = {threads}: wanted a positive number")
     text, directory, label = of(scenario)
     begun = time.perf_counter()
-    native = _lasthop.run(text, directory, overrides_of(set), seed, on_progress)
+    native = _lasthop.run(text, directory, overrides_of(set), seed, on_progress, threads)
     wall_s = time.perf_counter() - begun
     return Result(record_of(native), directory=directory, label=label, wall_s=wall_s, native=native)
 

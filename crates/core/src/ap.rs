@@ -166,6 +166,11 @@ impl<P: Parcel> AccessPoint<P> {
         self.stations.iter_mut().for_each(|station| station.queue.weigh(flow, weight));
     }
 
+    /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
+    pub fn call_flows(&mut self, names: &Arc<[u32]>) {
+        self.stations.iter_mut().for_each(|station| station.queue.call_flows(names));
+    }
+
     /// Brings the meters up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         self.wake(now);

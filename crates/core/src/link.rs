@@ -10,6 +10,7 @@
 //! stamps of those that wait: no event at all. Otherwise the packets wait in a [`Queue`], and the link wakes for each.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::element::{Departure, Element};
 use crate::error::{ParameterError, ensure};
@@ -137,6 +138,13 @@ impl<P: Parcel> Link<P> {
     pub fn weigh(&mut self, flow: u64, weight: f64) {
         if let Waiting::Held { queue, .. } = &mut self.buffer {
             queue.weigh(flow, weight);
+        }
+    }
+
+    /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
+    pub fn call_flows(&mut self, names: &Arc<[u32]>) {
+        if let Waiting::Held { queue, .. } = &mut self.buffer {
+            queue.call_flows(names);
         }
     }
 

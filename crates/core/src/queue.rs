@@ -2,6 +2,7 @@
 //! The queue in front of a link or of a station's radio: packets under a management, with a limit, a marker and a meter.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::error::ParameterError;
 use crate::packet::{Parcel, Signal};
@@ -338,6 +339,11 @@ impl<P: Parcel> Queue<P> {
     /// A flow has another weight than 1, which is told to the router that marks.
     pub fn weigh(&mut self, flow: u64, weight: f64) {
         self.marker.weigh(flow, weight);
+    }
+
+    /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
+    pub fn call_flows(&mut self, names: &Arc<[u32]>) {
+        self.aqm.call_flows(names);
     }
 
     /// What the router writes into passing packets.

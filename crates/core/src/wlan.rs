@@ -26,6 +26,7 @@ mod tests;
 mod timing;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 pub use interface::{AccessMeter, Interface};
 pub use timing::{MacConfig, RateStep, RateSteps};
@@ -174,6 +175,11 @@ impl<P: Parcel> Wlan<P> {
     /// A flow has another weight than 1, which is told to the routers that mark.
     pub fn weigh(&mut self, flow: u64, weight: f64) {
         self.interfaces.iter_mut().for_each(|interface| interface.queue.weigh(flow, weight));
+    }
+
+    /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
+    pub fn call_flows(&mut self, names: &Arc<[u32]>) {
+        self.interfaces.iter_mut().for_each(|interface| interface.queue.call_flows(names));
     }
 
     /// Brings the meters up to the end of the run.

@@ -212,7 +212,7 @@ impl<P: Traveller> Stage<P> {
             windows: count.windows,
         });
         let packets = counts.iter().map(|count| count.receiver.packets).sum();
-        let (nodes, events) = (network.nodes(), network.served());
+        let (nodes, events) = (network.nodes().iter().collect(), network.served());
         let counted = CountedRun { nodes, events, packets, flows: flows.collect() };
         Outcome::new(self.text, &counted, &self.labels, recorder)
     }

@@ -21,6 +21,7 @@ mod patience;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use std::thread::available_parallelism;
 
 use lasthop_emu::{Emulation, Figures};
 use lasthop_scenario::{Scenario, effective};
@@ -111,9 +112,10 @@ impl RunResult {
     }
 }
 
-/// Runs a scenario; `on_progress` is told now and then how far it has come, from 0 to 1.
+/// Runs a scenario; `on_progress` is told now and then how far it has come, from 0 to 1. Parts of the network that share nothing
+/// go to so many `threads`, without which to all cores.
 #[pyfunction]
-#[pyo3(signature = (text, directory, overrides, seed=None, on_progress=None))]
+#[pyo3(signature = (text, directory, overrides, seed=None, on_progress=None, threads=None))]
 fn run(
     py: Python<'_>,
     text: &str,
@@ -121,10 +123,12 @@ fn run(
     overrides: Overrides,
     seed: Option<u64>,
     on_progress: Option<Py<PyAny>>,
+    threads: Option<usize>,
 ) -> PyResult<RunResult> {
     let text = text.to_owned();
+    let threads = threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     let outcome = patiently(py, on_progress.as_ref(), move |watch| -> Result<_, lasthop_scenario::ScenarioError> {
-        let mut run = Run::new(&text, &directory, &overrides, seed)?;
+        let mut run = Run::new(&text, &directory, &overrides, seed)?.on_threads(threads);
         while run.advance(SLICE)? {
             if watch.is_off() {
                 return Ok(None);

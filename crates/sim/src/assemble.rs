@@ -2,12 +2,13 @@
 //! From a scenario to a network of elements and what stands at its ends.
 //!
 //! ```text
-//!   names ──► links, access points, WLANs ──► each flow: legs ──► lanes and hops ──► ahead
+//!   names ──► links, access points, WLANs ──► each flow's legs ──► components ──► lanes and hops ──► ahead
 //! ```
 //!
 //! Names are looked up once, in maps: the time that it takes grows as the scenario does, and no faster.
 
 mod ahead;
+mod components;
 mod connection;
 mod elements;
 mod ends;
@@ -33,12 +34,14 @@ use crate::capture::{self, Capture};
 use crate::events::MOST_ELEMENTS;
 use crate::host::SendingEnd;
 use crate::hosts::{self, Hosts};
-use crate::network::{Network, Parts, Place, Traveller};
+use crate::network::{Network, Parts, Traveller};
 use crate::node::Node;
 use crate::probe::Recorder;
 use crate::scenario::{self, MOST_SAMPLES, Scenario, ScenarioError};
 use crate::summary::{FlowLabel, Labels};
 use crate::world::World;
+use crate::worlds::Worlds;
+use components::Component;
 use names::{FlowNames, StationNames};
 use wireless::Wireless;
 
@@ -81,7 +84,10 @@ impl<P: Traveller> Assembly<P> {
     /// # Errors
     /// One line that names the key, its value and what is wanted.
     pub fn new(scenario: &Scenario, seed: u64, directory: &FilePath, ends: bool) -> Result<Self, ScenarioError> {
-        Builder { ends, ..Builder::new(scenario, seed, directory) }.build(false)
+        let Built { components, access_points, labels, recorder, .. } =
+            Builder { ends, ..Builder::new(scenario, seed, directory) }.build()?;
+        let Component { parts, flows, .. } = components.into_iter().next().unwrap_or_default();
+        Ok(Self { parts, flows, access_points, labels, recorder })
     }
 
     /// Takes out the network; its ends may be woken by the numbers `0..=ends`.
@@ -90,35 +96,52 @@ impl<P: Traveller> Assembly<P> {
     }
 }
 
-/// The simulation of a scenario with a seed; files are looked for in `directory`. Only if it may go `ahead`, links and hosts are
-/// asked ahead of time.
+/// What changes nothing but the work that it takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shortcuts {
+    /// Links and hosts are asked ahead of time.
+    pub(crate) ahead: bool,
+    /// What shares nothing is simulated apart.
+    pub(crate) apart: bool,
+}
+
+impl Shortcuts {
+    pub(crate) const ALL: Self = Self { ahead: true, apart: true };
+}
+
+/// The simulation of a scenario with a seed; files are looked for in `directory`.
 pub(crate) fn simulation(
     scenario: &Scenario,
     seed: u64,
     directory: &FilePath,
-    ahead: bool,
-) -> Result<(World, Labels), ScenarioError> {
+    Shortcuts { ahead, apart }: Shortcuts,
+) -> Result<(Worlds, Labels), ScenarioError> {
     if let Some(i) = scenario.flow.iter().position(|flow| matches!(flow.sender, scenario::SenderSpec::Kernel(_))) {
         let message = "\"kernel\": a congestion control of the kernel runs in `lasthop emu` alone";
         return Err(ScenarioError::at(&format!("flow[{i}].sender"), message));
     }
-    let mut built: Assembly<Packet> = Builder::new(scenario, seed, directory).build(true)?;
-    // Who runs ahead would not be sampled at the instant, nor packets recorded in order.
-    let ahead = ahead && scenario.probe.is_none();
-    if ahead {
-        ahead::shorten(&mut built.parts, &built.flows);
-    }
-    let Assembly { mut parts, flows, labels, recorder, .. } = built;
-    let capture = scenario.probe.as_ref().is_some_and(|probe| probe.packets).then(|| capture(&labels.flows, &flows));
-    // In place: of many flows there is no room for two lists.
-    let mut flows: Vec<_> = flows.into_iter().map(|flow| flow.ends).collect();
-    if ahead {
-        for (number, flow) in (0..).zip(&mut flows) {
-            flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
+    // Who runs ahead would not be sampled at the instant, nor packets recorded in order; and what is recorded is of one world.
+    let is_watched = scenario.probe.is_some();
+    let (ahead, apart) = (ahead && !is_watched, apart && !is_watched);
+    let builder: Builder<'_, Packet> = Builder { ahead: true, apart, ..Builder::new(scenario, seed, directory) };
+    let Built { components, labels, mut recorder, of_flow, of_node, .. } = builder.build()?;
+    let packets = scenario.probe.as_ref().is_some_and(|probe| probe.packets);
+    let world = |Component { mut parts, flows, .. }| {
+        if ahead {
+            ahead::shorten(&mut parts, &flows);
         }
-    }
-    let hosts = Hosts { flows, end: labels.span.until, packets: 0, recorder, capture };
-    Ok((World::new(parts, hosts), labels))
+        let capture = packets.then(|| capture(&labels.flows, &flows));
+        // In place: of many flows there is no room for two lists.
+        let mut flows: Vec<_> = flows.into_iter().map(|flow| flow.ends).collect();
+        if ahead {
+            for (number, flow) in (0..).zip(&mut flows) {
+                flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
+            }
+        }
+        World::new(parts, Hosts { flows, end: labels.span.until, packets: 0, recorder: recorder.take(), capture })
+    };
+    let worlds = components.into_iter().map(world).collect();
+    Ok((Worlds::new(worlds, of_flow, of_node), labels))
 }
 
 fn capture(labels: &[FlowLabel], flows: &[AssembledFlow]) -> Capture {
@@ -150,6 +173,18 @@ fn recorder(scenario: &Scenario, sampled: u64, ends: bool) -> Result<Option<Reco
     Ok(Some(Recorder::new(every, Instant::ZERO + probe.from, last)))
 }
 
+/// What a builder builds.
+struct Built<P> {
+    components: Vec<Component<P>>,
+    /// The component of each flow, and of each node.
+    of_flow: Vec<u32>,
+    of_node: Vec<u32>,
+    /// The access points' numbers among the nodes of the whole, and those of their uplinks.
+    access_points: Vec<(u32, Option<u32>)>,
+    labels: Labels,
+    recorder: Option<Recorder>,
+}
+
 struct Builder<'s, P> {
     scenario: &'s Scenario,
     directory: &'s FilePath,
@@ -157,13 +192,21 @@ struct Builder<'s, P> {
     span: Span,
     /// Whether receivers without a timer are asked ahead of time.
     ahead: bool,
+    /// Whether what shares nothing comes apart.
+    apart: bool,
     /// Whether the end is known.
     ends: bool,
-    parts: Parts<P>,
-    flows: Vec<AssembledFlow>,
-    labels: Vec<FlowLabel>,
+    /// The nodes, until they come to their components.
+    nodes: Vec<Node<P>>,
     /// The key of each node, for messages.
     keys: Vec<String>,
+    components: Vec<Component<P>>,
+    /// The component of each node and of each flow so far.
+    of_node: Vec<u32>,
+    of_flow: Vec<u32>,
+    /// Lanes made so far.
+    lanes: u32,
+    labels: Vec<FlowLabel>,
     kinds: Kinds,
     /// The access points and WLANs by their names.
     wireless: BTreeMap<&'s str, Wireless>,
@@ -176,8 +219,6 @@ struct Builder<'s, P> {
     wlans: Vec<u32>,
     ap_stations: Vec<StationNames<'s>>,
     wlan_stations: Vec<StationNames<'s>>,
-    /// The lanes between nodes made so far.
-    between: BTreeMap<(Place, Duration, Place), u32>,
     /// The names of the flows so far.
     names: FlowNames,
 }
@@ -190,11 +231,15 @@ impl<'s, P: Traveller> Builder<'s, P> {
             streams: Streams::new(seed),
             span: Span { from: Instant::ZERO + scenario.warmup, until: Instant::ZERO + scenario.duration },
             ahead: false,
+            apart: false,
             ends: true,
-            parts: Parts::default(),
-            flows: vec![],
-            labels: vec![],
+            nodes: vec![],
             keys: vec![],
+            components: vec![],
+            of_node: vec![],
+            of_flow: vec![],
+            lanes: 0,
+            labels: vec![],
             kinds: Kinds::default(),
             wireless: BTreeMap::new(),
             links: BTreeMap::new(),
@@ -202,14 +247,12 @@ impl<'s, P: Traveller> Builder<'s, P> {
             wlans: vec![],
             ap_stations: vec![],
             wlan_stations: vec![],
-            between: BTreeMap::new(),
             names: FlowNames::default(),
         }
     }
 
-    /// Builds all. Only where receivers may be asked `ahead` of time, those without a timer are.
-    fn build(mut self, ahead: bool) -> Result<Assembly<P>, ScenarioError> {
-        self.ahead = ahead;
+    /// Builds all.
+    fn build(mut self) -> Result<Built<P>, ScenarioError> {
         let (scenario, until) = (self.scenario, self.span.until);
         if scenario.flow.is_empty() {
             return Err(ScenarioError::at("flow", "wanted at least one"));
@@ -221,11 +264,12 @@ impl<'s, P: Traveller> Builder<'s, P> {
         self.links()?;
         self.access_points()?;
         self.wlans()?;
-        names::check_queues(&self.parts.nodes, &self.keys)?;
-        let queues: usize = self.parts.nodes.iter().map(Node::queues).sum();
+        names::check_queues(&self.nodes, &self.keys)?;
+        let queues: usize = self.nodes.iter().map(Node::queues).sum();
         let recorder = recorder(scenario, flows + queues as u64, self.ends)?;
-        for (i, (flow, ends)) in scenario.flow.iter().zip(ends).enumerate() {
-            self.flow(i, flow, ends).map_err(|e| e.within(&format!("flow[{i}]")))?;
+        let ways = self.ways(&ends)?;
+        for (i, (flow, way)) in scenario.flow.iter().zip(ends.into_iter().zip(ways)).enumerate() {
+            self.flow(i, flow, way).map_err(|e| e.within(&format!("flow[{i}]")))?;
         }
         if let Some(first) = scenario.flow.first()
             && scenario.flow.iter().all(|flow| Instant::ZERO + flow.start >= until)
@@ -233,8 +277,11 @@ impl<'s, P: Traveller> Builder<'s, P> {
             let wanted = format!("a start before the end of the run, {until:?}");
             return Err(ScenarioError::refused("flow[0].start", format!("{:?}", first.start), wanted));
         }
-        if self.parts.lanes.len() + 2 * self.flows.len() + self.parts.nodes.len() >= MOST_ELEMENTS {
+        if self.lanes as usize + 2 * self.of_flow.len() + self.of_node.len() >= MOST_ELEMENTS {
             return Err(ScenarioError::at("flow", format!("wanted fewer than {MOST_ELEMENTS} elements in all")));
+        }
+        if self.components.len() > 1 {
+            self.components.iter_mut().for_each(|component| component.call(self.lanes, self.of_flow.len() as u32));
         }
         let labels = Labels {
             title: scenario.title.clone(),
@@ -244,15 +291,15 @@ impl<'s, P: Traveller> Builder<'s, P> {
             sample: scenario.sample,
             flows: self.labels,
         };
-        let (parts, flows, access_points) = (self.parts, self.flows, self.aps);
-        Ok(Assembly { parts, flows, access_points, labels, recorder })
+        let Self { components, of_flow, of_node, aps: access_points, .. } = self;
+        Ok(Built { components, of_flow, of_node, access_points, labels, recorder })
     }
 
     /// Takes in a node, which the table at `key` of the scenario describes.
     fn node(&mut self, node: Node<P>, key: &str) -> u32 {
-        self.parts.nodes.push(node);
+        self.nodes.push(node);
         self.keys.push(key.to_owned());
-        self.parts.nodes.len() as u32 - 1
+        self.nodes.len() as u32 - 1
     }
 
     /// Two links for each duplex one: there, and back.

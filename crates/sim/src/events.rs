@@ -5,7 +5,8 @@
 //! binary heap, and the four children of a node are one cache line. An element has at most one entry, so the list is as
 //! long as the network, not the traffic.
 //!
-//! Entries compare as whole 128-bit numbers: by time, and ties by a hash of time and element. So ties have a total order that
+//! Entries compare as whole 128-bit numbers: by time, and ties by a hash of time and element, as that is called in the whole
+//! network where these are the elements of a part. So ties have a total order that
 //! depends on nothing else, neither on who came into the list first nor on what is asked ahead of time; and none wins
 //! more often than the other. (Ties by element would let one flow win every race for the last place in a buffer, and starve
 //! the rest.)
@@ -21,6 +22,8 @@ pub struct EventList {
     len: usize,
     /// The root has been handed out: the next entry may take its place, which saves a removal.
     hole: bool,
+    /// What each element is called in the whole network, if these are those of a part; nothing: as it is here.
+    names: Vec<u32>,
 }
 
 /// Four entries in a cache line.
@@ -46,9 +49,9 @@ const ID_BITS: u32 = 24;
 pub(crate) const MOST_ELEMENTS: usize = 1 << ID_BITS;
 
 #[inline]
-fn pack(at: Instant, id: u32) -> u128 {
+fn pack(at: Instant, id: u32, name: u32) -> u128 {
     // The finaliser of MurmurHash3 over both; a product alone would order the same two elements the same way too often.
-    let mut hash = at.as_nanos() ^ u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut hash = at.as_nanos() ^ u64::from(name).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     (u128::from(at.as_nanos()) << 64) | u128::from((hash >> ID_BITS << ID_BITS) | u64::from(id))
@@ -60,10 +63,17 @@ fn unpack(entry: u128) -> (Instant, u32) {
 }
 
 impl EventList {
+    /// The list of a part of a network, in the whole of which the elements have these `names`, each greater than the one
+    /// before: so ties are broken there as here.
+    pub(crate) fn of_part(names: Vec<u32>) -> Self {
+        Self { names, ..Self::default() }
+    }
+
     /// Adds a wake.
     #[inline]
     pub fn push(&mut self, at: Instant, id: u32) {
-        let entry = pack(at, id);
+        let name = self.names.get(id as usize).copied().unwrap_or(id);
+        let entry = pack(at, id, name);
         if self.hole {
             self.hole = false;
             self.sift_down(entry);
@@ -173,7 +183,7 @@ mod tests {
             let mut now = 0;
             for (id, &(delay, pop)) in steps.iter().enumerate() {
                 if pop {
-                    sorted.sort_unstable_by_key(|&(at, id)| pack(Instant::from_nanos(at), id));
+                    sorted.sort_unstable_by_key(|&(at, id)| pack(Instant::from_nanos(at), id, id));
                     let expected = (!sorted.is_empty()).then(|| sorted.remove(0));
                     let got = events.pop_before(Instant::MAX).map(|(at, id)| (at.as_nanos(), id));
                     prop_assert_eq!(got, expected);

@@ -22,7 +22,7 @@
 //! | [`node`] | links, access points and WLANs as one list, of which results are read |
 //! | [`events`] | the event list |
 //! | `hosts`, `host` | the simulated ends of the flows |
-//! | `world` | the loop in virtual time |
+//! | `world`, `worlds` | the loop in virtual time; one for each part of the network that shares nothing with the others |
 //! | `run` | from a scenario's text to its result |
 //! | `summary`, [`metrics`] | the figures of a run |
 //! | `trace` | files of recorded capacity |
@@ -65,6 +65,7 @@ mod summary;
 pub mod table;
 mod trace;
 mod world;
+mod worlds;
 
 pub use capture::Point;
 use lasthop_scenario as scenario;

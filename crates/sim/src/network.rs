@@ -148,6 +148,8 @@ pub(crate) struct Parts<P> {
     /// The hops of all flows, one after the other.
     pub(crate) hops: Vec<Hop>,
     pub(crate) routes: Vec<Route>,
+    /// What its elements are called in the whole network, of which these are a part; nothing: these are all.
+    pub(crate) names: Vec<u32>,
 }
 
 /// The way back of acknowledgements whose host may be asked ahead of time: through a link behind a delay, or none, and over a
@@ -183,7 +185,7 @@ struct Numbers {
 
 impl<P> Default for Parts<P> {
     fn default() -> Self {
-        Self { lanes: vec![], kept_for: vec![], nodes: vec![], hops: vec![], routes: vec![] }
+        Self { lanes: vec![], kept_for: vec![], nodes: vec![], hops: vec![], routes: vec![], names: vec![] }
     }
 }
 
@@ -202,8 +204,8 @@ impl<P: Traveller> Network<P> {
         let node = end + ends;
         let last = node + parts.nodes.len() as u32;
         Self {
+            events: EventList::of_part(std::mem::take(&mut parts.names)),
             parts,
-            events: EventList::default(),
             pending: vec![Instant::MAX; last as usize + 1],
             first: Numbers { end, node, last },
             served: 0,

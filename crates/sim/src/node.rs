@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What flows share: links, access points and WLANs, in one list of which results and samples are read.
 
+use std::sync::Arc;
+
 use lasthop_core::ap::AccessPoint;
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::link::Link;
@@ -134,6 +136,11 @@ impl<P: Parcel> Node<P> {
     /// A flow has another weight than 1 at its queues.
     pub(crate) fn weigh(&mut self, flow: u64, weight: f64) {
         each!(self, element => element.weigh(flow, weight));
+    }
+
+    /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
+    pub(crate) fn call_flows(&mut self, names: &Arc<[u32]>) {
+        each!(self, element => element.call_flows(names));
     }
 
     /// Packets in its queues.

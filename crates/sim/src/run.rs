@@ -6,20 +6,21 @@ use std::path::Path;
 
 use lasthop_core::packet::Parcel;
 
-use crate::assemble::simulation;
+use crate::assemble::{Shortcuts, simulation};
 use crate::capture::{Capture, Point};
 use crate::probe::Recorder;
 use crate::scenario::{ScenarioError, effective, parse};
 use crate::summary::{CountedRun, Labels, Summary, summarise, system_table};
 use crate::table::Table;
-use crate::world::World;
+use crate::worlds::Worlds;
 
 /// A run that has been set up and not yet ended.
 #[derive(Debug)]
 pub struct Run {
     text: String,
-    world: World,
+    worlds: Worlds,
     labels: Labels,
+    threads: usize,
 }
 
 /// What a run gave.
@@ -49,23 +50,29 @@ impl Run {
         let text = if overrides.is_empty() { text.to_owned() } else { effective(text, overrides)? };
         // The reader of overrides knows the line of what is no TOML.
         let scenario = parse(&text).map_err(|error| effective(&text, &[]).err().unwrap_or(error))?;
-        let (world, labels) = simulation(&scenario, seed.unwrap_or(scenario.seed), directory, true)?;
-        Ok(Self { text, world, labels })
+        let (worlds, labels) = simulation(&scenario, seed.unwrap_or(scenario.seed), directory, Shortcuts::ALL)?;
+        Ok(Self { text, worlds, labels, threads: 1 })
     }
 
-    /// Goes on for at most `events` events; false when the run is over.
+    /// Takes so many threads, of which there is one at least, for parts of the network that share nothing. The results are the same
+    /// bits.
+    pub fn on_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Goes on for at most `events` events on each thread; false when the run is over.
     ///
     /// # Errors
     /// If so many packets are under way, or have been recorded, that more would fill the memory.
     pub fn advance(&mut self, events: u64) -> Result<bool, ScenarioError> {
-        let goes_on = self.world.advance(events);
-        self.world.check_memory()?;
+        let goes_on = self.worlds.advance(self.threads, events);
+        self.worlds.check_memory()?;
         Ok(goes_on)
     }
 
     /// How far the run has come, from 0 to 1.
     pub fn progress(&self) -> f64 {
-        self.world.progress()
+        self.worlds.progress()
     }
 
     /// Whether anything in the run depends on the seed.
@@ -75,15 +82,12 @@ impl Run {
 
     /// Goes on to the end, whatever memory it takes.
     pub fn finish(mut self) -> Outcome {
-        while self.world.advance(u64::MAX) {}
-        let World { network, mut hosts } = self.world;
-        let (recorder, mut capture) = (hosts.recorder.take(), hosts.capture.take());
+        while self.worlds.advance(self.threads, u64::MAX) {}
+        let (recorder, mut capture) = self.worlds.take_records();
         if let Some(capture) = &mut capture {
             capture.sort();
         }
-        let (nodes, events) = (network.nodes(), network.served());
-        let counted = CountedRun { nodes, events, packets: hosts.packets, flows: hosts.counted() };
-        Outcome { capture, ..Outcome::new(self.text, &counted, &self.labels, recorder) }
+        Outcome { capture, ..Outcome::new(self.text, &self.worlds.counted(), &self.labels, recorder) }
     }
 }
 

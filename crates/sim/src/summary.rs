@@ -182,7 +182,7 @@ pub(crate) struct ReaderLabel {
 #[derive(Debug)]
 pub struct CountedRun<'a, P> {
     /// Links, access points and WLANs.
-    pub nodes: &'a [Node<P>],
+    pub nodes: Vec<&'a Node<P>>,
     /// Events served.
     pub events: u64,
     /// Data packets that reached their receivers.
@@ -220,7 +220,7 @@ pub(crate) fn summarise<P: Parcel>(counted: &CountedRun<'_, P>, labels: &Labels)
         events: counted.events,
         packets: counted.packets,
         fairness: Fairness { jain: jain(&goodputs), short_term: metrics::short_term_fairness(&allotted) },
-        queues: counted.nodes.iter().flat_map(queues).collect(),
+        queues: counted.nodes.iter().copied().flat_map(queues).collect(),
         system: system(&counted.flows, labels, &flows),
         notes: absent(labels).into_iter().collect(),
         flows,

@@ -35,7 +35,7 @@ def main(options: Namespace) -> int:
         results = _with_files(options, scenarios, overrides)
     else:
         results = [
-            _summary(scenario, from_here(overrides, scenario.directory), options.seed)
+            _summary(scenario, from_here(overrides, scenario.directory), options)
             for scenario in scenarios
         ]
     if options.json:
@@ -52,11 +52,12 @@ def main(options: Namespace) -> int:
     return 0
 
 
-def _summary(scenario: Scenario, overrides: Overrides, seed: int | None) -> dict[str, Any]:
+def _summary(scenario: Scenario, overrides: Overrides, options: Namespace) -> dict[str, Any]:
     """The short way, for results that are only printed: no tables, no heavy imports."""
+    text, directory, seed = scenario.text, scenario.directory, options.seed
     with _Named(scenario), _Progress(scenario.label) as tell:
         begun = time.perf_counter()
-        result = _lasthop.run(scenario.text, scenario.directory, overrides, seed, tell)
+        result = _lasthop.run(text, directory, overrides, seed, tell, options.threads)
         wall_s = time.perf_counter() - begun
     _note_seed(scenario, seed, is_random=result.is_random)
     return {**honest(json.loads(result.summary_json)), "wall_s": wall_s}
@@ -93,7 +94,15 @@ def _with_files(
         with _Named(scenario), _Progress(scenario.label) as tell:
             here = from_here(overrides, scenario.directory)
             probed = sampled(scenario, here) if options.plot else here
-            results.append(run(scenario, set=probed, seed=options.seed, on_progress=tell))
+            results.append(
+                run(
+                    scenario,
+                    set=probed,
+                    seed=options.seed,
+                    on_progress=tell,
+                    threads=options.threads,
+                )
+            )
         _note_seed(scenario, options.seed, is_random=results[-1].is_random)
     if options.out:
         results[0].to_parquet(options.out)

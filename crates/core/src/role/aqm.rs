@@ -12,6 +12,7 @@
 //! until it is through.
 
 use core::fmt::Debug;
+use std::sync::Arc;
 
 use super::Held;
 use crate::error::ParameterError;
@@ -144,6 +145,9 @@ pub trait AqmLaw<P: Parcel>: Sized {
     fn keeps_last(&self) -> bool {
         true
     }
+
+    /// Flow `n` is number `names[n]` of the whole network, of which this is a part: what hangs on a flow's number takes that.
+    fn call_flows(&mut self, _names: &Arc<[u32]>) {}
 }
 
 /// Drops packets when they find no room.
@@ -242,5 +246,10 @@ impl<P: Parcel> AnyAqm<P> {
     /// Whether the packet that came last may still be there.
     pub fn keeps_last(&self) -> bool {
         with!(ref self, law => AqmLaw::<P>::keeps_last(law))
+    }
+
+    /// What flows are called in the whole network.
+    pub fn call_flows(&mut self, names: &Arc<[u32]>) {
+        with!(mut self, law => AqmLaw::<P>::call_flows(law, names));
     }
 }

@@ -150,4 +150,4 @@ fn first_back<P>(network: &Parts<P>, route: &Route, flow: &AssembledFlow) -> Opt
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -8,8 +8,9 @@ use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
 use lasthop_core::rng::Streams;
 use lasthop_core::tcp;
-use lasthop_core::units::{Amount, Bytes, Duration, Instant, LONGEST};
+use lasthop_core::units::{Amount, Bytes, Duration, Instant};
 
+use super::components::Way;
 use super::legs::Leg;
 use super::wireless::{Outermost, Wireless};
 use super::{AssembledFlow, Builder, elements, ends, rate};
@@ -19,15 +20,12 @@ use crate::network::{Hop, Place, Route, Traveller};
 use crate::scenario::{self, MOST_FLOWS, ScenarioError};
 use crate::summary::{FlowLabel, ReaderLabel};
 
-/// Most links, access points and WLANs that a packet and its acknowledgement cross: hops are counted in a byte, and two are at
-/// the ends.
-const MOST_CROSSED: usize = u8::MAX as usize - 2;
-
 /// What the connections of one table of the scenario have in common.
 struct Common<'s> {
-    /// The table, and its number.
+    /// The table, its number, and that of its component.
     spec: &'s scenario::FlowSpec,
     table: usize,
+    component: usize,
     there: Vec<Leg>,
     back: Vec<Leg>,
     /// The stations to which the data goes, and from which it comes.
@@ -49,15 +47,14 @@ impl<P: Traveller> Builder<'_, P> {
         &mut self,
         table: usize,
         flow: &scenario::FlowSpec,
-        ends: Outermost,
+        (ends, way): (Outermost, Way),
     ) -> Result<(), ScenarioError> {
         let payload = ends::payload(flow)?;
-        let (there, back) = self.legs(flow, ends)?;
-        check_way(flow, there.iter().chain(&back))?;
+        let Way { there, back, component } = way;
         let station = self.place_of(ends.last, flow.station.as_ref());
         let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
         let tcp = self.tcp_configs(flow, payload, there.len());
-        let common = Common { spec: flow, table, there, back, station, source, payload, tcp };
+        let common = Common { spec: flow, table, component, there, back, station, source, payload, tcp };
         let (mut start, mut rtt) = (Instant::ZERO + flow.start, flow.rtt);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
@@ -69,7 +66,7 @@ impl<P: Traveller> Builder<'_, P> {
                         return Err(taken(flow, &name));
                     }
                     // Whether transfers arrive hangs on the seed, whether they could be made must not.
-                    self.make(&common, &name)?;
+                    self.make(&common, &name, 0)?;
                     let end = last_arrival(flow, poisson, self.span.until);
                     let mut times = self.streams.stream(&name, "arrivals");
                     let mut sizes = self.streams.stream(&name, "sizes");
@@ -106,9 +103,9 @@ impl<P: Traveller> Builder<'_, P> {
         (start, rtt): (Instant, Duration),
         app: &AppParams,
     ) -> Result<(), ScenarioError> {
-        let &Common { spec, payload, .. } = common;
-        let id = self.flows.len() as u32;
-        let Made { ends, reader, sink, sink_back } = self.make(common, &name)?;
+        let &Common { spec, payload, component, .. } = common;
+        let id = self.components[component].flows.len() as u32;
+        let Made { ends, reader, sink, sink_back } = self.make(common, &name, id)?;
         let TwoEnds { sender, receiver, sender_kind, receiver_kind, header_bytes, sack, ahead } = ends;
         let stop = spec.stop.map(|stop| Instant::ZERO + stop);
         let is_transfer = matches!(app, AppParams::Fixed(_));
@@ -126,37 +123,44 @@ impl<P: Traveller> Builder<'_, P> {
             Some(_) => ([Duration::ZERO; 2], [half, rtt - half]),
         };
         let mut hops = vec![];
+        let at = &mut self.components[component];
+        let lanes = at.parts.lanes.len();
 
         // There: jitter and access link, the nodes, the sink.
         let front = vec![Wire::new(access, near[0], Loss::None)];
-        let mut wires = self.hops(&mut hops, (&mut jitter, front, Duration::ZERO), &common.there);
+        let mut wires = at.hops(&mut hops, (&mut jitter, front, Duration::ZERO), &common.there);
         wires.push(Wire::delay(far[0]));
         wires.extend(sink);
         let mut exit = Path::new(jitter, wires);
         if ahead && self.ahead && !common.there.is_empty() {
             hops.push(Hop::Receiver);
         } else {
-            hops.push(self.lane(std::mem::take(&mut exit), Place::Receiver));
+            hops.push(at.lane(std::mem::take(&mut exit), Place::Receiver));
         }
 
         // Back: the sink's link, the nodes, the access link.
         let back = hops.len() as u8;
-        let mut wires = self.hops(&mut hops, (&mut None, sink_back.into_iter().collect(), far[1]), &common.back);
+        let mut wires = at.hops(&mut hops, (&mut None, sink_back.into_iter().collect(), far[1]), &common.back);
         wires.push(Wire::new(access, near[1], Loss::None));
-        hops.push(self.lane(Path::new(None, wires), Place::Host));
+        hops.push(at.lane(Path::new(None, wires), Place::Host));
 
         if let scenario::ReceiverSpec::Share(share) = &spec.receiver
             && share.own.weight != 1.0
         {
             let nodes = common.there.iter().filter_map(Leg::node);
-            nodes.for_each(|node| self.parts.nodes[node].weigh(u64::from(id), share.own.weight));
+            nodes.for_each(|node| at.parts.nodes[node].weigh(u64::from(id), share.own.weight));
         }
-        let (base, count) = (self.parts.hops.len() as u32, hops.len() as u8);
-        self.parts.hops.extend(hops);
+        let (base, count) = (at.parts.hops.len() as u32, hops.len() as u8);
+        at.parts.hops.extend(hops);
         let Common { station, source, table, .. } = *common;
-        self.parts.routes.push(Route { base, back, hops: count, station, source });
+        at.parts.routes.push(Route { base, back, hops: count, station, source });
         let host = Host { app, sender };
-        self.flows.push(AssembledFlow { table, ends: hosts::FlowEnds { host, receiver, exit, feed: None } });
+        at.flows.push(AssembledFlow { table, ends: hosts::FlowEnds { host, receiver, exit, feed: None } });
+        let lanes = (at.parts.lanes.len() - lanes) as u32;
+        at.numbers.lanes.extend(self.lanes..self.lanes + lanes);
+        at.numbers.flows.push(self.of_flow.len() as u32);
+        self.lanes += lanes;
+        self.of_flow.push(component as u32);
         self.labels.push(FlowLabel {
             name,
             sender: sender_kind.into(),
@@ -171,10 +175,9 @@ impl<P: Traveller> Builder<'_, P> {
         Ok(())
     }
 
-    /// What a connection called `name` is made of, wherever it begins.
-    fn make(&self, common: &Common<'_>, name: &str) -> Result<Made, ScenarioError> {
+    /// What connection `id`, called `name`, is made of, wherever it begins.
+    fn make(&self, common: &Common<'_>, name: &str, id: u32) -> Result<Made, ScenarioError> {
         let &Common { spec, payload, .. } = common;
-        let id = self.flows.len() as u32;
         let ends = match &spec.sender {
             scenario::SenderSpec::Tfrc(options) => {
                 rate::ends(id, options, &spec.receiver, payload, (self.span, self.scenario.sample))?
@@ -293,21 +296,4 @@ fn taken(flow: &scenario::FlowSpec, name: &str) -> ScenarioError {
         format!("another name: it makes a second flow {name:?}")
     };
     ScenarioError::refused("name", format!("{:?}", flow.name), wanted)
-}
-
-/// Refuses a way that is too long, in hops or in time.
-fn check_way<'l>(flow: &scenario::FlowSpec, legs: impl Iterator<Item = &'l Leg>) -> Result<(), ScenarioError> {
-    let (mut crossed, mut delay) = (0, u128::from(flow.rtt.as_nanos()));
-    for leg in legs {
-        crossed += usize::from(leg.crosses());
-        delay += u128::from(leg.delay().as_nanos());
-    }
-    if crossed > MOST_CROSSED {
-        let message = "links, access points and WLANs, there and back: wanted at most";
-        return Err(ScenarioError::at("path", format!("crosses {crossed} {message} {MOST_CROSSED}")));
-    }
-    if delay > u128::from(LONGEST.as_nanos()) {
-        return Err(ScenarioError::at("path", format!("wanted delays that add up to at most {LONGEST:?}")));
-    }
-    Ok(())
 }

@@ -8,6 +8,7 @@ use lasthop_core::loss::{Loss, LossParams};
 use lasthop_core::units::Duration;
 use lasthop_core::wlan::Direction;
 
+use super::components::Component;
 use super::wireless::{Outermost, Wireless};
 use super::{Builder, elements};
 use crate::network::{Hop, Lane, Place, Traveller};
@@ -31,6 +32,13 @@ impl Leg {
         match self.over? {
             Place::Node(node) | Place::Wlan(node, _) | Place::Through(node) => Some(node as usize),
             Place::Host | Place::Receiver => None,
+        }
+    }
+
+    /// From now on the node is called by its number within its component, which is that of `numbers`.
+    pub(super) fn renumber(&mut self, numbers: &[u32]) {
+        if let Some(Place::Node(node) | Place::Wlan(node, _) | Place::Through(node)) = &mut self.over {
+            *node = numbers[*node as usize];
         }
     }
 
@@ -83,7 +91,7 @@ impl<P: Traveller> Builder<'_, P> {
         }
         let is_private = flow.path.is_empty() && flow.station.is_none() && flow.source.is_none();
         let has_rate = flow.access.is_some() || flow.sink.as_ref().is_some_and(|sink| sink.rate.is_some());
-        if is_private && (!self.parts.nodes.is_empty() || !has_rate) {
+        if is_private && (!self.nodes.is_empty() || !has_rate) {
             return Err(ScenarioError::at("path", "missing: wanted a path over links, or a station"));
         }
         match last {
@@ -115,7 +123,9 @@ impl<P: Traveller> Builder<'_, P> {
         let config = elements::loss_of_acks(loss, name);
         Loss::new(&config, &self.streams, name).map_err(|e| ScenarioError::parameter("loss", e))
     }
+}
 
+impl<P> Component<P> {
     /// The hops to the nodes of `legs`, for a stream that has `jitter`, the private links `wires` and `delay` in front of them.
     /// A lane of its own leads to the first node; between two of them all streams share one, as long as nothing private lies
     /// there. Gives the private links behind the last.

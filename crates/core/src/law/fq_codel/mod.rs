@@ -3,6 +3,7 @@
 //! CoDel for each flow, or with nothing that drops before there is no room.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::error::ParameterError;
 use crate::law::codel::{Backlog, Codel, CodelParams, HeadLaw};
@@ -94,6 +95,8 @@ pub struct FairQueues<P, L> {
     batch: usize,
     /// Makes the hash another in each run.
     perturbation: u64,
+    /// What flows are called in the whole network, if this is a part of it.
+    names: Option<Arc<[u32]>>,
     /// The queue that the last packet joined.
     last: usize,
 }
@@ -121,13 +124,16 @@ impl<P: Parcel, L: FlowLaw> FairQueues<P, L> {
             quantum: params.quantum.get() as i64,
             batch: params.batch as usize,
             perturbation: (stream.uniform() * 9_007_199_254_740_992.0) as u64,
+            names: None,
             last: 0,
         })
     }
 
     /// The queue of a flow: the finish of splitmix64 over its number, modulo the number of queues.
     fn place(&self, flow: u64) -> usize {
-        let mut hash = flow.wrapping_add(self.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let name = self.names.as_ref().and_then(|names| names.get(flow as usize));
+        let mut hash = name.map_or(flow, |&name| u64::from(name));
+        hash = hash.wrapping_add(self.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((hash ^ (hash >> 31)) % self.flows.len() as u64) as usize
@@ -228,6 +234,10 @@ impl<P: Parcel, L: FlowLaw> AqmLaw<P> for FairQueues<P, L> {
     // Drops come from the head, and the last packet is at the tail.
     fn keeps_last(&self) -> bool {
         !self.flows[self.last].backlog.is_empty()
+    }
+
+    fn call_flows(&mut self, names: &Arc<[u32]>) {
+        self.names = Some(Arc::clone(names));
     }
 }
 

@@ -7,14 +7,14 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::simulation;
+use super::super::{Shortcuts, simulation};
 use crate::run::Outcome;
 use crate::scenario::parse;
-use crate::summary::{CountedRun, Summary};
+use crate::summary::Summary;
 
 /// A flow: its kinds, and where it enters and leaves the chain of links.
 #[derive(Clone, Debug)]
-struct Spec {
+pub(in super::super) struct Spec {
     keys: Vec<&'static str>,
     from: usize,
     length: usize,
@@ -25,7 +25,7 @@ fn key(choices: &'static [&'static str]) -> impl Strategy<Value = &'static str> 
     select(choices)
 }
 
-fn link() -> impl Strategy<Value = Vec<&'static str>> {
+pub(in super::super) fn link() -> impl Strategy<Value = Vec<&'static str>> {
     // Round numbers make many packets meet in one instant.
     let rate = key(&["rate = \"1 Mbit/s\"", "rate = \"12 Mbit/s\"", "rate = \"100 Mbit/s\""]);
     let delay = key(&["delay = \"0 s\"", "delay = \"1 ms\"", "delay = \"7.3 ms\""]);
@@ -34,6 +34,7 @@ fn link() -> impl Strategy<Value = Vec<&'static str>> {
         "queue = { limit = \"5 packets\" }",
         "queue = { limit = \"30 kB\" }",
         "queue = { limit = \"40 packets\", aqm = \"codel\" }",
+        "queue = { limit = \"40 packets\", aqm = { kind = \"fq-codel\", queues = 4 } }",
         "price = { kind = \"linear\", a = \"6.5 kB\" }",
     ]);
     let loss = key(&["", "", "loss = { kind = \"bernoulli\", p = 0.01 }"]);
@@ -41,7 +42,7 @@ fn link() -> impl Strategy<Value = Vec<&'static str>> {
     (rate, delay, queue, loss, duplex).prop_map(|(a, b, c, d, e)| vec![a, b, c, d, e])
 }
 
-fn flow() -> impl Strategy<Value = Spec> {
+pub(in super::super) fn flow() -> impl Strategy<Value = Spec> {
     let rtt = key(&["rtt = \"0 s\"", "rtt = \"20 ms\"", "rtt = \"250 ms\""]);
     let access = key(&["", "access = \"100 Mbit/s\"", "access = \"2 Mbit/s\""]);
     let sender = key(&[
@@ -73,7 +74,7 @@ fn flow() -> impl Strategy<Value = Spec> {
     })
 }
 
-fn radio() -> impl Strategy<Value = &'static str> {
+pub(in super::super) fn radio() -> impl Strategy<Value = &'static str> {
     key(&[
         "radio = { kind = \"constant\", rate = \"6 Mbit/s\" }",
         "radio = { kind = \"jakes\", doppler = \"60 Hz\", generators = 8, snr = 4.0, bandwidth = \"4.3 MHz\", \
@@ -81,41 +82,40 @@ fn radio() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// A chain of links, n0 → n1 → …, with an access point at its end.
-fn text(links: &[Vec<&str>], radio: &str, flows: &[Spec]) -> String {
-    let mut text = "duration = \"3 s\"\n".to_owned();
+/// A chain of links, n0 → n1 → …, with an access point at its end; all names begin with `prefix`. The tables of what is shared,
+/// and those of the flows.
+pub(in super::super) fn chain(prefix: &str, links: &[Vec<&str>], radio: &str, flows: &[Spec]) -> (String, Vec<String>) {
+    let mut shared = String::new();
     for (i, keys) in links.iter().enumerate() {
-        let _ = writeln!(text, "[[link]]\nname = \"l{i}\"\nfrom = \"n{i}\"\nto = \"n{}\"\n{}", i + 1, keys.join("\n"));
+        let (to, keys) = (i + 1, keys.join("\n"));
+        let _ = writeln!(
+            shared,
+            "[[link]]\nname = \"{prefix}l{i}\"\nfrom = \"{prefix}n{i}\"\nto = \"{prefix}n{to}\"\n{keys}"
+        );
     }
     let is_wireless = |keys: &[&str]| keys.iter().any(|key| key.starts_with("station"));
     if flows.iter().any(|flow| is_wireless(&flow.keys)) {
-        let _ = writeln!(text, "[[ap]]\nname = \"n{}\"\ndelay = \"1 ms\"\n{radio}", links.len());
+        let _ = writeln!(shared, "[[ap]]\nname = \"{prefix}n{}\"\ndelay = \"1 ms\"\n{radio}", links.len());
     }
-    for (i, Spec { keys, from, length, count }) in flows.iter().enumerate() {
+    let flow = |(i, Spec { keys, from, length, count }): (usize, &Spec)| {
         let is_wireless = is_wireless(keys);
         let from = from % links.len();
         // The access point takes none but those for its stations.
         let to = if is_wireless { links.len() } else { (from + length).min(links.len() - 1).max(from) };
         let (from, to) = if from == to { (0, 1.min(links.len() - 1)) } else { (from, to) };
-        let path: Vec<_> = (from..=to).map(|n| format!("\"n{n}\"")).collect();
-        let _ = writeln!(text, "[[flow]]\nname = \"f{i}\"\npath = [{}]\ncount = {count}", path.join(", "));
-        let _ = writeln!(text, "{}", keys.join("\n"));
-    }
-    text
+        let path: Vec<_> = (from..=to).map(|n| format!("\"{prefix}n{n}\"")).collect();
+        let (path, keys) = (path.join(", "), keys.join("\n"));
+        format!("[[flow]]\nname = \"{prefix}f{i}\"\npath = [{path}]\ncount = {count}\n{keys}\n")
+    };
+    (shared, flows.iter().enumerate().map(flow).collect())
 }
 
 fn summary(text: &str, seed: u64, ahead: bool) -> Result<Summary, String> {
     let scenario = parse(text).map_err(|e| e.to_string())?;
-    let (mut world, labels) = simulation(&scenario, seed, Path::new("."), ahead).map_err(|e| e.to_string())?;
-    while world.advance(u64::MAX) {}
-    let nodes = world.network.nodes();
-    let counted = CountedRun {
-        nodes,
-        events: world.network.served(),
-        packets: world.hosts.packets,
-        flows: world.hosts.counted(),
-    };
-    Ok(Outcome::new(text.to_owned(), &counted, &labels, None).summary)
+    let shortcuts = Shortcuts { ahead, apart: false };
+    let (mut worlds, labels) = simulation(&scenario, seed, Path::new("."), shortcuts).map_err(|e| e.to_string())?;
+    while worlds.advance(1, u64::MAX) {}
+    Ok(Outcome::new(text.to_owned(), &worlds.counted(), &labels, None).summary)
 }
 
 proptest! {
@@ -128,7 +128,8 @@ proptest! {
         flows in prop::collection::vec(flow(), 1..5),
         seed in 0u64..100,
     ) {
-        let text = text(&links, radio, &flows);
+        let (shared, flows) = chain("", &links, radio, &flows);
+        let text = format!("duration = \"3 s\"\n{shared}{}", flows.concat());
         let (ahead, in_time) = (summary(&text, seed, true), summary(&text, seed, false));
         let (ahead, in_time) = (ahead.map_err(TestCaseError::fail)?, in_time.map_err(TestCaseError::fail)?);
         prop_assert!(ahead.events <= in_time.events);
