@@ -156,6 +156,41 @@ def test_pictures_of_sweeps(command: Command, short: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 3
     assert "<svg" in (short.parent / "p.svg").read_text()
+    done = command("sweep", short, "--seeds", 2, "--out", "two.parquet",
+                   "--plot", "x=delay,y=goodput", "--plot", "x=delay,y=jain")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (short.parent / "two.png").exists() and (short.parent / "two-2.png").exists()
+
+
+def test_the_idle_way_of_a_duplex_link_halves_no_figure(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "line.toml").write_text(
+        'duration = "3 s"\n[[link]]\nname = "line"\nfrom = "a"\nto = "b"\nrate = "5 Mbit/s"\n'
+        'delay = "5 ms"\nqueue = { limit = "50 packets" }\n[[flow]]\nname = "f"\n'
+        'path = ["a", "b"]\n'
+    )
+    sweep = lasthop.sweep(tmp_path / "line.toml")
+    ahead = sweep.queues.set_index("name").loc["line"]
+    assert len(sweep.queues) == 2
+    for total, own in (("mean_delay_s", "mean_delay_s"), ("p95_delay_s", "p95_delay_s"),
+                       ("utilisation", "utilisation")):  # fmt: skip
+        assert sweep.runs[total][0] == ahead[own] > 0
+    back = {"flow[0].path": '["b", "a"]'}
+    turned = lasthop.sweep(tmp_path / "line.toml", set=back)
+    assert turned.runs["mean_delay_s"][0] == sweep.runs["mean_delay_s"][0]
+    done = command("run", "line.toml", "line.toml")
+    used = next(line for line in done.stdout.splitlines() if line.startswith("capacity used"))
+    assert float(used.split()[2]) > 80
+
+
+def test_what_applies_nowhere_has_a_mean_that_is_missing(command: Command, short: Path) -> None:
+    # Of one flow there is no fairness.
+    alone = short.read_text().rpartition("[[flow]]")[0]
+    short.write_text(alone)
+    done = command("sweep", short, "--seeds", 3, "--mean", "--plot", "x=delay,y=jain")
+    assert done.returncode == 0, done.stderr
+    assert "fairness" not in done.stdout
+    means = lasthop.sweep(short, seeds=3).mean()
+    assert means["jain"].isna().all() and means["jain"].dtype == float
 
 
 def test_a_grid_over_traces_can_be_run_again(command: Command, tmp_path: Path, short: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import lasthop
 import pytest
 from conftest import Command, assert_one_line
-from lasthop.grid import mean_delay
+from lasthop.totals import mean_delay
 
 LINE = {
     "title": "One flow on a constant line",

@@ -221,7 +221,8 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument(
         "--plot", action="append", default=[], metavar="x=X,y=Y[,file=FILE.png]",
         help="draw means with 95 %% intervals: X a path of the grid or a figure, Y a figure: "
-        "goodput, delay, fairness, flows.goodput_bps …; repeat for more",
+        "goodput, delay, fairness, flows.goodput_bps …; repeat for more (sweep.png, sweep-2.png …, "
+        "or named after --out)",
     )  # fmt: skip
     sweep.add_argument("--json", action="store_true", help="print all results as JSON")
 

@@ -9,6 +9,7 @@ from .tables import fairness as fairness_of
 from .tables import figures
 from .text import RATES, SIZES, TIMES, Column, align, duration, percent, rate, significant, size
 from .text import table as text_table
+from .totals import over_queues, total_goodput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def describe(summary: Mapping[str, Any]) -> str:
         f"{summary['packets']} packets, {summary['events']} events",
         _cut(FLOWS, figures(summary, "flows")),
         _cut(QUEUES, summary["queues"]),
-        f"total {rate(_total(summary))}; fairness (Jain) {_number(fairness.get('jain'))}, "
+        f"total {rate(total_goodput(summary))}; fairness (Jain) {_number(fairness.get('jain'))}, "
         f"over short times {_number(fairness.get('short_term'))}",
         _lag(emulation) if emulation else "",
         "\n".join(f"note: {note}" for note in summary.get("notes", ())),
@@ -86,12 +87,12 @@ def side_by_side(labels: Sequence[str], summaries: Sequence[Mapping[str, Any]]) 
     names = [os.path.basename(label).removesuffix(".toml") for label in labels]
     lines = [["", *names]]
     rows: list[tuple[str, Any]] = [
-        ("throughput (TCP payload)", lambda s: rate(_total(s))),
-        ("queueing delay, mean", lambda s: duration(_over_queues(s, "mean_delay_s"))),
-        ("queueing delay, 95 %", lambda s: duration(_over_queues(s, "p95_delay_s"))),
-        ("queue length, mean", lambda s: size(_over_queues(s, "mean_bytes"))),
-        ("capacity used", lambda s: percent(_over_queues(s, "utilisation"))),
-        ("queue empty", lambda s: percent(_over_queues(s, "empty_fraction"))),
+        ("throughput (TCP payload)", lambda s: rate(total_goodput(s))),
+        ("queueing delay, mean", lambda s: duration(over_queues(s, "mean_delay_s"))),
+        ("queueing delay, 95 %", lambda s: duration(over_queues(s, "p95_delay_s"))),
+        ("queue length, mean", lambda s: size(over_queues(s, "mean_bytes"))),
+        ("capacity used", lambda s: percent(over_queues(s, "utilisation"))),
+        ("queue empty", lambda s: percent(over_queues(s, "empty_fraction"))),
         ("dropped packets", lambda s: str(sum(q["drops"] or 0 for q in s["queues"]))),
         ("time-outs", lambda s: str(sum(f["timeouts"] or 0 for f in s["flows"]))),
         ("fairness (Jain)", lambda s: _number(fairness_of(s).get("jain"))),
@@ -116,15 +117,6 @@ def _cut(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
     if len(rows) > MOST_ROWS:
         text += f"\n… and {len(rows) - MOST_ROWS} more (see --json)"
     return text
-
-
-def _total(summary: Mapping[str, Any]) -> float:
-    return float(sum(flow["goodput_bps"] or 0.0 for flow in summary["flows"]))
-
-
-def _over_queues(summary: Mapping[str, Any], key: str) -> float | None:
-    values = [queue[key] for queue in summary["queues"] if queue[key] is not None]
-    return sum(values) / len(values) if values else None
 
 
 def _number(value: float | None) -> str:

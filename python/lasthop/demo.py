@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .atomic import make_folder
-from .grid import mean_delay, total_goodput
 from .plot import COLOURS, new_figure, save, styled
 from .result import Result, run
 from .text import duration, percent, rate
+from .totals import mean_delay, total_goodput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

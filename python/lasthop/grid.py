@@ -12,6 +12,7 @@ from . import _lasthop
 from .errors import UserError
 from .request import Request
 from .scenario import Overrides, Scenario, overrides_of
+from .totals import mean_delay, total_goodput
 
 Grid = Sequence[tuple[str, Sequence[str]]]
 """Paths of keys, each with its values; the last varies fastest."""
@@ -115,19 +116,3 @@ def flatten(summary: Mapping[str, Any]) -> dict[str, Any]:
         else:
             row[key] = value
     return row
-
-
-def total_goodput(summary: Mapping[str, Any]) -> float:
-    """The sum of the flows' goodputs in bit/s."""
-    return float(sum(flow["goodput_bps"] or 0.0 for flow in summary["flows"]))
-
-
-def mean_delay(summary: Mapping[str, Any]) -> float | None:
-    """The mean queueing delay in s: each queue's mean, averaged over the queues that have one."""
-    return mean_of(queue["mean_delay_s"] for queue in summary["queues"])
-
-
-def mean_of(values: Iterable[float | None]) -> float | None:
-    """The mean of those values that there are; None of none."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None

@@ -59,7 +59,9 @@ def mean_by_point(sweep: Sweep, table: str = "runs") -> pd.DataFrame:
             found = mean_interval(list(values)) if len(values) else (None, None, None)
             row[measure], row[f"low_{measure}"], row[f"high_{measure}"] = found
         rows.append(row)
-    found_frame = pd.DataFrame(rows)
+    # What does not apply anywhere, such as the fairness of one flow, is a column of numbers too.
+    numeric = [f"{side}{measure}" for measure in measures for side in ("", "low_", "high_")]
+    found_frame = pd.DataFrame(rows).astype(dict.fromkeys(numeric, float))
     found_frame.attrs.update(sweep.attrs)
     return found_frame
 

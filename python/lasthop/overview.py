@@ -24,6 +24,9 @@ MOST_LINES = len(COLOURS)
 DENSE, BINS = 500, 125
 """Traces of more samples than the first are drawn as a median and a band in as many bins."""
 
+IN_BAND = "lines: medians; bands: least to greatest"
+"""What a picture says of such traces."""
+
 
 def draw_results(results: Sequence[Result]) -> Figure:
     """Throughput, queueing delay and windows against time, several results over each other.
@@ -94,16 +97,21 @@ def condensed(times: Any, values: Any) -> pd.DataFrame:
 
 def draw_trace(
     axis: Axes, times: Any, values: Any, *, colour: str, label: str = "", thin: bool = False
-) -> None:
-    """A line through the samples; a median where they are dense, in its band unless ``thin``."""
+) -> bool:
+    """A line through the samples; a median where they are dense, in its band unless ``thin``.
+
+    Returns whether they are dense.
+    """
     line: Any = {"color": colour, "lw": 0.6, "alpha": 0.6} if thin else {"color": colour, "lw": 1.0}
-    if len(times) > DENSE:
+    is_dense = len(times) > DENSE
+    if is_dense:
         found = condensed(times, values)
         if not thin:
             low, high = found["low"], found["high"]
             axis.fill_between(found.index, low, high, color=colour, alpha=0.2, lw=0)
         times, values = found.index, found["middle"]
     axis.plot(times, values, label=label or None, **line)
+    return is_dense
 
 
 def legend_beside(axis: Axes, *, left_out: str = "") -> None:
@@ -144,7 +152,8 @@ def _draw_one(axes: Sequence[Axes], result: Result) -> None:
         greatest = np.fmax(greatest, window["in_force"].max())
     queues, queues_left = _groups(result, "queues", "queue")
     for (name, rows), colour in zip(queues, COLOURS, strict=False):
-        draw_trace(axes[1], rows["time_s"], waits(rows) * 1e3, colour=colour, label=name)
+        if draw_trace(axes[1], rows["time_s"], waits(rows) * 1e3, colour=colour, label=name):
+            axes[1].set_title(IN_BAND, loc="right", fontsize="small")
     for axis, left_out in zip(axes, (flows_left, queues_left, flows_left), strict=True):
         axis.set_ylim(bottom=0)
         legend_beside(axis, left_out=left_out)
@@ -168,7 +177,8 @@ def _draw_several(axes: Sequence[Axes], results: Sequence[Result]) -> None:
         times: Any = []
         for _, rows in result.table("queues").groupby("queue", observed=True):
             longest, times = np.fmax(longest, waits(rows)), rows["time_s"].to_numpy()
-        draw_trace(axes[1], times, longest * 1e3, colour=colour, label=label)
+        if draw_trace(axes[1], times, longest * 1e3, colour=colour, label=label):
+            axes[1].set_title(IN_BAND, loc="right", fontsize="small")
         window = sum(
             windows(rows)["in_force"].fillna(0.0).set_axis(rows["time_s"]) / 1e3
             for _, rows in flows.groupby("flow", observed=True)

@@ -17,13 +17,14 @@ from .archive import decode_files, encode_files, summary_differences, write_fram
 from .atomic import check_writable
 from .bundle import check_whole, pack
 from .errors import UserError
-from .grid import Grid, mean_delay, mean_of, parse_grid, points_of, requests_of, total_goodput
+from .grid import Grid, parse_grid, points_of, requests_of
 from .journal import shards_of
 from .record import Record
 from .request import Outcome, Request
 from .runs import Runner
 from .scenario import Scenario, Settings, Source, of, overrides_of
 from .tables import fairness, field, fields, figures, joined, parted, sampled, table_of
+from .totals import mean_delay, over_queues, total_goodput
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -350,8 +351,8 @@ def _totals(summary: Mapping[str, Any]) -> dict[str, Any]:
         **{key: value for key, value in summary["system"].items() if key != "goodput_bps"},
         "total_goodput_bps": total_goodput(summary),
         "mean_delay_s": mean_delay(summary),
-        "p95_delay_s": mean_of(queue["p95_delay_s"] for queue in queues),
-        "utilisation": mean_of(queue["utilisation"] for queue in queues),
+        "p95_delay_s": over_queues(summary, "p95_delay_s"),
+        "utilisation": over_queues(summary, "utilisation"),
         "retransmits": sum(flow["retransmits"] or 0 for flow in flows),
         "timeouts": sum(flow["timeouts"] or 0 for flow in flows),
         "drops": sum(queue["drops"] or 0 for queue in queues),

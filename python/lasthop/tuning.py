@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from . import _lasthop
 from .claims import mean_interval
 from .errors import UserError
-from .grid import mean_delay, total_goodput
 from .request import Request
 from .runs import Runner
 from .scenario import Overrides, Scenario, Settings, Source, from_here, of, overrides_of
+from .totals import mean_delay, total_goodput
 
 if TYPE_CHECKING:
     import pandas as pd

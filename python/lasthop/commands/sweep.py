@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 def main(options: Namespace) -> int:
     """Runs the sweep, prints one row a run, or with ``--mean`` a point."""
-    pictures = [_picture(text, options.out) for text in options.plot]
+    pictures = [
+        _picture(text, options.out, number) for number, text in enumerate(options.plot, start=1)
+    ]
     if options.out:
         check_ending("--out", options.out, ".parquet")
     outputs = [path for path in (options.out, *(path for *_, path in pictures)) if path]
@@ -67,8 +69,8 @@ def _tell(file: str, refused: list[str]) -> int:
     return WRONG_INPUT if refused else DONE
 
 
-def _picture(text: str, out: str | None) -> tuple[str, str, str]:
-    """What ``--plot x=…,y=…,file=…`` asks for."""
+def _picture(text: str, out: str | None, number: int) -> tuple[str, str, str]:
+    """What the ``number``-th ``--plot x=…,y=…,file=…`` asks for."""
     from ..grid import split_values
     from ..plot import picture_kind
 
@@ -80,7 +82,8 @@ def _picture(text: str, out: str | None) -> tuple[str, str, str]:
         parts[key.strip()] = value.strip()
     if not {"x", "y"} <= parts.keys():
         raise UserError(f'--plot {text}: wanted x=…,y=…, e.g. "x=delay,y=goodput"')
-    path = parts.get("file") or f"{os.path.splitext(out)[0] if out else 'sweep'}.png"
+    stem = os.path.splitext(out)[0] if out else "sweep"
+    path = parts.get("file") or (f"{stem}.png" if number == 1 else f"{stem}-{number}.png")
     picture_kind(path)
     return parts["x"], parts["y"], path
 

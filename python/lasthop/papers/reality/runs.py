@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UserError
-from ...grid import total_goodput
 from ...lab import Lab
 from ...record import Record
 from ...request import Request
 from ...runs import cores
 from ...scenario import of
+from ...totals import total_goodput
 
 SIMULATED = ("reno", "cubic")
 """What of the kernel's congestion controls the simulator has."""
