@@ -142,7 +142,9 @@ def draw_sweep(sweep: Sweep, x: str, y: str) -> Figure:
         seeds = len(sweep.seeds)
         note = f"mean of {seeds} seeds, 95 % interval" if means["n"].max() > 1 else ""
         axes.set_title(note, loc="right", fontsize="small")
-        axes.set_title(plain(sweep.document["label"]), loc="left", fontsize="small")
+        label = plain(sweep.document["label"])
+        named = f", points by {plain(paths[0])}" if paths and not across.is_place else ""
+        axes.set_title(f"{label}{named}", loc="left", fontsize="small")
     return figure
 
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from .claims import Claim
 from .errors import UserError
 from .scenario import shipped_path
+from .text import suggestion
 
 if TYPE_CHECKING:
     from .lab import Drawing, Lab, Style, Sweep
@@ -237,7 +238,9 @@ def select(ids: Sequence[str]) -> list[tuple[Paper, list[str], list[Claim]]]:
         stem, colon, figure = name.partition(":")
         for each in _papers() if name == "all" else [stem]:
             if each not in stems():
-                raise UserError(f"{name}: wanted all, a paper ({', '.join(stems())}) or a figure")
+                near = suggestion(each, ["all", *stems()])
+                known = ", ".join(stems())
+                raise UserError(f"{name}: wanted all, a paper ({known}) or a figure{near}")
             if not colon:
                 wanted[each] = None
                 continue

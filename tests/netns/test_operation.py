@@ -59,7 +59,7 @@ def test_what_prometheus_reads_is_what_the_status_tells() -> None:
         assert rate.value == pytest.approx(10e6 / 8, rel=0.05)
         (delay,) = families["lasthop_agent_queue_delay_seconds"].samples
         assert 0 <= delay.value < 0.3
-        (about,) = families["lasthop_agent_agent"].samples
+        (about,) = families["lasthop_agent"].samples
         assert about.labels["law"] == "share" and about.labels["queue"] == "qdisc"
         last = samples[-1]
         (station,) = [s for s in last["stations"] if s["name"] == "10.1.0.2"]

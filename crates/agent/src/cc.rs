@@ -30,7 +30,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
-use shared::{CcCounts, CcSettings, MAGIC, MOST_INCREASE};
+use shared::{CcCounts, CcSettings, LEAST, MAGIC, MOST_INCREASE};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cc.bpf.o"));
 
@@ -55,17 +55,20 @@ kinds! {
         Gaimd = "gaimd",
         /// γ with the cut that empties the queue, so that flows are fair that do not start at once.
         Drain = "drain",
+        /// α and β, and δ while the queue is short, without γ.
+        Delta = "delta",
     }
 }
 
 impl CcLaw {
+    const ALL: [Self; 5] = [Self::Gamma, Self::GammaDelta, Self::Gaimd, Self::Drain, Self::Delta];
+
     /// The law of that name.
     ///
     /// # Errors
     /// If there is none.
     pub fn named(name: &str) -> Result<Self> {
-        let all = [Self::Gamma, Self::GammaDelta, Self::Gaimd, Self::Drain];
-        let found = all.into_iter().find(|law| law.kind() == name);
+        let found = Self::ALL.into_iter().find(|law| law.kind() == name);
         found.ok_or_else(|| anyhow!("cc load {name}: wanted {}", Self::KINDS.join(", ")))
     }
 
@@ -76,6 +79,7 @@ impl CcLaw {
             Self::GammaDelta => "lasthop_gdelta",
             Self::Gaimd => "lasthop_gaimd",
             Self::Drain => "lasthop_drain",
+            Self::Delta => "lasthop_delta",
         }
     }
 
@@ -86,6 +90,7 @@ impl CcLaw {
             Self::GammaDelta => "gamma = {}\ndelta = {}\n",
             Self::Gaimd => "",
             Self::Drain => "gamma = { variant = \"drain\" }\n",
+            Self::Delta => "delta = {}\n",
         }
     }
 
@@ -94,20 +99,35 @@ impl CcLaw {
     /// # Errors
     /// The key, its value and what is wanted.
     pub fn params(self, keys: &[(String, String)]) -> Result<GammaParams> {
-        changed(self.preset(), keys)
+        self.changed(self.preset(), keys)
     }
-}
 
-/// Parameters as a file has them, with `keys` set to values.
-fn changed(text: &str, keys: &[(String, String)]) -> Result<GammaParams> {
-    let text = lasthop_scenario::effective(text, keys).map_err(|error| anyhow!("{error}"))?;
-    let params: GammaParams = lasthop_scenario::read(&text).map_err(|error| anyhow!("{error}"))?;
-    let increases = [("alpha", params.alpha), ("delta.increase", params.delta.map(|delta| delta.increase))];
-    for (key, value) in increases {
-        let value = value.unwrap_or(0.0);
-        ensure!(value <= MOST_INCREASE, "{key} = {value}: wanted at most {MOST_INCREASE} in the kernel");
+    /// Parameters as a file has them, with `keys` set to values.
+    fn changed(self, text: &str, keys: &[(String, String)]) -> Result<GammaParams> {
+        let text = lasthop_scenario::effective(text, keys).map_err(|error| anyhow!("{error}"))?;
+        let params: GammaParams = lasthop_scenario::read(&text).map_err(|error| anyhow!("{error}"))?;
+        let rules = [("gamma", params.gamma.is_some()), ("delta", params.delta.is_some())];
+        let lacks = |law: Self| -> Vec<&str> {
+            rules.iter().filter(|(key, is_set)| *is_set && !law.preset().contains(key)).map(|(key, _)| *key).collect()
+        };
+        let lacking = lacks(self).join(" and ");
+        if !lacking.is_empty() {
+            let with: Vec<_> = Self::ALL.iter().filter(|law| lacks(**law).is_empty()).map(Self::kind).collect();
+            bail!("{} has no {lacking}: wanted the law {}", self.kind(), with.join(" or "));
+        }
+        for (key, value, most) in [
+            ("alpha", params.alpha, MOST_INCREASE),
+            ("beta", Some(params.beta), 1.0 - LEAST),
+            ("gamma.threshold", params.gamma.map(|cut| cut.threshold), 1.0),
+            ("delta.increase", params.delta.map(|delta| delta.increase), MOST_INCREASE),
+        ] {
+            let Some(value) = value else { continue };
+            let is_counted = (LEAST..=most).contains(&value);
+            let shown = if value < LEAST { format!("{value:e}") } else { value.to_string() };
+            ensure!(is_counted, "{key} = {shown}: wanted from {LEAST:.7} to {most} in the kernel");
+        }
+        Ok(params)
     }
-    Ok(params)
 }
 
 /// Whether a control may have this name.
@@ -371,8 +391,8 @@ fn registered(name: &str) -> Result<Found> {
 /// If there is none of this name, or a key, its value and what is wanted.
 pub fn set(name: &str, keys: &[(String, String)]) -> Result<()> {
     let control = registered(name)?;
-    let params = changed(&control.parameters, keys)?;
     let before = control.settings;
+    let params = CcLaw::named(&before.law())?.changed(&control.parameters, keys)?;
     let mut settings = CcSettings::new(name, &before.law(), &params);
     (settings.link, settings.pid) = (before.link, before.pid);
     MapHandle::from_map_id(control.data)?.update(&0u32.to_ne_bytes(), settings.as_bytes(), MapFlags::ANY)?;
@@ -427,7 +447,22 @@ mod tests {
     fn parameters_are_refused_with_key_value_and_what_is_wanted() {
         let refused = |law: CcLaw, pair| law.params(&keys(&[pair])).unwrap_err().to_string();
         assert_eq!(refused(CcLaw::Gaimd, ("beta", "1.5")), "beta = 1.5: wanted more than 0 and less than 1");
-        assert_eq!(refused(CcLaw::Gamma, ("alpha", "257")), "alpha = 257: wanted at most 256 in the kernel");
+        assert_eq!(refused(CcLaw::Gamma, ("alpha", "257")), "alpha = 257: wanted from 0.0000153 to 256 in the kernel");
+        for (law, key) in [
+            (CcLaw::Gaimd, "alpha"),
+            (CcLaw::Gaimd, "beta"),
+            (CcLaw::Gamma, "gamma.threshold"),
+            (CcLaw::Delta, "delta.increase"),
+        ] {
+            assert!(refused(law, (key, "1e-300")).starts_with(&format!("{key} = 1e-300: wanted from 0.0000153 to")));
+        }
+        assert!(refused(CcLaw::Gaimd, ("beta", "0.9999999")).ends_with("to 0.9999847412109375 in the kernel"));
+        assert_eq!(
+            refused(CcLaw::Gaimd, ("gamma.threshold", "0.5")),
+            "gaimd has no gamma: wanted the law gamma or gamma-delta or drain"
+        );
+        assert_eq!(refused(CcLaw::Drain, ("delta.increase", "3")), "drain has no delta: wanted the law gamma-delta");
+        assert_eq!(refused(CcLaw::Delta, ("gamma.threshold", "1")), "delta has no gamma: wanted the law gamma-delta");
         assert!(refused(CcLaw::Gamma, ("gama", "1")).contains("unknown key `gama`"));
         assert!(refused(CcLaw::Gamma, ("gamma.threshold", "0")).starts_with("gamma.threshold = 0: wanted more than 0"));
         assert!(CcLaw::named("reno").unwrap_err().to_string().contains("gamma, gamma-delta, gaimd, drain"));
@@ -438,9 +473,8 @@ mod tests {
 
     #[test]
     fn what_runs_is_changed_by_keys() {
-        let params =
-            changed("beta = 0.875\ngamma = {}\n", &keys(&[("gamma.threshold", "0.25"), ("delta.increase", "3")]));
-        let params = params.unwrap();
+        let set = keys(&[("gamma.threshold", "0.25"), ("delta.increase", "3")]);
+        let params = CcLaw::GammaDelta.changed("beta = 0.875\ngamma = {}\n", &set).unwrap();
         assert_eq!((params.beta, params.gamma.unwrap().threshold, params.delta.unwrap().increase), (0.875, 0.25, 3.0));
     }
 }

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -97,6 +98,17 @@ enum ConfigCommand {
 }
 
 impl Cli {
+    /// What the command line asks for; it ends here where that is help or the version.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line.
+    pub fn read() -> Result<Self> {
+        Self::try_parse().map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
+            _ => anyhow!("{}", one_line(&error)),
+        })
+    }
+
     /// Does what is asked.
     ///
     /// # Errors
@@ -132,14 +144,31 @@ impl Cli {
             Command::Qfcp(command) => command.run(FeedbackLaw::Qfcp)?,
             Command::Top { device } => top::run(&device)?,
             Command::Config(ConfigCommand::Check { file }) => {
-                options::check(&file)?;
-                println!("{}: valid", file.display());
+                let config = options::check(&file)?;
+                let lacks = if config.device.is_empty() { "; it names no device: proxy wants --dev" } else { "" };
+                println!("{}: valid{lacks}", file.display());
             }
             Command::Manual { share } => manual(&share)?,
             Command::Config(ConfigCommand::Default) => print!("{}", options::default_file()),
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What is wrong with a command line, without the usage that clap would print below it.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let (wrong, usage) = text.split_once("Usage:").unwrap_or((&text, ""));
+    let words = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-']));
+    let command = words.collect::<Vec<_>>().join(" ");
+    let command = if command.is_empty() { "lasthop-agent" } else { &command };
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return format!("wanted a command (see {command} --help)");
+    }
+    let lines =
+        wrong.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let wrong = lines.collect::<Vec<_>>().join(" ").replace(" tip: ", ": ");
+    format!("{} (see {command} --help)", wrong.trim_start_matches("error: "))
 }
 
 /// Writes the manual, a page each command, and the completion for shells.
@@ -175,4 +204,37 @@ fn pages(command: &clap::Command, name: &str, files: &mut Vec<(String, Vec<u8>)>
         pages(inner, &format!("{name}-{}", inner.get_name()), files)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(words: &[&str]) -> String {
+        one_line(&Cli::try_parse_from([&["lasthop-agent"], words].concat()).unwrap_err())
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_told_in_one_line() {
+        for (words, told) in [
+            (&[][..], "wanted a command (see lasthop-agent --help)"),
+            (&["cc"], "wanted a command (see lasthop-agent cc --help)"),
+            (
+                &["prxy"],
+                "unrecognized subcommand 'prxy': a similar subcommand exists: 'proxy' (see lasthop-agent --help)",
+            ),
+            (
+                &["status"],
+                "the following required arguments were not provided: --dev <DEV> (see lasthop-agent status --help)",
+            ),
+            (&["proxy", "--set", "x"], "wanted KEY=VALUE"),
+            (
+                &["proxy", "--tagret", "1"],
+                "unexpected argument '--tagret' found: a similar argument exists: '--target'",
+            ),
+        ] {
+            let found = refused(words);
+            assert!(found.contains(told) && found.lines().count() == 1, "{words:?}: {found}");
+        }
+    }
 }

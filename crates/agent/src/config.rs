@@ -11,6 +11,9 @@ use lasthop_core::{kinds, parameters};
 
 use crate::state::{Settings, WEIGHT_RULES, WeightRule};
 
+/// The longest name of a device (IFNAMSIZ, less the zero at its end).
+const LONGEST_DEVICE: usize = 15;
+
 parameters! {
     /// What `lasthop-agent proxy`, `ap` or `client` is told, in a file or on the command line.
     #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +32,8 @@ parameters! {
         pub weight: Vec<WeightConfig> = vec![];
     }
     check(p) {
+        let is_name = p.device.len() <= LONGEST_DEVICE && !p.device.contains(|c: char| c == '/' || c == ':' || c.is_whitespace());
+        ensure(is_name, "device", format!("{:?}", p.device), "the name of a network device, such as \"eth1\"")?;
         ensure(p.weight.len() <= WEIGHT_RULES, "weight", p.weight.len(), "16 of them at most")?;
         ensure(p.metrics.is_empty() || p.page().is_some(), "metrics", format!("{:?}", p.metrics), "an address of this machine alone and a port, such as \"127.0.0.1:9469\"")?;
     }
@@ -109,7 +114,9 @@ impl WeightConfig {
     /// A prefix that is none.
     pub fn rule(&self) -> Result<WeightRule, ParameterError> {
         let (prefix, prefix_bits) = self.prefix.as_deref().map_or(Ok(([0; 16], 0)), |text| {
-            prefix(text).ok_or_else(|| ParameterError::new("prefix", text, "an address and its bits, e.g. 10.0.0.0/8"))
+            prefix(text).ok_or_else(|| {
+                ParameterError::new("prefix", text, "an address and its first bits, the others zero, e.g. 10.0.0.0/8")
+            })
         })?;
         Ok(WeightRule {
             prefix,
@@ -123,14 +130,16 @@ impl WeightConfig {
     }
 }
 
-/// The bits of an address as IPv6 has them, and how many.
+/// The bits of an address as IPv6 has them, and how many; none where others are set: a host's address is no prefix.
 fn prefix(text: &str) -> Option<([u8; 16], u32)> {
     let (address, bits) = text.split_once('/')?;
     let bits: u32 = bits.parse().ok()?;
-    match address.parse().ok()? {
-        IpAddr::V4(address) => (bits <= 32).then(|| (address.to_ipv6_mapped().octets(), 96 + bits)),
-        IpAddr::V6(address) => (bits <= 128).then(|| (address.octets(), bits)),
-    }
+    let (address, bits) = match address.parse().ok()? {
+        IpAddr::V4(address) => (bits <= 32).then(|| (address.to_ipv6_mapped(), 96 + bits)),
+        IpAddr::V6(address) => (bits <= 128).then_some((address, bits)),
+    }?;
+    let rest = u128::MAX.checked_shr(bits).unwrap_or(0);
+    (address.to_bits() & rest == 0).then(|| (address.octets(), bits))
 }
 
 impl Law {
@@ -215,7 +224,18 @@ mod tests {
         assert_eq!((second.weight_q8, second.prefix_bits, second.dscp, second.has_dscp), (128, 112, 46, 1));
         assert_eq!(&second.prefix[10..], &[255, 255, 10, 1, 0, 0]);
         let wrong = read("[[weight]]\nweight = 2\nprefix = \"10.1.0.0/33\"").unwrap_err();
-        assert!(wrong.contains("prefix") && wrong.contains("an address and its bits"), "{wrong}");
+        assert!(wrong.contains("prefix") && wrong.contains("an address and its first bits"), "{wrong}");
+        for prefix in ["10.1.2.3/16", "2001:db8::1/64", "10.0.0.0"] {
+            let wrong = read(&format!("[[weight]]\nweight = 2\nprefix = {prefix:?}")).unwrap_err();
+            assert!(wrong.contains("the others zero"), "{wrong}");
+        }
+        for prefix in ["10.1.2.3/32", "0.0.0.0/0", "2001:db8::/64", "::/0", "::1/128"] {
+            assert!(read(&format!("[[weight]]\nweight = 2\nprefix = {prefix:?}")).is_ok(), "{prefix}");
+        }
+        for device in ["a/b", "eth1 ", "sixteen-letters-", "e:1"] {
+            let wrong = read(&format!("device = {device:?}")).unwrap_err();
+            assert!(wrong.starts_with("device = ") && wrong.contains("a network device"), "{wrong}");
+        }
         assert_eq!(read("dry_run = true").unwrap().settings(0, true).observe_only, 1);
         assert_eq!(read("queue = \"outstanding\"").unwrap().queue, QueuePlace::Outstanding);
         assert!(read("queue = \"modem\"").unwrap_err().contains("\"qdisc\" or \"outstanding\""));

@@ -4,11 +4,10 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use lasthop_agent::cli::Cli;
 
 fn main() -> ExitCode {
-    match Cli::parse().run() {
+    match Cli::read().and_then(Cli::run) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("lasthop-agent: {error:#}");

@@ -39,13 +39,15 @@ struct OfState {
 
 /// All metrics, as text of `OpenMetrics`.
 pub fn text(status: &Status) -> String {
-    let mut registry = Registry::with_prefix("lasthop_agent");
-    about(&mut registry, status);
-    traffic(&mut registry, status);
-    queues(&mut registry, status);
+    let mut all = Registry::default();
+    about(&mut all, status);
+    let registry = all.sub_registry_with_prefix("lasthop_agent");
+    state(registry, status);
+    traffic(registry, status);
+    queues(registry, status);
     let mut text = String::new();
     // Writing to text does not fail.
-    let _ = encode(&mut text, &registry);
+    let _ = encode(&mut text, &all);
     text
 }
 
@@ -59,7 +61,10 @@ fn about(registry: &mut Registry, status: &Status) {
         ("mode", mode),
     ];
     let labels: Vec<_> = labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    registry.register("agent", "What runs", Info::new(labels));
+    registry.register("lasthop_agent", "What runs", Info::new(labels));
+}
+
+fn state(registry: &mut Registry, status: &Status) {
     for (name, help, value) in [
         ("uptime", "Since it began", status.uptime_s),
         ("target", "The standing queue that is wanted", status.target_s),

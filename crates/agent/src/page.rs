@@ -16,6 +16,9 @@ const EVERY_NS: u64 = 1_000_000_000;
 /// What part of the time that may take: one in so many.
 const PART: u64 = 20;
 
+/// The first port that anybody may listen at.
+const FIRST_FREE: u16 = 1024;
+
 /// What is shown, and its server.
 pub struct Page {
     history: Arc<History>,
@@ -43,8 +46,12 @@ impl Page {
                 _ => None,
             }
         };
+        let wanted = match address.port() {
+            1..FIRST_FREE => "wanted a port from 1024 on: the agent drops the right to lower ones",
+            _ => "cannot listen there",
+        };
         let server = Server::start(address, Arc::clone(&history), more)
-            .with_context(|| format!("metrics = {address}: cannot listen there"))?;
+            .with_context(|| format!("--metrics {address}: {wanted}"))?;
         Ok(Self { history, latest, sampler: Sampler::default(), server, next_ns: 0 })
     }
 

@@ -118,7 +118,14 @@ fn agent() -> Option<OsString> {
 /// What the agent is told.
 fn words(params: &GammaParams, name: &str) -> Vec<String> {
     let GammaParams { alpha, beta, after_timeout, gamma, delta, arming } = *params;
-    let mut words = ["cc", "load", "gaimd", "--name", name].map(str::to_owned).to_vec();
+    let law = match (gamma.map(|cut| cut.variant), delta) {
+        (None, None) => "gaimd",
+        (None, Some(_)) => "delta",
+        (Some(CutRule::Drain), None) => "drain",
+        (Some(CutRule::Knee), None) => "gamma",
+        (Some(_), Some(_)) => "gamma-delta",
+    };
+    let mut words = ["cc", "load", law, "--name", name].map(str::to_owned).to_vec();
     let mut set = |key: &str, value: String| words.extend(["--set".to_owned(), format!("{key}={value}")]);
     // As TOML has numbers: whole ones would be refused in the place of others.
     let number = |value: f64| format!("{value:?}");
@@ -156,12 +163,26 @@ mod tests {
             arming: Arming::RunningMaximum,
         };
         let words = words(&params, "lh1_0");
-        assert_eq!(words[..5], ["cc", "load", "gaimd", "--name", "lh1_0"]);
+        assert_eq!(words[..5], ["cc", "load", "gamma-delta", "--name", "lh1_0"]);
         let keys: Vec<(String, String)> = words[5..]
             .chunks(2)
             .map(|pair| pair[1].split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned())).unwrap())
             .collect();
         let text = lasthop_scenario::effective("", &keys).unwrap();
         assert_eq!(lasthop_scenario::read::<GammaParams>(&text).unwrap(), params);
+    }
+
+    #[test]
+    fn the_law_is_that_of_the_parameters() {
+        let cut = |variant| Some(Cut { variant, ..Cut::default() });
+        for (gamma, delta, law) in [
+            (None, None, "gaimd"),
+            (None, Some(Boost::default()), "delta"),
+            (cut(CutRule::Knee), None, "gamma"),
+            (cut(CutRule::Drain), None, "drain"),
+            (cut(CutRule::Drain), Some(Boost::default()), "gamma-delta"),
+        ] {
+            assert_eq!(words(&GammaParams { gamma, delta, ..GammaParams::default() }, "lh1_0")[2], law);
+        }
     }
 }

@@ -67,6 +67,22 @@ pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
     found.into_iter().map(line).collect()
 }
 
+/// What the scenario says of its flows' ends that those of the kernel, which run them, do not keep: a line for each end.
+pub(crate) fn not_kept(flows: &[StageFlow]) -> Vec<String> {
+    let of = |flow: &StageFlow| {
+        let sender = flow.sender.options().map_or(vec![], |with| [with.own.given(), with.common.given()].concat());
+        let receiver = flow.receiver.switches().given();
+        [(flow.table, "sender", sender), (flow.table, "receiver", receiver)]
+    };
+    let mut found: Vec<_> = flows.iter().flat_map(of).filter(|(.., keys)| !keys.is_empty()).collect();
+    found.sort_unstable();
+    found.dedup();
+    let line = |(table, end, keys): (usize, &str, Vec<&str>)| {
+        format!("flow[{table}].{end}: the kernel's own {end} does not keep {}", keys.join(", "))
+    };
+    found.into_iter().map(line).collect()
+}
+
 /// Whether a flow's receiver has a law of its own.
 pub(crate) fn has_a_law(flow: &StageFlow) -> bool {
     matches!(flow.receiver, ReceiverSpec::Clamp(_) | ReceiverSpec::Share(_))

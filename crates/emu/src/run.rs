@@ -23,7 +23,7 @@ use lasthop_sim::{Fairness, System};
 use crate::control::Controls;
 use crate::driver::Driver;
 use crate::edge::Edge;
-use crate::ends::{command_host, hosts, not_met};
+use crate::ends::{command_host, hosts, not_kept, not_met};
 use crate::endurance::longest_stall;
 use crate::error::Error;
 use crate::exit::{ExitCounts, Exits, Writer};
@@ -164,7 +164,7 @@ impl Cast {
         let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
         let runs_flows = options.command.is_none() || options.flows;
         let controls = Controls::of(&stage.flows, options, runs_flows)?;
-        let not_met = if runs_flows { vec![] } else { not_met(&stage.flows) };
+        let not_met = if runs_flows { not_kept(&stage.flows) } else { not_met(&stage.flows) };
         let (names, host_of) = hosts(&mut stage.flows, options.host.as_ref())?;
         let command_host = command_host(&names, options.host.as_ref())?;
         let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;

@@ -155,6 +155,20 @@ parameters! {
     }
 }
 
+impl SenderKeys {
+    /// The keys that are set.
+    pub fn given(&self) -> Vec<&'static str> {
+        let Self { mss, header, initial_ssthresh, window_limit } = self;
+        let keys = [
+            ("mss", mss.is_some()),
+            ("header", header.is_some()),
+            ("initial_ssthresh", initial_ssthresh.is_some()),
+            ("window_limit", window_limit.is_some()),
+        ];
+        keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
+    }
+}
+
 impl Default for SenderSpec {
     fn default() -> Self {
         SenderSpec::Newreno(With::default())

@@ -35,24 +35,24 @@ pub enum Command {
 /// What is put into the kernel.
 #[derive(Debug, Args)]
 pub struct Load {
-    /// gamma, gamma-delta, gaimd or drain.
+    /// gamma, gamma-delta, gaimd, drain or delta.
     law: String,
     /// Segments that the window gains in a round trip; 4(1 − β²)/3 unless told.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     alpha: Option<String>,
     /// The share of the window that is left after a loss.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     beta: Option<String>,
     /// The share of the greatest queue at which γ cuts.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     gamma: Option<String>,
     /// Segments that the window gains in a round trip while the queue is short.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     delta: Option<String>,
     /// Any other parameter, such as delta.threshold=0.2.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     keys: Vec<String>,
-    /// The control's name in the kernel, up to 15 characters; lasthop_gamma, _gdelta, _gaimd or _drain unless told.
+    /// The control's name in the kernel, up to 15 characters; lasthop_gamma, _gdelta, _gaimd, _drain or _delta unless told.
     #[arg(long)]
     name: Option<String>,
     /// Leave the control in the kernel when the command ends.

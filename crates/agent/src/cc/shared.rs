@@ -11,6 +11,9 @@ pub const MAGIC: u32 = 0x6c68_6363;
 /// The largest α and δ that the programs count with.
 pub const MOST_INCREASE: f64 = 256.0;
 
+/// The least share and increase that the programs count with, and the step of their numbers.
+pub const LEAST: f64 = 1.0 / ONE;
+
 const ONE: f64 = 65_536.0;
 
 /// What the programs are told, and may be told anew: `struct settings`.

@@ -115,6 +115,13 @@ macro_rules! switches {
                 }
             }
 
+            /// The keys that are set.
+            pub fn given(&self) -> Vec<&'static str> {
+                let own = [$((stringify!($own), self.$own.is_some()),)*];
+                let keys = [$((stringify!($key), self.$key.is_some()),)+];
+                own.into_iter().chain(keys).filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
+            }
+
             /// What each profile says of each switch, as files write it; none: it leaves the switch open.
             #[cfg(feature = "text")]
             pub fn profiles() -> Vec<(&'static str, [Option<serde_json::Value>; 3])> {
@@ -174,6 +181,9 @@ mod tests {
         assert!(ns2.cut_of_window && ns2.one_fast_retransmit && ns2.cut_at_each_timeout);
         let linux = Switches { rack: Some(false), ..none }.over(Rules::Linux, Recovery::Reno, SenderConfig::default());
         assert!(!linux.rack && linux.tail_loss_probe);
+        assert!(none.given().is_empty());
+        let set = Switches { rules: Some(Rules::Ns2), rack: Some(false), ..none };
+        assert_eq!(set.given(), ["rules", "rack"]);
         assert_eq!((ns2.recovery, linux.recovery), (Recovery::Reno, Recovery::Sack));
         assert_eq!((linux.initial_window, linux.rto_max), (Some(10), Duration::from_secs(120)));
     }

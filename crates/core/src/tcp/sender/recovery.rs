@@ -231,7 +231,7 @@ impl Sender {
     /// Whether a retransmission that left at `sent` and is lost tells of more than the last cut of the window. With the rate
     /// reduction nothing more is cut: what is sent is what arrives.
     fn lost_after_cut(&self, sent: Instant) -> bool {
-        self.config.rack && !self.config.rate_reduction && self.state == State::Recovery && sent >= self.cut_at
+        !self.config.rate_reduction && self.state == State::Recovery && sent >= self.cut_at
     }
 
     /// The loss of a retransmission is one more sign of congestion (RFC 5681 §4.3).

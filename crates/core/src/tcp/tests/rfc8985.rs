@@ -25,9 +25,17 @@ const LOST_AGAIN: &str = "
     110 ack 0 sack 1-9 echo 0   -> 12
     110 ack 0 sack 1-10 echo 0  -> 13";
 
+/// 11 to 13 are in the pipe when the loss is found.
+const GOES_AGAIN: &str = "
+    210 ack 0 sack 1-11 echo 110 ->
+    210 ack 0 sack 1-12 echo 110 ->
+    210 ack 0 sack 1-13 echo 110 -> 0
+    210 ack 0 sack 1-14 echo 110 -> 14";
+
 #[test]
 fn a_lost_retransmission_goes_again_without_the_timer() {
-    sender(rack(10), &format!("{LOST_AGAIN}\n 210 ack 0 sack 1-11 echo 110 -> 0 14\n ? state Recovery"));
+    // Its loss is one more sign of congestion (RFC 5681 §4.3): it goes when the half of 5 has room.
+    sender(rack(10), &format!("{LOST_AGAIN}{GOES_AGAIN}\n ? state Recovery\n ? cwnd 2.5"));
     // Without the rule it is taken to be under way, and new data alone may go.
     let without = SenderConfig { find_lost_retransmissions: false, ..rack(10) };
     sender(without, &format!("{LOST_AGAIN}\n 210 ack 0 sack 1-11 echo 110 -> 14\n ? timer 1100"));
@@ -35,16 +43,16 @@ fn a_lost_retransmission_goes_again_without_the_timer() {
 
 #[test]
 fn it_may_be_lost_more_than_once() {
-    // The second time at 210 ms, found when 15 has come, sent at 215 ms. The timer starts anew with it.
+    // The second time at 210 ms, found when 15 has come, sent at 310 ms. The timer starts anew with it, and the window is cut
+    // once more, to its least.
     sender(
         rack(10),
         &format!(
-            "{LOST_AGAIN}
-             210 ack 0 sack 1-11 echo 110 -> 0 14
-             215 ack 0 sack 1-12 echo 110 -> 15
-             310 ack 0 sack 1-13 14-15 echo 210 -> 16 17
-             315 ack 0 sack 1-13 14-16 echo 215 -> 0 18
-             ? timer 1315"
+            "{LOST_AGAIN}{GOES_AGAIN}
+             310 ack 0 sack 1-15 echo 210 -> 15
+             410 ack 0 sack 1-16 echo 310 -> 0 16
+             ? timer 1410
+             ? cwnd 2"
         ),
     );
 }
@@ -58,7 +66,7 @@ fn what_was_sent_at_the_same_time_tells_nothing() {
 #[test]
 fn losses_since_do_not_end_recovery() {
     // 0 has come at last. With one segment above 10 nothing more is lost. With three 10 is, and has been sent again: a new
-    // recovery, which halves the window of 5 and does not repeat 10.
+    // recovery, which cuts the window to its least and does not repeat 10.
     sender(
         rack(10),
         &format!(
@@ -71,10 +79,10 @@ fn losses_since_do_not_end_recovery() {
         rack(10),
         &format!(
             "{LOST_AGAIN}
-             199 ack 0 sack 11-14 1-10 echo 110 -> 0 10 14 15 16
-             299 ack 10 sack 11-14 echo 199 ->
+             199 ack 0 sack 11-14 1-10 echo 110 -> 0 10
+             299 ack 10 sack 11-14 echo 199 -> 14
              ? state Recovery
-             ? cwnd 2.5"
+             ? cwnd 2"
         ),
     );
 }
