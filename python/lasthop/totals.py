@@ -5,7 +5,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 
@@ -22,20 +22,19 @@ def mean_delay(summary: Mapping[str, Any]) -> float | None:
 def over_queues(summary: Mapping[str, Any], key: str) -> float | None:
     """The mean of a figure over the queues that have it; None where none has.
 
-    Of a link's two ways the busier one counts: the way back of acknowledgements, with room
-    to spare, says nothing of what the data meet, and would halve each figure.
+    Each queue counts by the share of time in which something waits in it. Links with room to
+    spare, and ways back of acknowledgements, say nothing of what data wait for; counted in full,
+    they would halve each figure of a bottleneck.
     """
-    queues = {queue["name"]: queue for queue in summary["queues"]}
-    idler = set()
-    for name, queue in queues.items():
-        back = queues.get(f"{name} (back)")
-        if back is not None:
-            is_ahead = (queue["throughput_bps"] or 0.0) >= (back["throughput_bps"] or 0.0)
-            idler.add((back if is_ahead else queue)["name"])
-    return mean_of(queue[key] for name, queue in queues.items() if name not in idler)
-
-
-def mean_of(values: Iterable[float | None]) -> float | None:
-    """The mean of those values that there are; None of none."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    figures = [
+        (queue[key], 1.0 - (queue["empty_fraction"] or 0.0))
+        for queue in summary["queues"]
+        if queue[key] is not None
+    ]
+    if not figures:
+        return None
+    total = sum(weight for _, weight in figures)
+    if total == 0.0:
+        return float(sum(value for value, _ in figures) / len(figures))
+    # Of one queue it is the very figure.
+    return float(sum(value * (weight / total) for value, weight in figures))
