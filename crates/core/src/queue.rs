@@ -226,10 +226,11 @@ impl<P: Parcel> Queue<P> {
         }
     }
 
-    /// A packet of `size` has crossed the medium the other way.
-    pub fn pass(&mut self, now: Instant, size: Bytes, signal: &mut Signal) {
+    /// A packet of `size` has crossed the medium the other way; `waiting` are left at all that send this way, as each told
+    /// with what it sent last.
+    pub fn pass(&mut self, now: Instant, size: Bytes, waiting: usize, signal: &mut Signal) {
         if let Some(heard) = self.heard(signal) {
-            self.marker.on_crossing(now, size, heard, signal);
+            self.marker.on_crossing(now, size, heard, waiting, signal);
         }
     }
 

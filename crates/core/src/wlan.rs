@@ -98,6 +98,8 @@ pub struct Wlan<P> {
     next: Option<Instant>,
     /// From when on somebody has wanted the medium: so long was it busy when the next exchange is over, back-offs included.
     wanted: Instant,
+    /// Packets that wait at stations, as each told with what it sent last.
+    waiting: usize,
     departures: VecDeque<Departure<P>>,
     span: Span,
 }
@@ -149,6 +151,7 @@ impl<P: Parcel> Wlan<P> {
             free: Instant::ZERO,
             next: None,
             wanted: Instant::ZERO,
+            waiting: 0,
             departures: VecDeque::with_capacity(4),
             span,
         })
@@ -239,7 +242,7 @@ impl<P: Parcel> Wlan<P> {
 
     /// One interface has the medium to itself.
     fn exchange(&mut self, now: Instant, sender: usize) {
-        let Self { timing, interfaces, ways, span, .. } = self;
+        let Self { timing, interfaces, ways, waiting, span, .. } = self;
         let interface = &mut interfaces[sender];
         let Some((port, size)) = interface.held.as_ref().map(|packet| (packet.station(), packet.size())) else {
             return;
@@ -256,8 +259,10 @@ impl<P: Parcel> Wlan<P> {
         } else {
             let mut packet = interface.succeed();
             if let (1.., Some(packet)) = (sender, &mut packet) {
+                *waiting -= core::mem::replace(&mut interface.told, interface.queue.len());
+                *waiting += interface.told;
                 // What stations send comes in over the medium that the base station's queue waits for.
-                interfaces[0].queue.pass(now, size, packet.signal_mut());
+                interfaces[0].queue.pass(now, size, *waiting, packet.signal_mut());
             }
             if way.loss.strikes(through) {
                 interfaces[sender].queue.meter_mut().lose(through);

@@ -118,8 +118,9 @@ pub trait MarkerLaw: Sized {
     /// The line has nothing to send from `now` on.
     fn on_rest(&mut self, _now: Instant) {}
 
-    /// A packet of `size` has crossed a medium that both directions share, against the queue's own, which holds `held`.
-    fn on_crossing(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &mut Signal) {}
+    /// A packet of `size` has crossed a medium that both directions share, against the queue's own, which holds `held`;
+    /// `waiting` packets are left at all that send this way, as each told with what it sent last.
+    fn on_crossing(&mut self, _now: Instant, _size: Bytes, _held: Held, _waiting: usize, _signal: &mut Signal) {}
 
     /// A medium that both directions share was busy for `airtime`, what stations wait before they send included: with the
     /// queue's own packet, or with another's.
@@ -312,8 +313,8 @@ impl AnyMarker {
     }
 
     /// A packet has crossed the medium the other way.
-    pub fn on_crossing(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
-        with!(mut self, law => MarkerLaw::on_crossing(law, now, size, held, signal));
+    pub fn on_crossing(&mut self, now: Instant, size: Bytes, held: Held, waiting: usize, signal: &mut Signal) {
+        with!(mut self, law => MarkerLaw::on_crossing(law, now, size, held, waiting, signal));
     }
 
     /// The medium was busy.
@@ -388,7 +389,7 @@ mod tests {
             let asked = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: f32::INFINITY, silent: 2 });
             let (mut own, mut other) = (asked, asked);
             marker.on_departure(Instant::ZERO, packet(), held(0, 0), &mut own);
-            marker.on_crossing(Instant::ZERO, Bytes::new(1500), held(0, 0), &mut other);
+            marker.on_crossing(Instant::ZERO, Bytes::new(1500), held(0, 0), 0, &mut other);
             [own, other]
         };
         let header = |rate, silent| Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate, silent });

@@ -18,6 +18,9 @@ pub struct Interface<P> {
     pub(super) held: Option<P>,
     /// Whether the MAC is with a packet that needs no further attempt, until the exchange ends.
     pub(super) ending: bool,
+    /// Packets that waited for the MAC when it sent last, as it tells the base station with what it sends (IEEE 802.11e's queue
+    /// size).
+    pub(super) told: usize,
     /// Whether its attempt is the one, or one of those, that starts now.
     pub(super) sends: bool,
     /// When the MAC got its packet.
@@ -79,6 +82,7 @@ impl<P: Parcel> Interface<P> {
                 .map_err(|error| error.within("queue"))?,
             held: None,
             ending: false,
+            told: 0,
             sends: false,
             ready: Instant::ZERO,
             backoff: None,

@@ -86,6 +86,26 @@ def follows_s(run: Run) -> float:
     return max(settled_s(_rate(run), since_s=step) for step in STEPS_S)
 
 
+def follows_up_s(run: Run) -> float:
+    """The same after the last step, the one up."""
+    return settled_s(_rate(run), since_s=STEPS_S[-1])
+
+
+def silent_s(run: Run) -> float:
+    """The longest time after a step of the WLAN's in which nothing is acknowledged."""
+    so_far = acknowledged(run.tables).sum(axis=1)
+    moved = so_far.index[so_far.diff() > 0].to_numpy()
+    moved = moved[moved >= STEPS_S[0]]
+    return float((moved[1:] - moved[:-1]).max())
+
+
+def wavering(run: Run) -> float:
+    """The deviation of the goodput of 1 s over its mean, from 5 s after the step to 1 Mbit/s on."""
+    rate = rates(acknowledged(run.tables)).sum(axis=1)
+    slow = rate[(rate.index > STEPS_S[2] + 5.5) & (rate.index < STEPS_S[3] + 0.5)]
+    return float(slow.std(ddof=0) / slow.mean())
+
+
 def _rate(run: Run) -> pd.Series:
     return moving_rate(acknowledged(run.tables).sum(axis=1))
 

@@ -16,8 +16,10 @@ const IDLE: f64 = 0.1;
 pub struct Medium {
     /// What it would carry, of such traffic as comes, if it were never idle \[B/s\].
     pub capacity: f64,
-    /// What it would carry of it in the time that a packet of the queue takes \[B\].
+    /// What it would carry of it in the time that a packet of the queue takes, and one of the stations' \[B\].
     pub packet_bytes: f64,
+    /// The latter.
+    pub other_bytes: f64,
     /// Whether it is hardly ever idle.
     pub is_full: bool,
 }
@@ -37,6 +39,8 @@ struct Sums {
     /// Packets that came into the queue, and that left it.
     joined: f64,
     left: f64,
+    /// Packets that came over the air.
+    crossed: f64,
     /// Time that the queue's packets took, and all others.
     own_s: f64,
     others_s: f64,
@@ -55,15 +59,20 @@ impl Airtime {
         self.running.left += 1.0;
     }
 
+    /// A packet comes over the air.
+    pub(super) fn crossed(&mut self) {
+        self.running.crossed += 1.0;
+    }
+
     /// The medium was busy for so long, with the queue's own packet or with another.
     pub(super) fn busy(&mut self, airtime_s: f64, is_own: bool) {
         let Sums { own_s, others_s, .. } = &mut self.running;
         *(if is_own { own_s } else { others_s }) += airtime_s;
     }
 
-    /// Packets that have left in this interval.
-    pub(super) fn departures(&self) -> f64 {
-        self.running.left
+    /// Packets that have left in this interval, and that came over the air.
+    pub(super) fn departures(&self) -> (f64, f64) {
+        (self.running.left, self.running.crossed)
     }
 
     /// Ends an interval that weighs `weight` in the averages. Nothing is known before the medium has carried something.
@@ -77,10 +86,12 @@ impl Airtime {
         let average = self.average.map_or(running, |before| before.moved(&running, weight));
         self.average = Some(average);
         let packet_s = if average.left > 0.0 { average.own_s / average.left } else { 0.0 };
+        let other_s = if average.crossed > 0.0 { average.others_s / average.crossed } else { 0.0 };
         let input_s = average.others_s + average.joined * packet_s;
         (input_s > 0.0).then(|| {
             let capacity = average.input_bytes / input_s;
-            Medium { capacity, packet_bytes: capacity * packet_s, is_full: average.busy > 1.0 - IDLE }
+            let [packet_bytes, other_bytes] = [packet_s, other_s].map(|time_s| capacity * time_s);
+            Medium { capacity, packet_bytes, other_bytes, is_full: average.busy > 1.0 - IDLE }
         })
     }
 }
@@ -92,6 +103,7 @@ impl Sums {
             input_bytes: of(|sums| sums.input_bytes),
             joined: of(|sums| sums.joined),
             left: of(|sums| sums.left),
+            crossed: of(|sums| sums.crossed),
             own_s: of(|sums| sums.own_s),
             others_s: of(|sums| sums.others_s),
             busy: of(|sums| sums.busy),

@@ -15,6 +15,15 @@ pub fn probed_capacity(capacity: f64, output: f64, queue_packets: f64, alpha: f6
     if queue_packets >= 1.0 { output } else { (1.0 + alpha) * capacity }
 }
 
+/// C after an interval of a medium whose time tells what it would carry if it were never idle: that, if it is busy; otherwise 2α
+/// more than before, but α above that at most. It need not grow by small steps, as in the dark; nor at once, as the number of flows
+/// is told by what comes, a round trip late. It does not fall, as the few short packets of an idle medium tell little. Beyond the
+/// paper.
+#[inline]
+pub fn medium_capacity(capacity: f64, carried: f64, is_busy: bool, alpha: f64) -> f64 {
+    if is_busy { carried } else { ((1.0 + 2.0 * alpha) * capacity).min((1.0 + alpha) * carried).max(capacity) }
+}
+
 /// An average of what left or of what waited, a new interval weighing `weight`.
 #[inline]
 pub fn average(before: f64, measured: f64, weight: f64) -> f64 {
@@ -61,6 +70,14 @@ mod tests {
     fn a_long_interval_weighs_as_several() {
         // Two of a quarter each: what was before counts (3/4)² = 9/16.
         assert_eq!([weight_over(0.25, 1.0), weight_over(0.25, 2.0), weight_over(1.0, 3.0)], [0.25, 0.4375, 1.0]);
+    }
+
+    #[test]
+    fn an_idle_medium_is_probed_up_to_a_little_more_than_it_carries() {
+        let probed = |capacity, is_busy| medium_capacity(capacity, 400.0, is_busy, 0.5);
+        // Twice as much, then half more than what it carries; and no less where more was told.
+        assert_eq!([100.0, 200.0, 400.0, 900.0].map(|capacity| probed(capacity, false)), [200.0, 400.0, 600.0, 900.0]);
+        assert_eq!([100.0, 900.0].map(|capacity| probed(capacity, true)), [400.0, 400.0]);
     }
 
     #[test]

@@ -63,8 +63,9 @@ parameters! {
         /// the paper.
         pub time_weighted: bool = true;
         /// On a WLAN, where the base station counts what the stations send, reckon in the medium's time: C is what it would carry
-        /// of such traffic as comes if it were never idle, a packet that waits counts for what that is in its time, and C is
-        /// probed only while the medium is idle for a tenth of the time. `unit` then does not matter. Beyond the paper.
+        /// of such traffic as comes if it were never idle, and a packet that waits counts for what that is in its time, at the
+        /// stations too, which tell with each packet how many they have left (IEEE 802.11e). While the medium is idle for a tenth
+        /// of the time, C grows by 2α an interval, but to no more than α above what it would carry. `unit` then does not matter. Beyond the paper.
         pub airtime: bool = true;
     }
 }
@@ -115,26 +116,29 @@ pub struct QfcpRouter {
     output_bytes: f64,
     dropped_packets: f64,
     dropped_bytes: f64,
+    /// Packets that wait at stations.
+    others: f64,
     least: Least<Queue>,
     airtime: Airtime,
 }
 
-/// A queue; the less packets, the less it is.
+/// A queue, and what waits at stations; the less packets, the less it is.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     packets: f64,
     bytes: f64,
+    others: f64,
 }
 
 impl PartialEq for Queue {
     fn eq(&self, other: &Self) -> bool {
-        self.packets == other.packets
+        self.packets + self.others == other.packets + other.others
     }
 }
 
 impl PartialOrd for Queue {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.packets.partial_cmp(&other.packets)
+        (self.packets + self.others).partial_cmp(&(other.packets + other.others))
     }
 }
 
@@ -164,7 +168,8 @@ impl QfcpRouter {
             output_bytes: 0.0,
             dropped_packets: 0.0,
             dropped_bytes: 0.0,
-            least: Least::new(Queue { packets: 0.0, bytes: 0.0 }),
+            others: 0.0,
+            least: Least::new(Queue { packets: 0.0, bytes: 0.0, others: 0.0 }),
             airtime: Airtime::default(),
         })
     }
@@ -178,7 +183,7 @@ impl QfcpRouter {
 
     /// A packet of either direction comes.
     fn came(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64), rtt_s: Option<f64>) {
-        self.turn(t_s, Queue { packets: packets as f64, bytes });
+        self.turn(t_s, Queue { packets: packets as f64, bytes, others: self.others });
         self.input_bytes += size_bytes;
         if let Some(rtt_s) = rtt_s.filter(|rtt_s| *rtt_s > 0.0) {
             self.interval.see(rtt_s, 1.0);
@@ -195,16 +200,20 @@ impl QfcpRouter {
 
     /// A packet of `size_bytes` leaves at `t_s`, with `packets` of `bytes` behind it.
     pub fn departed(&mut self, t_s: f64, size_bytes: f64, (packets, bytes): (usize, f64)) {
-        let queue = Queue { packets: packets as f64, bytes };
+        let queue = Queue { packets: packets as f64, bytes, others: self.others };
         self.turn(t_s, queue);
         self.output_bytes += size_bytes;
         self.airtime.left();
         self.least.see(queue);
     }
 
-    /// A packet of `size_bytes` crosses the medium the other way at `t_s`, while `packets` of `bytes` wait here.
-    pub fn crossed(&mut self, t_s: f64, size_bytes: f64, queue: (usize, f64), rtt_s: Option<f64>) {
+    /// A packet of `size_bytes` crosses the medium the other way at `t_s`, while `packets` of `bytes` wait here and `others` where
+    /// it came from.
+    pub fn crossed(&mut self, t_s: f64, size_bytes: f64, queue: (usize, f64), others: usize, rtt_s: Option<f64>) {
         self.came(t_s, size_bytes, queue, rtt_s);
+        self.airtime.crossed();
+        self.others = others as f64;
+        self.least.see(Queue { packets: queue.0 as f64, bytes: queue.1, others: self.others });
         self.output_bytes += size_bytes;
     }
 
@@ -251,12 +260,13 @@ impl QfcpRouter {
     fn close(&mut self, queue: Queue) -> f64 {
         let elapsed_s = self.interval.turn();
         let least = self.least.value();
-        let weight = self.weight(least.packets);
+        let weight = self.weight(least);
         let medium = self.airtime.close(self.input_bytes, elapsed_s, weight);
         let counted = if self.params.virtual_queue { 1.0 } else { 0.0 };
         let (held, dropped_bytes, dropped_packets) = match medium {
-            Some(Medium { packet_bytes, .. }) => {
-                (least.packets * packet_bytes, self.dropped_packets * packet_bytes, self.dropped_packets)
+            Some(Medium { packet_bytes, other_bytes, .. }) => {
+                let held = least.packets * packet_bytes + least.others * other_bytes;
+                (held, self.dropped_packets * packet_bytes, self.dropped_packets)
             }
             None => {
                 let held = if self.in_packets { least.packets * self.packet_bytes } else { least.bytes };
@@ -267,7 +277,7 @@ impl QfcpRouter {
             input: self.input_bytes / elapsed_s,
             output: self.output_bytes / elapsed_s,
             queue_bytes: equations::virtual_queue(held, counted * dropped_bytes),
-            queue_packets: equations::virtual_queue(least.packets, counted * dropped_packets),
+            queue_packets: equations::virtual_queue(least.packets + least.others, counted * dropped_packets),
             interval_s: self.interval.length_s(),
             weight,
             medium,
@@ -283,13 +293,14 @@ impl QfcpRouter {
 
     /// Weight of an interval in which `packets` always waited: as of those as long as it would be had they not. With a queue of
     /// several round trips, averages that forget an interval at a time come seconds late, and then drain what has long gone.
-    fn weight(&self, packets: f64) -> f64 {
+    fn weight(&self, queue: Queue) -> f64 {
         let QfcpRouterParams { weight, time_weighted, .. } = self.params;
-        let departures = self.airtime.departures();
-        if !time_weighted || departures <= 0.0 {
+        let (left, crossed) = self.airtime.departures();
+        if !time_weighted || left <= 0.0 {
             return weight;
         }
-        let delay = (packets / departures).min(1.0 - 1.0 / LONGEST);
+        let others = if crossed > 0.0 { queue.others / crossed } else { 0.0 };
+        let delay = (queue.packets / left + others).min(1.0 - 1.0 / LONGEST);
         equations::weight_over(weight, 1.0 / (1.0 - delay))
     }
 
@@ -308,14 +319,17 @@ impl QfcpRouter {
         let rests = self.params.hold && packets >= 1.0 && queue_packets < 1.0;
         let bytes = if rests { queue_bytes } else { bytes };
         self.averages = Some((output, bytes, packets));
-        let is_full = medium.is_some_and(|medium| medium.is_full);
         // An interval without a packet tells nothing of the capacity.
         if self.params.probing && !is_silent {
-            let carried = medium.map_or(output, |medium| medium.capacity);
-            let waiting = if is_full { packets.max(1.0) } else { packets };
-            let probed = equations::probed_capacity(self.capacity, carried, waiting, alpha);
-            // What leaves a line that rests is no capacity.
-            self.capacity = if rests && !is_full { self.capacity.max(carried) } else { probed }.min(max_capacity);
+            let capacity = match medium {
+                Some(Medium { capacity, is_full, .. }) => {
+                    equations::medium_capacity(self.capacity, capacity, is_full || packets >= 1.0, alpha)
+                }
+                // What leaves a line that rests is no capacity.
+                None if rests => self.capacity.max(output),
+                None => equations::probed_capacity(self.capacity, output, packets, alpha),
+            };
+            self.capacity = capacity.min(max_capacity);
         }
         // A flow has at least one packet in the network, and all flows together have no more than the link: without
         // these bounds a rate that nobody can obey falls for ever, as N = y/R then grows in proportion.
@@ -367,9 +381,11 @@ impl MarkerLaw for QfcpRouter {
     }
 
     // Stamped where the router speaks for both directions.
-    fn on_crossing(&mut self, now: Instant, size: Bytes, held: Held, signal: &mut Signal) {
+    fn on_crossing(&mut self, now: Instant, size: Bytes, held: Held, waiting: usize, signal: &mut Signal) {
         if self.params.simplex {
-            self.crossed(now.as_secs_f64(), size.as_f64(), (held.packets, held.bytes.as_f64()), rtt_s(signal));
+            let others = if self.params.airtime { waiting } else { 0 };
+            let queue = (held.packets, held.bytes.as_f64());
+            self.crossed(now.as_secs_f64(), size.as_f64(), queue, others, rtt_s(signal));
             signal.lower_rate(self.rate());
         }
     }

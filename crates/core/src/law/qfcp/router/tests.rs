@@ -103,7 +103,7 @@ fn an_interval_that_the_queue_has_made_longer_weighs_more() {
         for _ in 0..16 {
             router.departed(1.0, 1000.0, (packets, 1000.0));
         }
-        router.weight(packets as f64)
+        router.weight(Queue { packets: packets as f64, bytes: 0.0, others: 0.0 })
     };
     assert_eq!([0, 8].map(|packets| weight(true, packets)), [0.25, 1.0 - 0.75 * 0.75]);
     assert!((weight(true, 16) - (1.0 - 0.75_f64.powi(8))).abs() < 1e-12);
@@ -114,12 +114,12 @@ fn an_interval_that_the_queue_has_made_longer_weighs_more() {
 fn a_full_medium_tells_its_capacity_and_one_that_rests_is_probed() {
     let second = |is_full, queue_packets| {
         let mut router = router(params());
-        let medium = Medium { capacity: 3e5, packet_bytes: 300.0, is_full };
+        let medium = Medium { capacity: 3e5, packet_bytes: 300.0, other_bytes: 1000.0, is_full };
         router.control(&Measured { medium: Some(medium), ..measured(1e5, 1e5, queue_packets) });
         router.capacity()
     };
     // Nothing waits at the base station, but stations have packets all the time.
-    assert_eq!([second(true, 0.0), second(false, 0.0)], [3e5, 1.5e5]);
+    assert_eq!([second(true, 0.0), second(false, 0.0)], [3e5, 2e5]);
     assert_eq!([second(true, 2.0), second(false, 2.0)], [3e5, 3e5]);
 }
 
@@ -132,7 +132,7 @@ fn dropped_packets_count_as_queue() {
         router.departed(1.01, 1000.0, (2, 600.0));
         router.overflowed(500.0);
         router.departed(1.02, 500.0, (3, 700.0));
-        router.turn(1.06, Queue { packets: 3.0, bytes: 700.0 });
+        router.turn(1.06, Queue { packets: 3.0, bytes: 700.0, others: 0.0 });
         router.average_bytes()
     };
     // 2 packets or 600 B were there at least, and one of 500 B was dropped.
@@ -187,15 +187,43 @@ fn what_crosses_the_other_way_is_traffic() {
     let mut router = router(params());
     router.interval.see(0.125, 1.0);
     router.interval.turn();
-    (router.began_s, router.least) = (Some(1.0), Least::new(Queue { packets: 2.0, bytes: 2000.0 }));
+    (router.began_s, router.least) = (Some(1.0), Least::new(Queue { packets: 2.0, bytes: 2000.0, others: 0.0 }));
     for i in 0..3 {
-        router.crossed(1.0 + f64::from(i) / 64.0, 1000.0, (2, 2000.0), Some(0.125));
+        router.crossed(1.0 + f64::from(i) / 64.0, 1000.0, (2, 2000.0), 0, Some(0.125));
     }
     router.arrived(1.0625, 1000.0, (2, 2000.0), Some(0.125));
     router.departed(1.09375, 1000.0, (2, 2000.0));
     router.departed(1.125, 1000.0, (2, 2000.0));
     // 4 kB in and out in an eighth of a second: 32 kB/s. That is less than R, so one flow.
     assert_eq!((router.capacity(), router.flows()), (32_000.0, 1.0));
+}
+
+#[test]
+fn what_waits_at_the_stations_counts_by_its_time() {
+    // An interval of an eighth of a second, 16 packets down of 4 ms each and 16 acknowledgements up of 2 ms, the medium always
+    // busy. A packet always waits here, and at the stations as many as they tell; an acknowledgement counts for a third of
+    // what crosses in the 6 ms of an exchange.
+    let drained = |told: u8| {
+        let mut router = router(params());
+        router.interval.see(0.125, 1.0);
+        router.interval.turn();
+        let others = f64::from(told);
+        (router.began_s, router.others) = (Some(1.0), others);
+        router.least = Least::new(Queue { packets: 1.0, bytes: 1000.0, others });
+        for i in 0..16 {
+            let t_s = 1.0 + f64::from(i) / 128.0;
+            router.arrived(t_s, 976.0, (1, 1000.0), Some(0.125));
+            router.departed(t_s, 976.0, (1, 1000.0));
+            router.airtime.busy(1.0 / 192.0, true);
+            router.crossed(t_s, 24.0, (1, 1000.0), told.into(), None);
+            router.airtime.busy(1.0 / 384.0, false);
+        }
+        router.turn(1.125, Queue { packets: 1.0, bytes: 1000.0, others });
+        router.average_bytes()
+    };
+    let of_one = 1000.0 * 2.0 / 3.0;
+    assert!((drained(0) - of_one).abs() < 1e-9, "{}", drained(0));
+    assert!((drained(8) - (of_one + 8.0 * 1000.0 / 3.0)).abs() < 1e-9, "{}", drained(8));
 }
 
 #[test]
