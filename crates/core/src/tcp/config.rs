@@ -294,10 +294,16 @@ switches! {
         ack_every: u32 = [1, 1, 2], in 1..;
         /// Acknowledge at once what is pushed (PSH), as the application reads it then (Linux: tcp_cleanup_rbuf).
         ack_pushed: bool = [false, false, true];
-        /// How many ACKs at the start are not delayed. Linux's are as measured with Linux 6.18: 16 by themselves
-        /// (TCP_MAX_QUICKACKS), the others because a sender whose socket buffer is still growing pushes each segment.
-        /// HyStart takes them for a train. After a repeated segment 16 more, if so many are allowed at the start.
-        quick_acks: u32 = [0, 0, 300];
+        /// How many ACKs at the start are not delayed (TCP_MAX_QUICKACKS); after a repeated segment 16 more, if so many are
+        /// allowed at the start.
+        quick_acks: u32 = [0, 0, 16];
+        /// Let the advertised window grow to the buffer, by two segments for each that comes, as far as what is read in a round
+        /// trip says; while it grows no ACK is delayed, which HyStart may take for a train (Linux: tcp_grow_window,
+        /// tcp_rcv_space_adjust). A law that chooses the window knows nothing of it.
+        autotuning: bool = [false, false, true];
+        /// Beyond the third at a gap, gather ACKs of what is out of order for a twentieth of the round-trip time, 1 ms at
+        /// most (Linux: __tcp_ack_snd_check). With delayed ACKs only.
+        sack_compression: bool = [false, false, true];
         /// The longest that an ACK waits for a further segment (RFC 1122 §4.2.3.2; TCP_ATO_MIN).
         ack_timeout: Duration = [Duration::from_millis(200), Duration::from_millis(200), Duration::from_millis(40)],
             in above_to(Duration::ZERO, LONGEST_DELAY);

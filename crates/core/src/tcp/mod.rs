@@ -59,6 +59,7 @@
 //! # }
 //! ```
 
+mod autotuning;
 mod config;
 mod ranges;
 mod receiver;

@@ -23,6 +23,11 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
+    /// One past the last byte held; 0: none is.
+    pub(super) fn highest(&self) -> u64 {
+        self.ranges.last().map_or(0, |range| range.end)
+    }
+
     /// Adds the bytes `start..end`, at least one; false if all of them were there.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> bool {
         self.insertions += 1;

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::autotuning::Autotuning;
 use super::config::ReceiverConfig;
 use super::ranges::Ranges;
 use super::segment::Segment;
@@ -16,7 +17,7 @@ use crate::error::ParameterError;
 use crate::packet::{Ack, Packet, SackBlocks, Signal};
 use crate::role::{AnyReceiver, DataSample};
 use crate::stats::Span;
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// Bytes on the wire of a SACK option without its blocks, padding included (RFC 2018 §3).
 const SACK_OPTION: u32 = 4;
@@ -27,6 +28,14 @@ const DUP_THRESH: u32 = 3;
 
 /// Acknowledgements after a repeated segment that are not delayed (Linux: TCP_MAX_QUICKACKS).
 const MAX_QUICK_ACKS: u32 = 16;
+
+/// Acknowledgements of what is out of order that go at once, before they are compressed (TCP_FASTRETRANS_THRESH).
+const UNCOMPRESSED: u32 = 3;
+/// How many are one at most (tcp_comp_sack_nr), and how long the first of them waits: a share of the round-trip time, and no
+/// longer (tcp_comp_sack_delay_ns).
+const COMPRESSED: u32 = 44;
+const COMPRESSION_SHARE: u64 = 20;
+const COMPRESSION: Duration = Duration::from_millis(1);
 
 /// The receiving side of a connection. Its fields stay in this order, as a [`Sender`](super::Sender)'s do: first what each
 /// segment touches.
@@ -53,8 +62,15 @@ pub struct Receiver {
     /// Segments in order that are not acknowledged yet, and what the first of them echoes.
     delayed: u32,
     delayed_echo: Instant,
+    /// Of what is out of order: acknowledgements since the next byte expected last moved, and those of them that wait.
+    repeated: (u64, u32),
+    compressed: u32,
+    /// The round-trip time of the handshake; without one that of a long way.
+    rtt: Duration,
     /// What came twice, until an acknowledgement tells of it.
     twice: Option<(u64, u64)>,
+    /// How far the window has grown; none: it is the buffer.
+    tuning: Option<Box<Autotuning>>,
     /// Acknowledgements that are not to be delayed.
     quick: u32,
     /// When the delayed acknowledgement is due; [`Instant::MAX`]: none is.
@@ -93,7 +109,11 @@ impl Receiver {
             due: None,
             delayed: 0,
             delayed_echo: Instant::ZERO,
+            repeated: (0, 0),
+            compressed: 0,
+            rtt: Duration::MAX,
             twice: None,
+            tuning: config.autotuning.then(|| Box::new(Autotuning::new(config.mss, config.buffer))),
             quick: config.quick_acks,
             deadline: Instant::MAX,
             duplicate_acks: 0,
@@ -142,7 +162,7 @@ impl Receiver {
     }
 
     fn on_syn(&mut self, now: Instant) {
-        let window = self.law.first_window(self.config.buffer);
+        let window = self.tuned().map_or_else(|| self.law.first_window(self.config.buffer), Autotuning::window);
         if self.syn_ack_sent.is_none() {
             self.edge = window.get();
         }
@@ -225,7 +245,7 @@ impl Receiver {
     fn advertise(&mut self, now: Instant, data: &Segment, signal: &Signal) {
         let buffer = self.config.buffer;
         let window = if self.law.is_plain() {
-            buffer
+            if self.tuning.is_some() { self.tune(now, data) } else { buffer }
         } else {
             self.law.on_packet(
                 &DataSample {
@@ -241,12 +261,31 @@ impl Receiver {
         self.edge = self.edge.max(self.next + window.get());
     }
 
+    /// What lets a plain window grow.
+    fn tuned(&self) -> Option<&Autotuning> {
+        self.tuning.as_deref().filter(|_| self.law.is_plain())
+    }
+
+    /// The window, grown by a segment; while it grows nothing is delayed (tcp_grow_window).
+    #[cold]
+    fn tune(&mut self, now: Instant, data: &Segment) -> Bytes {
+        let Some(tuning) = &mut self.tuning else { return self.config.buffer };
+        let rtt = (data.echo != Instant::ZERO).then(|| now.saturating_since(data.echo));
+        if tuning.receive(now, rtt, (data.payload.into(), self.next, self.ranges.highest())) {
+            self.quick |= 1; // it stays what it is if it is odd
+        }
+        tuning.window()
+    }
+
     #[cold]
     fn start(&mut self, now: Instant, first: &Segment) {
         self.has_started = true;
         match self.syn_ack_sent {
-            Some(sent) => self.law.on_start(now.saturating_since(sent)),
-            None => self.edge = first.seq + self.config.buffer.get(),
+            Some(sent) => {
+                self.rtt = now.saturating_since(sent);
+                self.law.on_start(self.rtt);
+            }
+            None => self.edge = first.seq + self.tuned().map_or(self.config.buffer, Autotuning::window).get(),
         }
     }
 
@@ -269,12 +308,32 @@ impl Receiver {
                 self.deadline = now + self.config.ack_timeout;
             }
             self.delayed += 1;
+        } else if !is_plain && self.may_compress() {
+            self.compressed += 1;
+            self.delayed_echo = echo;
+            if self.compressed == 1 {
+                self.deadline = now + (self.rtt / COMPRESSION_SHARE).min(COMPRESSION);
+            }
         } else {
             self.quick = self.quick.saturating_sub(1);
             self.delayed = 0;
+            self.compressed = 0;
             self.deadline = Instant::MAX;
             self.due = Some(Due { at: now, echo, is_syn_ack: false });
         }
+    }
+
+    /// Whether the acknowledgement of something out of order may wait for those of more (__tcp_ack_snd_check): not the first three
+    /// at each gap, and not if something came twice.
+    fn may_compress(&mut self) -> bool {
+        let waits = self.config.sack_compression && self.config.sack && !self.ranges.is_empty();
+        if !waits || self.quick > 0 || self.twice.is_some() || self.compressed >= COMPRESSED {
+            return false;
+        }
+        let (next, count) = self.repeated;
+        let count = if next == self.next { count } else { 0 };
+        self.repeated = (self.next, (count + 1).min(UNCOMPRESSED + 1));
+        count >= UNCOMPRESSED
     }
 
     /// Completes the sampling intervals that end by `now`.
@@ -297,6 +356,7 @@ impl Receiver {
             self.due = Some(Due { at: self.deadline, echo: self.delayed_echo, is_syn_ack: false });
             self.deadline = Instant::MAX;
             self.delayed = 0;
+            self.compressed = 0;
             self.send_due();
         }
     }

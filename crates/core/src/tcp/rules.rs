@@ -205,7 +205,7 @@ mod tests {
         let none = ReceiverSwitches::default();
         assert_eq!(over(none, Rules::Rfc), ReceiverConfig::default());
         let linux = over(none, Rules::Linux);
-        assert_eq!((linux.ack_every, linux.quick_acks, linux.buffer), (2, 300, Bytes::new(6_291_456)));
+        assert_eq!((linux.ack_every, linux.quick_acks, linux.buffer), (2, 16, Bytes::new(6_291_456)));
         assert_eq!(over(ReceiverSwitches { rules: Some(Rules::Linux), ..none }, Rules::Rfc), linux);
         let timeout = Duration::from_millis(100);
         let delayed = ReceiverSwitches { delayed_acks: Some(DelayedAcks { timeout }), ..none };

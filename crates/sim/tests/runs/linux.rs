@@ -82,9 +82,16 @@ fn every_key_of_a_receiver_moves_something() {
         format!("{:?} {:?}", told.flows[0].goodput_bps, told.queues)
     };
     let mut outcomes = vec![goodput("\"linux\"")];
-    for key in
-        ["buffer = \"100 kB\"", "ack_every = 4", "quick_acks = 16", "ack_timeout = \"1 ms\"", "ack_size = \"1000 B\""]
-    {
+    for key in [
+        "buffer = \"100 kB\"",
+        "ack_every = 4",
+        "ack_pushed = false",
+        "quick_acks = 100",
+        "autotuning = false",
+        "sack_compression = false",
+        "ack_timeout = \"1 ms\"",
+        "ack_size = \"1000 B\"",
+    ] {
         let new = goodput(&format!("{{ kind = \"linux\", {key} }}"));
         assert!(!outcomes.contains(&new), "{key} changes nothing");
         outcomes.push(new);

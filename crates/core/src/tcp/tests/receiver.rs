@@ -76,6 +76,45 @@ fn the_first_acknowledgements_may_be_quick() {
 }
 
 #[test]
+fn while_the_window_grows_nothing_is_delayed() {
+    // 131,072/2 B are 65 segments of 1000 B, and 5/8 of it 81.92: eight segments make it grow by two each, and a ninth by what
+    // is left. Until more is read in a round trip it stays so.
+    let config = ReceiverConfig { autotuning: true, mss: 1000, buffer: Bytes::new(1_000_000), ..delayed() };
+    let data: String = (0..9).map(|n| format!("{} data {n} -> ack {}\n", n + 1, n + 1)).collect();
+    receiver(
+        config,
+        &format!("0 syn -> syn-ack\n ? win 65\n {data} 10 data 9 ->\n 11 data 10 -> ack 11\n ? win 81.92"),
+    );
+}
+
+#[test]
+fn beyond_the_third_at_a_gap_acknowledgements_are_gathered() {
+    // After a handshake of 10 ms for half a millisecond each: what comes at 4 and 4.3 ms is told of at 4.5 ms. One that fills
+    // the gap goes at once, and at the next three do.
+    let config = ReceiverConfig { sack: true, sack_compression: true, ..delayed() };
+    let config = ReceiverConfig { buffer: Bytes::new(100_000), ..config };
+    receiver(
+        config.clone(),
+        "0    syn -> syn-ack
+         10   data 1 -> ack 0 sack 1-2
+         11   data 2 -> ack 0 sack 1-3
+         12   data 3 -> ack 0 sack 1-4
+         13   data 4 ->
+         13.3 data 5 ->
+         13.5 wake -> ack 0 sack 1-6
+         14   data 6 ->
+         14.1 data 0 -> ack 7
+         15   data 8 -> ack 7 sack 8-9
+         16   data 9 -> ack 7 sack 8-10
+         17   data 10 -> ack 7 sack 8-11
+         18   data 11 ->
+         18.5 wake -> ack 7 sack 8-12",
+    );
+    let four = "0 data 1 -> ack 0 sack 1-2\n 1 data 2 -> ack 0 sack 1-3\n 2 data 3 -> ack 0 sack 1-4\n 3 data 4 ->";
+    receiver(config, &format!("{four}\n 4 wake -> ack 0 sack 1-5"));
+}
+
+#[test]
 fn what_is_pushed_is_not_delayed() {
     // It ends what there was to send: nothing more may come before the answer.
     let script = "0 data 0 -> ack 1\n 1 data 1 push 1 -> ack 2\n 2 data 2 ->\n 3 data 3 push 1 -> ack 4";
