@@ -57,6 +57,7 @@ def emulate(
     serve: Sequence[str] = (),
     station: str | None = None,
     flows: bool = False,
+    proxy: bool = False,
     cc: str | None = None,
     ipv6: bool = False,
     offload: bool = False,
@@ -70,7 +71,8 @@ def emulate(
 
     The ``command`` runs behind the network, at ``station``, until it ends; without one the
     scenario's flows run. ``serve`` names commands that run on the other side, ``flows`` has the
-    flows run beside the command, ``cc`` names the kernel's congestion control, ``log`` is the
+    flows run beside the command, ``proxy`` puts one agent beside the servers in the place of prices
+    and receivers' laws, ``cc`` names the kernel's congestion control, ``log`` is the
     prefix of two files in mm-link's format. Commands run as ``user``, by default as the caller
     (also through ``sudo``), without root's capabilities unless ``privileged``; ``apart`` has them
     print on standard error, ``internet`` has the machine forward what comes from inside.
@@ -88,6 +90,7 @@ def emulate(
         "serve": list(serve),
         "station": station,
         "flows": flows,
+        "proxy": proxy,
         "cc": cc,
         "ipv6": ipv6,
         "offload": offload,

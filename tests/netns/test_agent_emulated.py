@@ -3,6 +3,7 @@
 
 from typing import Any
 
+import pytest
 from box import Box
 from house import AGENT, demand_agent
 
@@ -22,6 +23,9 @@ station = "phone"
 rtt = "30 ms"
 receiver = "share"
 """
+CLAMP = POINT.replace('"share", target = "25 ms"', '"linear", a = "20 kB"').replace(
+    'receiver = "share"', 'receiver = { kind = "clamp", tau = "500 B" }\nsender = "reno"'
+)
 DOWNLOAD = "iperf3 -c $LASTHOP_SERVER -R -t 6 > /dev/null"
 
 
@@ -43,3 +47,59 @@ def test_the_agent_takes_the_place_of_the_laws_of_a_scenario(box: Box) -> None:
     # 30 ms away a flow stands below T on average, and overshoots it once in the beginning.
     assert 0.005 < steered["mean_delay_s"] < 0.04
     assert steered["p95_delay_s"] < 0.1
+
+
+@pytest.mark.parametrize("options", [[], ["--ipv6"], ["--proxy"]], ids=["client", "IPv6", "proxy"])
+def test_a_scenario_with_a_price_runs_with_the_agent(
+    box: Box, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    short = CLAMP.replace('"30 s"', '"8 s"\nwarmup = "3 s"')
+    summary = box.summary(short, *options)
+    assert summary["emulation"]["agent"] == ("proxy" if "--proxy" in options else "client")
+    (flow,), (queue,) = summary["flows"], summary["queues"]
+    # 9.65 Mbit/s of payload; a + τ last for 16.4 ms. Reno by itself fills 480 ms.
+    # After a slow start that ended early, the proxy refills by τ a round trip.
+    assert flow["goodput_bps"] > (0.75 if "--proxy" in options else 0.9) * 9.65e6
+    assert (0.0 if "--proxy" in options else 0.008) < queue["mean_delay_s"] < 0.035
+    assert queue["drops"] == 0
+
+
+def test_what_a_command_opens_obeys_the_scenario_as_well(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    serve = ("--serve", "iperf3 -s -1")
+    summary = box.summary(CLAMP, "--cc", "reno", *serve, inner=["sh", "-c", DOWNLOAD])
+    assert summary["emulation"]["agent"] == "client"
+    assert summary["queues"][0]["mean_delay_s"] < 0.04
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "parts"),
+    [
+        (POINT, [], ["flow[0].receiver", '"share"', "--proxy"]),
+        (CLAMP.replace("tau =", "packets = 10, tau ="), [], ["flow[0].receiver", "tau and phi"]),
+        (POINT.replace('receiver = "share"', ""), ["--proxy"], ["--proxy", "no receiver has"]),
+    ],
+)
+def test_what_no_agent_does_is_said_in_a_line(
+    box: Box, text: str, options: list[str], parts: list[str]
+) -> None:
+    done = box.run(text, "--cc", "reno", *options)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert all(part in done.stderr for part in parts), done.stderr
+
+
+@pytest.mark.parametrize("inner", [[], ["true"]], ids=["flows", "command"])
+def test_without_the_agent_nothing_is_pretended(
+    box: Box, inner: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LASTHOP_AGENT", "/nowhere")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
+    done = box.run(CLAMP, inner=inner)
+    assert done.returncode == (0 if inner else 2), done.stderr
+    assert "flow[0].receiver" in done.stderr and "it takes lasthop-agent" in done.stderr

@@ -2,6 +2,8 @@
 //! The agent's life at a device: it answers commands, forgets connections that have ended, and leaves when it is told to or
 //! when the device is gone.
 
+use std::io::{self, Write};
+
 use anyhow::{Context, Result, bail};
 use lasthop_linux::clock;
 use lasthop_linux::signals::Signals;
@@ -51,6 +53,7 @@ pub fn run(mode: Mode, config: &Config) -> Result<()> {
         signals: Signals::block()?,
         manager: Manager::find(),
         page: None,
+        is_ready: false,
         began_ns: clock::monotonic_ns(),
         device,
     };
@@ -73,6 +76,8 @@ struct Agent<'c> {
     signals: Signals,
     manager: Manager,
     page: Option<Page>,
+    /// It has been at the device once.
+    is_ready: bool,
     began_ns: u64,
 }
 
@@ -115,6 +120,10 @@ impl Agent<'_> {
             service::note(format_args!("{}: page and metrics at http://{}/", device.name, page.address()));
         }
         self.manager.ready(&began);
+        if !std::mem::replace(&mut self.is_ready, true) {
+            // Who started it may wait for that; where nobody listens nothing is lost.
+            let _ = writeln!(io::stdout(), "ready");
+        }
         let mut watched = Watched { qdisc: seen.map(|(qdisc, _)| qdisc).ok(), reaped_ns: clock::monotonic_ns() };
         let end = loop {
             if let Some(end) = self.look(&identity, &programs, &mut watched)? {

@@ -2,24 +2,16 @@
 //! The congestion control of each flow: the kernel's own, or a law of ours that `lasthop-agent` puts into the kernel for as long
 //! as the emulation lasts.
 
-use std::env;
-use std::ffi::OsString;
-use std::path::Path;
-
 use lasthop_core::law::aimd::AfterTimeout;
 use lasthop_core::law::gamma::{Arming, CutRule, GammaParams};
 use lasthop_linux::process::Helper;
 use lasthop_linux::sysctl::congestion_controls;
 use lasthop_scenario::{ScenarioError, SenderSpec};
 
-use crate::ends::{has_a_law, no_law};
+use crate::agents::{agent, no_agent};
 use crate::error::Error;
 use crate::run::EmulationOptions;
 use crate::stage::StageFlow;
-
-/// The program that puts laws into the kernel, and the variable that says where it is.
-const AGENT: &str = "lasthop-agent";
-const AGENT_VARIABLE: &str = "LASTHOP_AGENT";
 
 /// The congestion control of each flow, there as long as this lives.
 #[derive(Debug)]
@@ -43,9 +35,6 @@ impl Controls {
             }
         };
         let own = |names: Vec<String>| Self { labels: names.clone(), names, _programs: vec![] };
-        if run && let Some(flow) = flows.iter().find(|flow| has_a_law(flow)) {
-            return Err(no_law(flow).into());
-        }
         if let Some(name) = &options.congestion_control {
             return Ok(own(vec![check("--cc", name)?; flows.len()]));
         }
@@ -95,24 +84,14 @@ impl Ours {
         }
         // By our number no other emulation has it.
         let name = format!("lh{:x}_{}", std::process::id(), self.laws.len());
-        let wanted = "wanted it where commands are looked for, or LASTHOP_AGENT with its path";
         let Some(agent) = agent() else {
-            let message = format!("it takes {AGENT} to put this law into the kernel, which is not there: {wanted}");
-            return Err(ScenarioError::at(key, message).into());
+            return Err(ScenarioError::at(key, no_agent("to put this law into the kernel")).into());
         };
-        let started = Helper::start(&agent, &words(params, &name));
+        let started = Helper::start(&agent, &words(params, &name), None);
         self.programs.push(started.map_err(|error| ScenarioError::at(key, error.to_string()))?);
         self.laws.push((*params, name.clone()));
         Ok(name)
     }
-}
-
-/// Where the agent is.
-fn agent() -> Option<OsString> {
-    env::var_os(AGENT_VARIABLE).filter(|path| Path::new(path).is_file()).or_else(|| {
-        let path = env::var_os("PATH")?;
-        env::split_paths(&path).map(|folder| folder.join(AGENT)).find(|path| path.is_file()).map(Into::into)
-    })
 }
 
 /// What the agent is told.

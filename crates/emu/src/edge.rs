@@ -16,6 +16,7 @@ use crate::exit::{ExitCounts, Exits};
 use crate::frame::{Addresses, Frame, Memory};
 use crate::log::Log;
 use crate::plan::Plan;
+use crate::price;
 
 /// The device of the servers; that of host `h` is `h + 1`.
 pub(crate) const SERVERS: u16 = 0;
@@ -28,6 +29,8 @@ pub(crate) struct Edge {
     pub(crate) devices: Arc<[TunDevice]>,
     exits: Exits,
     plan: Plan,
+    /// Whether the host of each device is told prices.
+    pub(crate) is_told: Vec<bool>,
     /// Whether each stream's data comes from its host.
     pub(crate) uploads: Vec<bool>,
     pub(crate) splitter: Splitter,
@@ -58,6 +61,7 @@ impl Edge {
             devices,
             exits,
             plan,
+            is_told: vec![],
             uploads,
             splitter,
             recorder: None,
@@ -113,7 +117,12 @@ impl Edge {
 }
 
 impl Ends<Frame> for Edge {
-    fn take(&mut self, _: &mut Network<Frame>, _: Place, due: Instant, packet: Frame) {
+    fn take(&mut self, _: &mut Network<Frame>, _: Place, due: Instant, mut packet: Frame) {
+        if self.is_told.get(usize::from(packet.exit)) == Some(&true)
+            && let Some(price_s) = packet.signal().price()
+        {
+            price::write(&mut packet.bytes, HEADROOM, price_s);
+        }
         self.exits.take(due, packet);
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn command_host(names: &[String], wanted: Option<&String>) -> Result<
 }
 
 /// What of the scenario a command does not meet, as its connections have the kernel's own ends: a line for each law.
-pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
+pub(crate) fn not_met(flows: &[StageFlow], is_served: impl Fn(&StageFlow) -> bool) -> Vec<String> {
     let of = |flow: &StageFlow| {
         let sender = match &flow.sender {
             SenderSpec::Abc(_) => Some("abc"),
@@ -55,7 +55,7 @@ pub(crate) fn not_met(flows: &[StageFlow]) -> Vec<String> {
             _ => None,
         };
         let sender = sender.map(|law| (flow.table, "sender", law));
-        let receiver = has_a_law(flow).then_some((flow.table, "receiver", flow.receiver.kind()));
+        let receiver = (has_a_law(flow) && !is_served(flow)).then_some((flow.table, "receiver", flow.receiver.kind()));
         sender.into_iter().chain(receiver)
     };
     let mut found: Vec<_> = flows.iter().flat_map(of).collect();
@@ -90,6 +90,9 @@ pub(crate) fn has_a_law(flow: &StageFlow) -> bool {
 
 /// Says that a flow's receiver is not to be had.
 pub(crate) fn no_law(flow: &StageFlow) -> ScenarioError {
-    let message = format!("{:?}: the kernel's receivers are plain: wanted receiver = \"plain\"", flow.receiver.kind());
+    let message = format!(
+        "{:?}: the kernel's receivers are plain: wanted receiver = \"plain\", or --proxy",
+        flow.receiver.kind()
+    );
     ScenarioError::at(&format!("flow[{}].receiver", flow.table), message)
 }

@@ -21,7 +21,7 @@ use crate::plan::{Ip, MOST_EMULATIONS, Plan};
 const DEVICE_QUEUE: u32 = 10_000;
 
 /// The name of the TUN device in every namespace.
-const DEVICE: &str = "lasthop";
+pub(crate) const DEVICE: &str = "lasthop";
 
 /// The namespaces of an emulation.
 #[derive(Debug)]

@@ -23,6 +23,7 @@
 //! | `summary` | how well real time was kept |
 //! | `ends`, `inside` | who stands at the ends: hosts and their laws, commands |
 //! | `control` | the congestion controls of the flows |
+//! | `agents` | who has the kernel's receivers obey the scenario's laws |
 //! | `house` | the namespaces, fitted out |
 //! | `plan` | who has which address, and which route packets take |
 //! | `driver` | the loop in real time |
@@ -30,6 +31,7 @@
 //! | `entrance` | how long packets wait before they are read |
 //! | `exit` | how packets leave, and how late they are |
 //! | `frame` | a packet with its real bytes |
+//! | `price` | an access point's price in them |
 //! | `flows` | the scenario's flows over sockets |
 //! | `keeper` | what a thread does to keep time |
 //! | `stalls`, `judge`, `endurance` | whether a run is to be believed |
@@ -38,6 +40,7 @@
 //! What Linux gives stands in `lasthop-linux`.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod control;
 mod driver;
 mod edge;
@@ -54,6 +57,7 @@ mod judge;
 mod keeper;
 mod log;
 mod plan;
+mod price;
 mod run;
 mod stage;
 mod stalls;

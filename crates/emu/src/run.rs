@@ -20,10 +20,11 @@ use lasthop_scenario::{Scenario, ScenarioError};
 use lasthop_sim::Outcome;
 use lasthop_sim::{Fairness, System};
 
+use crate::agents::{self, Agents};
 use crate::control::Controls;
 use crate::driver::Driver;
 use crate::edge::Edge;
-use crate::ends::{command_host, hosts, not_kept, not_met};
+use crate::ends::{command_host, has_a_law, hosts, no_law, not_kept, not_met};
 use crate::endurance::longest_stall;
 use crate::error::Error;
 use crate::exit::{ExitCounts, Exits, Writer};
@@ -59,6 +60,8 @@ pub struct EmulationOptions {
     pub host: Option<String>,
     /// Whether the scenario's flows run beside a command.
     pub flows: bool,
+    /// Whether an agent beside the servers takes the place of access points' prices and of receivers' laws.
+    pub proxy: bool,
     /// The kernel's congestion control, in place of what the scenario says.
     pub congestion_control: Option<String>,
     /// Whether the flows use IPv6.
@@ -114,17 +117,19 @@ pub fn run(
     interrupted: &dyn Fn() -> Option<i32>,
 ) -> Result<Report, Error> {
     let commands = Commands::of(options)?;
-    let cast = Cast::of(text, directory, overrides, options)?;
+    let mut cast = Cast::of(text, directory, overrides, options)?;
     let mut plan = Plan::new(0, cast.host_of.clone());
     let _buffers = LargeBuffers::raise(DATAGRAMS);
     let house = House::build(&mut plan, cast.names.len(), &cast.fittings(options))?;
     let signals = Signals::block()?;
     let throttled_before = throttled_s();
     let memory = LockedMemory::lock();
+    let agents = cast.start_agents(&house, &plan)?;
     let mut play = Play::new(cast, house, plan, options)?;
+    play.driver.edge.is_told.clone_from(&agents.is_told);
     let run = play.run(&commands, options, (&signals, interrupted))?;
     let throttled_s = throttled_s().unwrap_or(0.0) - throttled_before.unwrap_or(0.0);
-    play.report(run, options, (throttled_s, memory.is_locked()))
+    play.report(run, options, agents.kind, (throttled_s, memory.is_locked()))
 }
 
 /// What is emulated, and what of it the kernel's own flows take part in.
@@ -132,6 +137,7 @@ struct Cast {
     stage: Stage<Frame>,
     runs_flows: bool,
     controls: Controls,
+    agents: Agents,
     /// What the scenario asks of flows that the kernel does not do.
     not_met: Vec<String>,
     /// The hosts, the one of each flow, and that of the command.
@@ -164,13 +170,37 @@ impl Cast {
         let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
         let runs_flows = options.command.is_none() || options.flows;
         let controls = Controls::of(&stage.flows, options, runs_flows)?;
-        let not_met = if runs_flows { not_kept(&stage.flows) } else { not_met(&stage.flows) };
         let (names, host_of) = hosts(&mut stage.flows, options.host.as_ref())?;
+        let scenario = Scenario::from_toml(text, &settings)?;
+        let agents = Agents::of(&scenario, &stage.flows, &host_of, options.proxy)?;
+        if runs_flows && let Some(flow) = stage.flows.iter().find(|flow| has_a_law(flow) && !agents.serves(flow)) {
+            return Err(no_law(flow).into());
+        }
+        let not_met = match runs_flows {
+            true => not_kept(&stage.flows),
+            false => not_met(&stage.flows, |flow| agents.serves(flow)),
+        };
         let command_host = command_host(&names, options.host.as_ref())?;
         let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
         let logged = options.log.as_ref().map(|_| logged(&stage)).transpose()?;
-        let bears = longest_stall(&Scenario::from_toml(text, &settings)?);
-        Ok(Self { stage, runs_flows, controls, not_met, names, host_of, command_host, mtu, logged, bears })
+        let bears = longest_stall(&scenario);
+        Ok(Self { stage, runs_flows, controls, agents, not_met, names, host_of, command_host, mtu, logged, bears })
+    }
+
+    /// Puts the agents where they belong. A command goes on without them, and is told so; flows of the scenario do not.
+    fn start_agents(&mut self, house: &House, plan: &Plan) -> Result<agents::Running, Error> {
+        let Some(table) = self.agents.first_table() else { return Ok(agents::Running::default()) };
+        match self.agents.start(house, plan) {
+            Ok(running) => Ok(running),
+            Err(error) if self.runs_flows => {
+                Err(ScenarioError::at(&format!("flow[{table}].receiver"), error.to_string()).into())
+            }
+            Err(error) => {
+                let line = format!("flow[{table}].receiver: what the command opens does not obey it: {error}");
+                self.not_met.push(line);
+                Ok(agents::Running::default())
+            }
+        }
     }
 
     fn fittings(&self, options: &EmulationOptions) -> Fittings {
@@ -310,13 +340,14 @@ impl Play {
         mut self,
         mut run: Run,
         options: &EmulationOptions,
+        agent: Option<&'static str>,
         (throttled_s, is_locked): (f64, bool),
     ) -> Result<Report, Error> {
         if let (Some(log), Some(prefix)) = (self.driver.edge.log.take(), &options.log) {
             let written = log.finish(run.until).attempt(&format!("write {}", prefix.display()));
             run.complaints.extend(written.err().map(|error| error.to_string()));
         }
-        let emulation = self.judged(&run, (throttled_s, is_locked));
+        let emulation = self.judged(&run, agent, (throttled_s, is_locked));
         let Self { cast, driver: Driver { network, edge, .. }, .. } = self;
         let Run { until, counts, ended, complaints, .. } = run;
         let span = cast.stage.span;
@@ -344,7 +375,7 @@ impl Play {
         Ok(Report { outcome, emulation, ended, complaints })
     }
 
-    fn judged(&self, run: &Run, (throttled_s, is_locked): (f64, bool)) -> Emulation {
+    fn judged(&self, run: &Run, agent: Option<&'static str>, (throttled_s, is_locked): (f64, bool)) -> Emulation {
         let Self { cast, house, driver: Driver { edge, stalls: relay, .. }, .. } = self;
         let ExitCounts { lag, longest_lag, refused, .. } = &run.left;
         let stalls = relay.and(&run.stalls_of_writer);
@@ -378,6 +409,7 @@ impl Play {
             realtime: run.realtime && is_locked,
             endpoint_drops: drops,
             congestion_control: if cast.runs_flows { cast.controls.labels.clone() } else { vec![] },
+            agent,
             sysctls: house.settings(),
         }
     }

@@ -41,6 +41,8 @@ pub struct Emulation {
     pub endpoint_drops: BTreeMap<String, u64>,
     /// Congestion control of the kernel, by flow.
     pub congestion_control: Vec<String>,
+    /// By whom receivers obeyed the scenario's laws: `lasthop-agent`'s `client` or `proxy`; null: by nobody.
+    pub agent: Option<&'static str>,
     /// Settings of the kernel that were set for the run, by their names.
     pub sysctls: BTreeMap<String, String>,
     /// Why the run is not to be believed, a line for each reason; none if it is.

@@ -161,19 +161,23 @@ impl Drop for Running {
 pub struct Helper(Child);
 
 impl Helper {
-    /// Starts it, and waits for the first line that it writes.
+    /// Starts it, in a namespace if that is another one than ours, and waits for the first line that it writes.
     ///
     /// # Errors
     /// If it cannot be started, or ends before it is ready; with its last line of complaint.
-    pub fn start(program: &OsStr, arguments: &[String]) -> Result<Self, Error> {
+    pub fn start(program: &OsStr, arguments: &[String], namespace: Option<&Namespace>) -> Result<Self, Error> {
         let what = program.to_string_lossy();
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // SAFETY: between fork and exec nothing but a system call is made.
+        let descriptor = namespace.map(|namespace| namespace.as_fd().as_raw_fd());
+        // SAFETY: between fork and exec nothing but system calls are made.
         unsafe {
-            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
-                0 => Ok(()),
-                _ => Err(io::Error::last_os_error()),
+            command.pre_exec(move || {
+                let enters = descriptor.is_none_or(|descriptor| libc::setns(descriptor, libc::CLONE_NEWNET) == 0);
+                match enters && libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == 0 {
+                    true => Ok(()),
+                    false => Err(io::Error::last_os_error()),
+                }
             });
         }
         let mut helper = Self(command.spawn().attempt(&format!("run {what}"))?);

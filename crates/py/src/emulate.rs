@@ -22,6 +22,7 @@ struct Wanted {
     serve: Vec<String>,
     station: Option<String>,
     flows: bool,
+    proxy: bool,
     cc: Option<String>,
     ipv6: bool,
     offload: bool,
@@ -49,13 +50,14 @@ fn emulate(
     options: Wanted,
 ) -> PyResult<(RunResult, End)> {
     let Wanted { seed, command, serve, station: host, flows, cc: congestion_control, ipv6, offload, log, .. } = options;
-    let Wanted { user, privileged, apart, internet, .. } = options;
+    let Wanted { proxy, user, privileged, apart, internet, .. } = options;
     let options = EmulationOptions {
         seed,
         command,
         serve,
         host,
         flows,
+        proxy,
         congestion_control,
         ipv6,
         offload,

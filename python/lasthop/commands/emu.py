@@ -51,8 +51,8 @@ def emulate(scenario: Scenario, options: Namespace, inputs: Sequence[str] = ()) 
     try:
         result = run(
             scenario, options.inner, set=overrides, seed=options.seed, serve=options.serve,
-            station=options.station, flows=options.flows, cc=options.cc, ipv6=options.ipv6,
-            offload=options.offload, log=options.log, user=options.user,
+            station=options.station, flows=options.flows, proxy=options.proxy, cc=options.cc,
+            ipv6=options.ipv6, offload=options.offload, log=options.log, user=options.user,
             privileged=options.privileged or runs_lasthop(options.inner),
             apart=options.json == STDOUT, internet=options.internet,
         )  # fmt: skip

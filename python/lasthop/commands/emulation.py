@@ -48,6 +48,8 @@ def add_parsers(command: Callable[[str, str, str], ArgumentParser]) -> ArgumentP
     emu.add_argument("--station", metavar="NAME",
                      help="where COMMAND runs (the first flow's)")  # fmt: skip
     emu.add_argument("--flows", action="store_true", help="run the flows beside COMMAND too")
+    emu.add_argument("--proxy", action="store_true",
+                     help="one lasthop-agent in place of prices and receivers' laws")  # fmt: skip
     emu.add_argument("--ipv6", action="store_true", help="run the flows over IPv6")
     emu.add_argument("--out", type=file_name, metavar="FILE.parquet", help="write the result")
     emu.add_argument("--plot", type=file_name, metavar="FILE.png",
@@ -71,7 +73,14 @@ def add_parsers(command: Callable[[str, str, str], ArgumentParser]) -> ArgumentP
     for parser in (delay, link, loss):
         _common(parser)
         parser.set_defaults(
-            set=[], seed=None, station=None, flows=False, ipv6=False, out=None, plot=None
+            set=[],
+            seed=None,
+            station=None,
+            flows=False,
+            proxy=False,
+            ipv6=False,
+            out=None,
+            plot=None,
         )
     return emu
 

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who has the kernel's receivers obey the scenario's laws: `lasthop-agent client` at each host that CLAMP's prices go to, or
+//! `lasthop-agent proxy` beside the servers, in the place of both prices and receivers.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+
+use lasthop_core::law::clamp::ClampParams;
+use lasthop_core::role::Price;
+use lasthop_linux::process::Helper;
+use lasthop_linux::{Error as SystemError, namespace::Namespace};
+use lasthop_scenario::{ReceiverSpec, Scenario, ScenarioError};
+
+use crate::house::{DEVICE, House};
+use crate::plan::{Ip, Plan};
+use crate::stage::StageFlow;
+
+/// The agent, and the variable that says where it is.
+const AGENT: &str = "lasthop-agent";
+const AGENT_VARIABLE: &str = "LASTHOP_AGENT";
+/// How many weights an agent has.
+const WEIGHTS: usize = 16;
+
+/// Where the agent is.
+pub(crate) fn agent() -> Option<OsString> {
+    env::var_os(AGENT_VARIABLE).filter(|path| Path::new(path).is_file()).or_else(|| {
+        let path = env::var_os("PATH")?;
+        env::split_paths(&path).map(|folder| folder.join(AGENT)).find(|path| path.is_file()).map(Into::into)
+    })
+}
+
+/// Says that the agent is wanted, and where.
+pub(crate) fn no_agent(what: &str) -> String {
+    format!(
+        "it takes {AGENT} {what}, which is not there: wanted it where commands are looked for, or {AGENT_VARIABLE} with its path"
+    )
+}
+
+/// What agents there are to be.
+#[derive(Debug, Default)]
+pub(crate) struct Agents {
+    /// CLAMP's receivers: the flow's stream, its host, its table, τ \[B\] and φ.
+    clients: Vec<Client>,
+    /// What the proxy is told, and the table of the first flow that it is for.
+    proxy: Option<(Vec<String>, usize)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Client {
+    flow: usize,
+    host: usize,
+    table: usize,
+    /// φτ \[B\]: where the flow is to settle.
+    held: f64,
+}
+
+/// Agents that run; they leave with this.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    _helpers: Vec<Helper>,
+    /// Whether the host of each device is told prices, by the device's number.
+    pub(crate) is_told: Vec<bool>,
+    /// What runs.
+    pub(crate) kind: Option<&'static str>,
+}
+
+impl Agents {
+    /// Those that a scenario's flows take, each at the host of `host_of`; `proxy` wants one in their place.
+    pub(crate) fn of(
+        scenario: &Scenario,
+        flows: &[StageFlow],
+        host_of: &[usize],
+        proxy: bool,
+    ) -> Result<Self, ScenarioError> {
+        let mut clients = vec![];
+        let mut shared = None;
+        for (flow, (spec, host)) in flows.iter().zip(host_of).enumerate() {
+            match &spec.receiver {
+                ReceiverSpec::Clamp(with) if !spec.is_upload => {
+                    let held = held(&with.own, spec.table)?;
+                    clients.push(Client { flow, host: *host, table: spec.table, held });
+                }
+                ReceiverSpec::Share(_) => _ = shared.get_or_insert(spec.table),
+                _ => {}
+            }
+        }
+        if !proxy {
+            return Ok(Self { clients, proxy: None });
+        }
+        let first = clients.first();
+        let words = match (first, shared) {
+            (Some(client), None) => (clamp_words(scenario, client.held)?, client.table),
+            (None, Some(table)) => (share_words(scenario)?, table),
+            (Some(_), Some(_)) => {
+                return Err(ScenarioError::at(
+                    "--proxy",
+                    "receivers of two laws: wanted \"clamp\" or \"share\" for all",
+                ));
+            }
+            (None, None) => {
+                return Err(ScenarioError::at("--proxy", "no receiver has a law: wanted \"clamp\" or \"share\""));
+            }
+        };
+        Ok(Self { clients: vec![], proxy: Some(words) })
+    }
+
+    /// Whether a flow's receiver obeys its law then.
+    pub(crate) fn serves(&self, flow: &StageFlow) -> bool {
+        self.proxy.is_some() || self.clients.iter().any(|client| client.table == flow.table)
+    }
+
+    /// The table of the first flow that wants one.
+    pub(crate) fn first_table(&self) -> Option<usize> {
+        self.proxy.as_ref().map(|(_, table)| *table).or_else(|| self.clients.first().map(|client| client.table))
+    }
+
+    /// Starts them where they belong.
+    pub(crate) fn start(&self, house: &House, plan: &Plan) -> Result<Running, SystemError> {
+        let mut running = Running { is_told: vec![false; house.hosts.len() + 1], ..Running::default() };
+        let start = |words: &[String], namespace: &Namespace| {
+            let agent = agent().ok_or_else(|| SystemError::new(no_agent("for the receivers")))?;
+            Helper::start(&agent, words, Some(namespace))
+        };
+        if let Some((words, _)) = &self.proxy {
+            running._helpers.push(start(words, &house.servers)?);
+            running.kind = Some("proxy");
+        }
+        for (host, namespace) in house.hosts.iter().enumerate() {
+            let own: Vec<_> = self.clients.iter().filter(|client| client.host == host).collect();
+            let Some(first) = own.first() else { continue };
+            let mut words = words(&["client", "--dev", DEVICE, "--tau", &format!("{} B", first.held.round())]);
+            let weights: Vec<String> = own
+                .iter()
+                .filter(|client| client.held != first.held)
+                .flat_map(|client| {
+                    let weight = client.held / first.held;
+                    [(Ip::V4, 32), (Ip::V6, 128)].map(|(ip, bits)| {
+                        format!("{{ weight = {weight:?}, prefix = \"{}/{bits}\" }}", plan.server(ip, client.flow))
+                    })
+                })
+                .collect();
+            if weights.len() > WEIGHTS {
+                return Err(SystemError::new(format!(
+                    "{} flows of other φτ at one host: wanted {} at most",
+                    weights.len() / 2,
+                    WEIGHTS / 2
+                )));
+            }
+            if !weights.is_empty() {
+                words.extend(["--set".to_owned(), format!("weight=[{}]", weights.join(", "))]);
+            }
+            running._helpers.push(start(&words, namespace)?);
+            running.is_told[host + 1] = true;
+            running.kind = Some("client");
+        }
+        Ok(running)
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// φτ of a receiver with the paper's parameters in all else, which the agent has no others of.
+fn held(params: &ClampParams, table: usize) -> Result<f64, ScenarioError> {
+    let usual = ClampParams { phi: params.phi, ..ClampParams::new(params.tau) };
+    if *params != usual {
+        let message = "the agent has the paper's law with its default parameters: wanted tau and phi alone";
+        return Err(ScenarioError::at(&format!("flow[{table}].receiver"), message));
+    }
+    Ok(params.phi * params.tau.as_f64())
+}
+
+/// What the proxy is told as CLAMP: the first price of the scenario.
+fn clamp_words(scenario: &Scenario, tau: f64) -> Result<Vec<String>, ScenarioError> {
+    let a = scenario.ap.iter().find_map(|ap| match &ap.price {
+        Some(Price::Linear(price) | Price::Mice(price) | Price::Smooth(price)) => Some(price.a),
+        _ => None,
+    });
+    let a = a.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has a price that says `a`"))?;
+    let (a, tau) = (format!("{} B", a.get()), format!("{} B", tau.round()));
+    Ok(words(&["proxy", "--dev", DEVICE, "--law", "clamp", "--a", &a, "--set", &format!("law.tau=\"{tau}\"")]))
+}
+
+/// The same as the share window.
+fn share_words(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
+    let target = scenario.ap.iter().find_map(|ap| match &ap.price {
+        Some(Price::Share(share)) => Some(share.target),
+        _ => None,
+    });
+    let target = target.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has price = \"share\""))?;
+    Ok(words(&["proxy", "--dev", DEVICE, "--law", "share", "--target", &target.to_string()]))
+}
