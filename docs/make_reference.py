@@ -37,15 +37,15 @@ QUANTITIES = {
     "Amount": "amount",
     "Rate": "rate",
     "Frequency": "frequency",
-    "PerSecond": "number a second",
+    "PerSecond": "number per second",
 }
 """Definitions of the schema that are texts with a unit, as a reader would call them."""
 
 INTRODUCTION = """\
 # Scenario reference
 
-A scenario is one TOML file. This page lists every key. How to use them step by step is told in
-the [tutorial](tutorial.md), what the parts do in [models](models.md).
+A scenario is one TOML file. This page lists every key. The [tutorial](tutorial.md) shows their
+use step by step, and [models](models.md) says what the parts do.
 
 ```toml
 title    = "One download over a radio of constant rate"
@@ -335,7 +335,7 @@ print(mean_interval(measure({**at_40_kb, "ratio": parts}, lab)))
 ANALYSIS_INTRODUCTION = """\
 # The fluid model: `lasthop.analysis`
 
-What it is and what it says is told in [analysis](analysis.md).
+[Analysis](analysis.md) explains the model and what follows from it.
 """
 
 

@@ -242,3 +242,23 @@ def test_pictures_name_what_they_leave_out_and_take_any_name() -> None:
     assert legend is not None
     assert legend.get_title().get_text() == "7 of 10"
     assert " _a$b$\N{REPLACEMENT CHARACTER}" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_picture_leaves_out_queues_in_which_nothing_waits(tmp_path: Path) -> None:
+    from lasthop.overview import draw_results
+
+    links = [("fast", "s", "a", "100 Mbit/s"), ("slow", "a", "b", "5 Mbit/s")]
+    text = (
+        'duration = "3 s"\n[probe]\nevery = "10 ms"\n[[flow]]\nname = "f"\npath = ["s", "a", "b"]\n'
+        + "".join(
+            f'[[link]]\nname = "{name}"\nfrom = "{start}"\nto = "{end}"\nrate = "{rate}"\n'
+            'delay = "5 ms"\nqueue = { limit = "50 packets" }\n'
+            for name, start, end, rate in links
+        )
+    )
+    (tmp_path / "x.toml").write_text(text)
+    waits = draw_results([lasthop.run(tmp_path / "x.toml")]).axes[1]
+    assert [line.get_label() for line in waits.lines] == ["slow"]
+    legend = waits.get_legend()
+    assert legend is not None
+    assert legend.get_title().get_text() == "1 of 4"

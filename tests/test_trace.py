@@ -275,6 +275,8 @@ def test_the_picture_of_a_log(command: Command, tmp_path: Path) -> None:
     shaded = rates.collections[0].get_paths()[0].vertices[:, 1].max()
     assert shaded == pytest.approx(2 * 1504 * 8 / 0.01 / 1e6)
     assert list(rates.lines[0].get_ydata())[:2] == pytest.approx([2.4, 0])
+    # As the shading is: a slope between bins would pass above what there was.
+    assert rates.lines[0].get_drawstyle() == "steps-post"
     assert list(delays.lines[0].get_ydata()) == [3, 7]
     assert "[ms]" in delays.get_ylabel() and "[Mbit/s]" in rates.get_ylabel()
     done = command("trace", "plot", "x.down", "--out", "x.png", "--bin", "10 ms")

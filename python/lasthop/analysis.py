@@ -10,10 +10,11 @@
 
 Delays are two-way, in seconds, and do not count the queue. ``scale`` is what a window's rate of
 change is divided by: ``"propagation"`` (the papers' law), ``"round-trip"`` (the queue counted, as
-the protocol's estimate has it) or ``"nothing"`` (the law of 2002 and 2003, with ``b`` a second).
+the protocol's estimate has it) or ``"nothing"`` (the law of 2002 and 2003, with ``b`` per second).
 ``mixing`` says which rates the flows have: ``"perfect"``, as their bytes are in the queue (the
 report's model), or ``"at-rest"``, their shares (that of the paper of 2008, made linear).
-``average`` is the gain of the router's average a second: 2 in the paper, none for the queue itself.
+``average`` is the gain of the router's average per second: 2 in the paper, none for the queue
+itself.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def averaged_critical_b(delay_s: float, average: float, *, queueing_s: float = 0
 
 
 def two_flows_critical_b(one_s: float, other_s: float) -> float:
-    """The critical b a second of the older law with two flows, in closed form (Proposition 2)."""
+    """The critical b, per second, of the older law with two flows, in closed form (Prop. 2)."""
     return _lasthop.two_flows_critical_b(one_s, other_s)
 
 

@@ -214,7 +214,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--seeds", type=_positive, default=1, metavar="K", help="seeds per point")
     _workers(sweep)
     sweep.add_argument("--shard", type=_shard, metavar="I/N",
-                       help="run every N-th run alone, as one of N batch jobs")  # fmt: skip
+                       help="do only every N-th run, as one of N batch jobs")  # fmt: skip
     sweep.add_argument("--out", type=file_name, metavar="FILE.parquet", help="write the tables")
     sweep.add_argument("--mean", action="store_true",
                        help="print means over the seeds with 95 %% intervals")  # fmt: skip
@@ -300,7 +300,7 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--rate", type=_rate, default=8e6, metavar="RATE",
                       help="mean rate, e.g. 3 Mbit/s (8 Mbit/s)")  # fmt: skip
     make.add_argument("--manner", choices=("driving", "walking"), default="driving",
-                      help="driving (as by default): quick fading, short handovers; "
+                      help="driving (the default): quick fading, short handovers; "
                            "walking: slow fading, outages of seconds")  # fmt: skip
     make.add_argument("--seed", type=_seed, default=1, metavar="N", help="seed (1)")
 

@@ -129,6 +129,7 @@ def draw_sweep(sweep: Sweep, x: str, y: str) -> Figure:
     means = mean_by_point(sweep, up.table)
     paths = [path for path, _ in sweep.grid]
     names = ["name"] if up.table != "runs" else []
+    points = [] if across.is_place else paths[:1]
     figure = new_figure(6.4, 4.2)
     with styled({"text.parse_math": False}):
         axes: Axes = figure.subplots()
@@ -138,13 +139,14 @@ def draw_sweep(sweep: Sweep, x: str, y: str) -> Figure:
             _draw_over_path(axes, means, across.column, number, up.column, rest)
         else:
             _draw_plane(axes, means, across.column, up.column, (*paths, *names))
-        legend_beside(axes)
+            for path in points:
+                axes.set_xlabel(f"{axes.get_xlabel()}\npoints: {plain(path)}")
+        lines = [path for path in paths if path not in (across.column, *points)]
+        legend_beside(axes, title=",\n".join(plain(path) for path in lines))
         seeds = len(sweep.seeds)
         note = f"mean of {seeds} seeds, 95 % interval" if means["n"].max() > 1 else ""
         axes.set_title(note, loc="right", fontsize="small")
-        label = plain(sweep.document["label"])
-        named = f", points by {plain(paths[0])}" if paths and not across.is_place else ""
-        axes.set_title(f"{label}{named}", loc="left", fontsize="small")
+        axes.set_title(plain(sweep.document["label"]), loc="left", fontsize="small")
     return figure
 
 

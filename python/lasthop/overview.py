@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import UserError
@@ -24,14 +24,18 @@ MOST_LINES = len(COLOURS)
 DENSE, BINS = 500, 125
 """Traces of more samples than the first are drawn as a median and a band in as many bins."""
 
+RARE = 0.02
+"""A queue in which something waits for a lesser share of the time is not drawn beside others."""
+
 IN_BAND = "lines: medians; bands: least to greatest"
 """What a picture says of such traces."""
 
 
 def draw_results(results: Sequence[Result]) -> Figure:
-    """Throughput, queueing delay and windows against time, several results over each other.
+    """Rates, queueing delay and windows against time, several results over each other.
 
-    One result shows a line for each flow and queue; several show one line each: the sum over
+    One result shows a line for each flow, and for each queue in which packets wait; several show
+    one line each: the sum over
     the flows, the longest wait of the queues. The warm-up is shaded. Where a line stands in a
     band it is the median of some samples, and the band reaches from the least to the greatest.
     """
@@ -47,7 +51,8 @@ def draw_results(results: Sequence[Result]) -> Figure:
             figure.suptitle(plain(results[0].title), fontsize="medium")
         else:
             _draw_several(axes, results)
-        axes[0].set_ylabel("throughput [Mbit/s]")
+        # A hole that is filled acknowledges all behind it at once: peaks may pass the line's rate.
+        axes[0].set_ylabel("acknowledged [Mbit/s]")
         axes[1].set_ylabel("queueing delay [ms]")
         axes[2].set_ylabel("window [kB]")
         axes[2].set_xlabel("time [s]")
@@ -114,11 +119,11 @@ def draw_trace(
     return is_dense
 
 
-def legend_beside(axis: Axes, *, left_out: str = "") -> None:
+def legend_beside(axis: Axes, *, title: str = "") -> None:
     """Puts the legend to the right of the axes, where it hides no curve."""
     handles, labels = axis.get_legend_handles_labels()
     if handles:
-        axis.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=left_out,
+        axis.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title,
                     title_fontsize="small", alignment="left", borderaxespad=0.2)  # fmt: skip
 
 
@@ -150,13 +155,13 @@ def _draw_one(axes: Sequence[Axes], result: Result) -> None:
             greatest_cwnd = np.fmax(greatest_cwnd, window["cwnd"].max())
         draw_trace(axes[2], time_s, window["in_force"], colour=colour, label=name)
         greatest = np.fmax(greatest, window["in_force"].max())
-    queues, queues_left = _groups(result, "queues", "queue")
+    queues, queues_left = _groups(result, "queues", "queue", keep=_is_waited_in)
     for (name, rows), colour in zip(queues, COLOURS, strict=False):
         if draw_trace(axes[1], rows["time_s"], waits(rows) * 1e3, colour=colour, label=name):
             axes[1].set_title(IN_BAND, loc="right", fontsize="small")
     for axis, left_out in zip(axes, (flows_left, queues_left, flows_left), strict=True):
         axis.set_ylim(bottom=0)
-        legend_beside(axis, left_out=left_out)
+        legend_beside(axis, title=left_out)
     axes[2].set_ylim(0, 1.05 * greatest or 1.0)
     axes[2].set_title("window in force", loc="left", fontsize="small")
     if greatest_cwnd:
@@ -190,7 +195,7 @@ def _draw_several(axes: Sequence[Axes], results: Sequence[Result]) -> None:
     ):
         axis.set_ylim(bottom=0)
         axis.set_title(what, loc="left", fontsize="small")
-        legend_beside(axis, left_out=left)
+        legend_beside(axis, title=left)
 
 
 def _shade_warmup(axes: Sequence[Axes], results: Sequence[Result]) -> None:
@@ -203,11 +208,23 @@ def _shade_warmup(axes: Sequence[Axes], results: Sequence[Result]) -> None:
             axis.axvspan(0, warmup_s, color="0.9", lw=0, zorder=0, label=label)
 
 
-def _groups(result: Result, table: str, index: str) -> tuple[list[tuple[str, pd.DataFrame]], str]:
-    """The rows of each flow or queue, and what to say where not all of them can be shown."""
+def _is_waited_in(rows: pd.DataFrame) -> bool:
+    """Whether more than a passing packet is ever seen in a queue."""
+    return bool((rows["packets"] > 0).mean() > RARE)
+
+
+def _groups(
+    result: Result, table: str, index: str, keep: Callable[[pd.DataFrame], bool] = lambda _: True
+) -> tuple[list[tuple[str, pd.DataFrame]], str]:
+    """The rows of each flow or queue, and what to say where not all of them are shown.
+
+    Those that are not to be kept are left out, unless none is.
+    """
     groups = list(result.table(table).groupby(index, observed=True))
-    left = f"{MOST_LINES} of {len(groups)}" if len(groups) > MOST_LINES else ""
-    return [(_label(str(name)), rows) for name, rows in groups[:MOST_LINES]], left
+    kept = [(name, rows) for name, rows in groups if keep(rows)] or groups
+    shown = kept[:MOST_LINES]
+    left = f"{len(shown)} of {len(groups)}" if len(shown) < len(groups) else ""
+    return [(_label(str(name)), rows) for name, rows in shown], left
 
 
 def _label(name: str) -> str:

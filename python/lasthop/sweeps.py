@@ -41,7 +41,7 @@ class Sweep:
     Each row has the values of the grid, as they were written and, where all of an axis are
     numbers of one unit, as numbers in plain units in a column that ends in the unit:
     ``ap[0].price.a`` and ``ap[0].price.a_bytes``, or ``…_value`` for pure numbers. The columns
-    are the same whatever occurs in the runs. ``attrs`` tells where it all comes from.
+    are the same whatever occurs in the runs. ``attrs`` says where it all comes from.
     """
 
     def __init__(self, tables: Mapping[str, pa.Table], document: Mapping[str, Any]) -> None:

@@ -59,7 +59,9 @@ def _draw_log(axes: Sequence[Axes], log: mmlog.Log, bin_s: float, name: str, col
         _draw_capacity(axes[0], log.opportunities, bin_s, name, colour, log.last_ms / 1e3)
     left = [(at, size) for at, size, _ in log.departures]
     times, rates = rates_in_bins(left, bin_s, max(log.last_ms, 1) / 1e3)
-    axes[0].plot(times, rates, color=colour, lw=1.4, label=f"{name}: throughput")
+    # In steps, as the capacity is: a slope between bins would pass above it.
+    axes[0].plot(times, rates, color=colour, lw=1.4, drawstyle="steps-post",
+                 label=f"{name}: throughput")  # fmt: skip
     sent = [at / 1e3 for at, *_ in log.departures]
     delays = [delay for *_, delay in log.departures]
     axes[1].plot(sent, delays, ".", ms=1.5, color=colour, label=name, rasterized=True)

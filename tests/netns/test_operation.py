@@ -48,7 +48,7 @@ def test_what_prometheus_reads_is_what_the_status_tells() -> None:
         families = {family.name: family for family in text_string_to_metric_families(text)}
         for family in families.values():
             assert family.documentation, family.name
-            assert family.name.startswith("lasthop_agent_")
+            assert family.name.startswith("lasthop_agent")
         packets = {s.labels["kind"]: s.value for s in families["lasthop_agent_packets"].samples}
         assert packets.keys() == told["counts"].keys()
         assert packets["data"] > 500

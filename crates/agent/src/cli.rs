@@ -37,7 +37,7 @@ enum Command {
     Ap(ApOptions),
     /// Lower the windows of this station's ACKs by the price that the access point's `ap` writes.
     Client(ClientOptions),
-    /// Tell whether this machine can run it, and why not.
+    /// Check whether this machine can run the agent, and say why not.
     Doctor {
         /// The device towards the clients.
         #[arg(long = "dev", value_name = "DEV")]
@@ -46,7 +46,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Tell how the agent of a device is.
+    /// Show the state of a device's agent.
     Status {
         /// The device.
         #[arg(long = "dev", value_name = "DEV")]
@@ -55,13 +55,13 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// End the agent of a device.
+    /// Stop the agent of a device.
     Detach {
         /// The device.
         #[arg(long = "dev", value_name = "DEV")]
         device: String,
     },
-    /// Show the queues and connections of a device, anew each second; once where the output is no terminal.
+    /// Show the queues and connections of a device, renewed every second, or once if the output is not a terminal.
     Top {
         /// The device.
         #[arg(long = "dev", value_name = "DEV")]
@@ -93,7 +93,7 @@ enum ConfigCommand {
         #[arg(value_name = "FILE", default_value = options::FILE)]
         file: PathBuf,
     },
-    /// Print a file with every key as it is by default, and what it means.
+    /// Print a file with every key, its meaning and its default.
     Default,
 }
 

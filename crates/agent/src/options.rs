@@ -130,7 +130,7 @@ impl Options {
         let config = Arg::new("config").long("config").value_name("FILE").value_parser(value_parser!(PathBuf));
         let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).value_parser(pair);
         let command = command
-            .arg(config.help(format!("A file of settings, such as {FILE}; what the command line says goes before it")));
+            .arg(config.help(format!("A file of settings, such as {FILE}; options on the command line override it")));
         let command = short(mode).fold(command, |command, (name, key, value)| {
             let action = if value.is_some() { ArgAction::Set } else { ArgAction::SetTrue };
             let mut arg = Arg::new(*name).long(*name).action(action).help(about(key));
@@ -139,7 +139,7 @@ impl Options {
             }
             command.arg(arg)
         });
-        command.arg(set.help("Any other key of the file, such as law.kappa=0.25; may be given again"))
+        command.arg(set.help("Any other key of the file, such as law.kappa=0.25; may be repeated"))
     }
 }
 

@@ -60,7 +60,7 @@ parameters! {
     /// Transfers that come and go.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Poisson {
-        /// Arrivals a second.
+        /// Arrivals per second.
         pub rate: PerSecond, in above(PerSecond::new(0.0));
         /// When the last may arrive; by default at the end of the run.
         pub until: Option<Duration> = None;

@@ -36,7 +36,7 @@ kinds! {
     /// A receiver: what it advertises, and when it acknowledges.
     #[derive(Clone, Debug)]
     pub enum ReceiverSpec {
-        /// Advertises its free buffer, and acknowledges each segment at once unless told otherwise.
+        /// Advertises its free buffer, and acknowledges each segment at once by default.
         Plain(ReceiverSwitches) = "plain",
         /// Advertises its free buffer, and acknowledges as Linux does: the first segments each, then every second one.
         Linux(ReceiverSwitches) = "linux",

@@ -74,7 +74,7 @@ senders! {
         /// TCP(α, β), with γ and δ where they are given (gamma), by the law of ns-2: the window is halved at the first
         /// decrease and in slow start.
         Aimd(law::gamma::GammaParams) = "aimd", Rfc, Reno, aimd, with cut_at_each_timeout one_fast_retransmit cut_of_window;
-        /// RFC 9438, with the recovery of RFC 6675 unless told otherwise.
+        /// RFC 9438, with the recovery of RFC 6675 by default.
         Cubic(law::cubic::CubicParams) = "cubic", Rfc, Sack, SenderParams::Cubic;
         /// Reno as in Linux 6.18: SACK, RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), timestamps,
         /// an initial window of 10 (RFC 6928), a least time-out of 200 ms, growth by whole segments while the window is full.
@@ -90,7 +90,7 @@ senders! {
         Veno(law::veno::VenoParams) = "veno", Rfc, NewReno, SenderParams::Veno;
         /// Westwood+ (Mascolo, Grieco et al. 2004), with the recovery of RFC 6582.
         Westwood(law::westwood::WestwoodParams) = "westwood", Rfc, NewReno, SenderParams::Westwood;
-        /// Binomial congestion control: SQRT unless told otherwise, with the recovery of RFC 6582.
+        /// Binomial congestion control: SQRT by default, with the recovery of RFC 6582.
         Binomial(law::binomial::BinomialParams) = "binomial", Rfc, NewReno, SenderParams::Binomial;
         /// XCP, with the recovery of RFC 5681: routers say by how much the window changes, and a loss halves it. Where no router
         /// speaks it is TCP.

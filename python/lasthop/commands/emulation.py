@@ -91,15 +91,15 @@ def _common(parser: ArgumentParser) -> None:
     parser.add_argument("--cc", metavar="NAME",
                         help="the kernel's congestion control: bbr, cubic …")  # fmt: skip
     parser.add_argument("--user", metavar="NAME",
-                        help="run commands as NAME (who called, even by sudo)")  # fmt: skip
+                        help="run commands as NAME (the caller, also under sudo)")  # fmt: skip
     parser.add_argument("--privileged", action="store_true",
                         help="run commands with all of root's rights")  # fmt: skip
     parser.add_argument("--internet", action="store_true",
-                        help="let commands out to wherever this machine reaches")  # fmt: skip
+                        help="let commands reach whatever this machine reaches")  # fmt: skip
     parser.add_argument("--offload", action="store_true",
                         help="join packets that leave together, as network cards do")  # fmt: skip
     parser.add_argument("--allow-lag", action="store_true",
-                        help="accept a run that is not to be believed")  # fmt: skip
+                        help="accept a run that its own checks refuse")  # fmt: skip
     parser.add_argument("--log", type=file_name, metavar="PREFIX",
                         help="write PREFIX.down and PREFIX.up in mm-link's format")  # fmt: skip
     parser.add_argument("--json", nargs="?", const=STDOUT, metavar="FILE.json",

@@ -66,5 +66,7 @@ def _radio(way: str) -> dict[str, str]:
         return {"kind": "trace", "file": os.path.abspath(way)}
     found = _lasthop.quantity(way)
     if found is None or found[1] != "bps":
-        raise UserError(f'{way}: wanted a mahimahi trace, or a rate such as "10 Mbit/s"')
+        raise UserError(
+            f'{way}: no such file: wanted a mahimahi trace, or a rate such as "10 Mbit/s"'
+        )
     return {"kind": "constant", "rate": way}

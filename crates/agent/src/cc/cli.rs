@@ -9,9 +9,9 @@ use super::{CcLaw, found, load, set, unload};
 /// Congestion controls for this machine's senders.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Put a law into the kernel as a congestion control, as long as the command runs.
+    /// Add a law to the kernel as a congestion control for as long as the command runs.
     Load(Load),
-    /// Tell which controls there are, their parameters and what they did.
+    /// Show the controls, their parameters and what they have done.
     Status {
         /// Print JSON.
         #[arg(long)]
@@ -25,7 +25,7 @@ pub enum Command {
         #[arg(required = true, value_name = "KEY=VALUE")]
         keys: Vec<String>,
     },
-    /// Take a control out of the kernel; connections that have it keep it until they end.
+    /// Remove a control from the kernel; connections that use it keep it until they end.
     Unload {
         /// The control.
         name: String,
@@ -37,7 +37,7 @@ pub enum Command {
 pub struct Load {
     /// gamma, gamma-delta, gaimd, drain or delta.
     law: String,
-    /// Segments that the window gains in a round trip; 4(1 − β²)/3 unless told.
+    /// Segments that the window gains in a round trip; 4(1 − β²)/3 by default.
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     alpha: Option<String>,
     /// The share of the window that is left after a loss.
@@ -52,7 +52,7 @@ pub struct Load {
     /// Any other parameter, such as delta.threshold=0.2.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     keys: Vec<String>,
-    /// The control's name in the kernel, up to 15 characters; lasthop_gamma, _gdelta, _gaimd, _drain or _delta unless told.
+    /// The control's name in the kernel, up to 15 characters; lasthop_gamma, _gdelta, _gaimd, _drain or _delta by default.
     #[arg(long)]
     name: Option<String>,
     /// Leave the control in the kernel when the command ends.

@@ -177,7 +177,7 @@ switches! {
 pub const TIMESTAMPS_OPTION: u32 = 12;
 
 impl SenderConfig {
-    /// The initial window in segments (RFC 5681 eq. 1 unless told otherwise).
+    /// The initial window in segments (RFC 5681 eq. 1 by default).
     pub fn initial_window_segments(&self) -> u32 {
         self.initial_window.unwrap_or(match self.mss {
             2191.. => 2,

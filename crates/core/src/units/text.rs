@@ -153,8 +153,8 @@ quantity!(
     |text| scaled(text, FREQUENCIES).map(Frequency::from_hz)
 );
 quantity!(
-    PerSecond: "a number a second",
-    "a number a second, e.g. \"0.26 /s\"",
+    PerSecond: "a number per second",
+    "a number per second, e.g. \"0.26 /s\"",
     "/s, /min",
     r"^[0-9._eE+-]+ */(s|min)$",
     |text| scaled(text, PER_SECOND).map(PerSecond::new)
@@ -295,7 +295,7 @@ mod tests {
             ("1e400 s".parse::<Duration>().unwrap_err(), "a time that is not so large"),
             ("-3 packets".parse::<Amount>().unwrap_err(), "a size that is not negative"),
             ("-3 kB".parse::<Amount>().unwrap_err(), "a size that is not negative"),
-            ("-3 /s".parse::<PerSecond>().unwrap_err(), "a number a second that is not negative"),
+            ("-3 /s".parse::<PerSecond>().unwrap_err(), "a number per second that is not negative"),
         ] {
             assert_eq!(said.wanted, wanted);
         }

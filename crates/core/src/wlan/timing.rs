@@ -29,7 +29,7 @@ parameters! {
         pub preamble: Duration = Duration::from_micros(192);
         /// Rate of RTS, CTS and ACK frames.
         pub control_rate: Rate = Rate::from_bps(1_000_000), in above(Rate::from_bps(0));
-        /// First contention window: a back-off is uniform over 0 to so many slots.
+        /// First contention window: a back-off is uniform over 0 to this many slots.
         pub cw_min: u32 = 31, in 1..;
         /// Largest contention window, reached by doubling after each failure.
         pub cw_max: u32 = 1023, in 1..=1 << 20;

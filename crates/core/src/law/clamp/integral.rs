@@ -22,7 +22,7 @@ parameters! {
         pub target: Duration, in above(Duration::ZERO);
         /// Gain on what the queue is too long, as `b` of the other prices; below π/2 by as much as the integral takes of the phase.
         pub b: f64 = 0.5, in above(0.0);
-        /// Gain of the integral a second: about b over the time in which a has come to where it belongs, which is to be ten round
+        /// Gain of the integral per second: about b over the time in which a has come to where it belongs, which is to be ten round
         /// trips or more.
         pub integral: f64 = 0.2, in above(0.0);
         /// How the queue is averaged; an average takes of the phase, too.

@@ -18,7 +18,7 @@ parameters! {
     /// The receiver of CLAMP.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ClampParams {
-        /// Bytes that the flow aims to keep in the queue; a second in the unscaled law (τ).
+        /// Bytes that the flow aims to keep in the queue; per second in the unscaled law (τ).
         pub tau: Bytes, in above(Bytes::ZERO);
         /// Weight: the flow's share of the queue's rate is φ/Σφ.
         pub phi: f64 = 1.0, in above(0.0);
@@ -30,12 +30,12 @@ parameters! {
         pub max_increase: Bytes = Bytes::new(10_000), in above(Bytes::ZERO);
         /// Least window; one segment by default.
         pub min_window: Option<Bytes> = None, in above(Bytes::ZERO);
-        /// The law of 2002 and 2003, φτ − pμ̂ without 1/d and with `tau` a second (clamp-report eq. 10b); otherwise
+        /// The law of 2002 and 2003, φτ − pμ̂ without 1/d and with `tau` per second (clamp-report eq. 10b); otherwise
         /// (φτ − pμ̂)/d̂ (clamp eq. 14).
         pub unscaled: bool = false;
         /// How the window opens.
         pub slow_start: ReceiverSlowStart = ReceiverSlowStart::default();
-        /// Growth is held while the window is so many times what arrives in a round trip, at least 1; 0 never holds. The papers
+        /// Growth is held while the window is this many times what arrives in a round trip, at least 1; 0 never holds. The papers
         /// ask for such a threshold and leave it open.
         pub hold: f64 = 2.0, in 0.0..;
     }

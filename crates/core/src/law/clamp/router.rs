@@ -81,7 +81,7 @@ parameters! {
     /// An average over arrivals.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct AtArrivals {
-        /// Its gain g a second.
+        /// Its gain g per second.
         pub gain: f64 = 2.0, in above(0.0);
     }
 }

@@ -38,7 +38,7 @@ parameters! {
         /// Average queue in packets at which the probability reaches `max_p`. 0: three times the lower one (ns-2's
         /// `maxthresh_`).
         pub max_threshold: f64 = 0.0, in 0.0..;
-        /// Weight w_q of a new sample in the average, up to 1. 0: 1 - exp(-1/C), with C packets a second on the line (ns-2's
+        /// Weight w_q of a new sample in the average, up to 1. 0: 1 - exp(-1/C), with C packets per second on the line (ns-2's
         /// `q_weight_`).
         pub queue_weight: f64 = 2e-3, in 0.0..=1.0;
         /// Probability of a drop at the upper threshold (ns-2's 1/`linterm_`).

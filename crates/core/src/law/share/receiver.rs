@@ -29,7 +29,7 @@ parameters! {
         pub fair: bool = false;
         /// g: part of the bytes on the propagation path that is counted on; 0.9 by default, 1 where it is fair.
         pub g: Option<f64> = None, in above_to(0.0, 1.0);
-        /// c upwards: in so many round trips a share that rises is followed; 0 at once.
+        /// c upwards: the round trips in which a rising share is followed; 0: at once.
         pub rise: f64 = RISE, in 0.0..;
         /// c downwards; ½ by default, 2 where it is fair.
         pub fall: Option<f64> = None, in 0.0..;

@@ -166,7 +166,7 @@ impl RateControl {
         }
     }
 
-    /// W_init/R with RFC 3390's window, unless told otherwise.
+    /// W_init/R with RFC 3390's window, by default.
     fn initial_rate(&self, r: f64) -> f64 {
         self.params.initial_rate.unwrap_or_else(|| equations::initial_rate(self.params.s, r))
     }

@@ -63,7 +63,7 @@ impl Sender {
 
     /// Whether duplicate acknowledgements tell of a new loss, and not of what was sent before the last recovery
     /// or time-out (RFC 6582 §3.2 steps 2 and 6, RFC 6675 §5.1). Reno heeds the time-out only,
-    /// unless told otherwise.
+    /// by default.
     pub(super) fn may_recover(&self) -> bool {
         self.recover.is_none_or(|recover| match self.config.recovery {
             Recovery::Sack => self.una >= recover,
