@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a receiver holds above the next byte it expects.
 
+use std::collections::VecDeque;
+
 use crate::packet::SackBlocks;
 
-/// Ranges of bytes received out of order: disjoint, in order, none adjacent to another.
+/// Ranges of bytes received out of order: disjoint, in order, none adjacent to another. Most of what comes out of order is
+/// behind all of them, and what ends the wait for the first takes it off the front; neither moves the rest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
-    ranges: Vec<Range>,
+    ranges: VecDeque<Range>,
     insertions: u64,
 }
 
@@ -31,6 +34,10 @@ impl Ranges {
     /// Adds the bytes `start..end`, at least one; false if all of them were there.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> bool {
         self.insertions += 1;
+        if let Some(last) = self.ranges.back_mut().filter(|last| last.end == start) {
+            (last.end, last.touched) = (end, self.insertions);
+            return true;
+        }
         let first = self.ranges.partition_point(|r| r.end < start);
         let after = self.ranges.partition_point(|r| r.start <= end);
         let mut merged = Range { start, end, touched: self.insertions };
@@ -50,7 +57,7 @@ impl Ranges {
     /// All before `next` is delivered: drops the ranges that `next` reaches and gives the first byte still missing.
     pub(super) fn deliver(&mut self, next: u64) -> u64 {
         let reached = self.ranges.partition_point(|r| r.start <= next);
-        let missing = self.ranges[..reached].iter().fold(next, |next, r| next.max(r.end));
+        let missing = self.ranges.range(..reached).fold(next, |next, r| next.max(r.end));
         self.ranges.drain(..reached);
         missing
     }
