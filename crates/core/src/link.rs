@@ -55,13 +55,33 @@ enum Waiting<P> {
 #[derive(Debug)]
 struct Foreseen {
     limit: Option<Amount>,
-    /// When each waiting packet's transmission starts, and its size.
-    waiting: VecDeque<(Instant, Bytes)>,
+    /// What waits, and what of it waits behind the first.
+    first: Train,
+    behind: VecDeque<Train>,
+    packets: usize,
     bytes: Bytes,
     busy_until: Instant,
     /// Until when somebody waits.
     held_until: Instant,
     meter: Meter,
+}
+
+/// Packets of one size that wait one behind the other. Most buffers hold nothing else, and then one such is all that is kept, where
+/// a stamp for each would fill the cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct Train {
+    /// When the transmission of the first starts, and how much later that of each that follows.
+    start: Instant,
+    sending: Duration,
+    size: Bytes,
+    packets: u64,
+}
+
+impl Train {
+    /// When the transmission of each starts.
+    fn starts(self) -> impl Iterator<Item = Instant> {
+        (0..self.packets).map(move |before| self.start + self.sending * before)
+    }
 }
 
 impl<P: Parcel> Link<P> {
@@ -102,7 +122,9 @@ impl<P: Parcel> Link<P> {
     /// The packets that wait: how many, and their bytes.
     pub fn waiting(&self, now: Instant) -> (usize, Bytes) {
         match &self.buffer {
-            Waiting::Foreseen(foreseen) => foreseen.waiting_at(now),
+            Waiting::Foreseen(foreseen) => {
+                foreseen.waiting_at(now).fold((0, Bytes::ZERO), |(n, bytes), (_, size)| (n + 1, bytes + size))
+            }
             Waiting::Held { queue, .. } => (queue.len(), queue.bytes()),
         }
     }
@@ -127,10 +149,10 @@ impl<P: Parcel> Link<P> {
     /// it by those that wait.
     pub fn departed(&self, now: Instant) -> Bytes {
         let waiting = match &self.buffer {
-            Waiting::Foreseen(foreseen) => foreseen.waiting.iter().filter(|(start, _)| *start >= now),
+            Waiting::Foreseen(foreseen) => foreseen.waiting_at(now),
             Waiting::Held { queue, .. } => return queue.meter().departed,
         };
-        let counted = |&(start, size): &(Instant, Bytes)| self.meter().part_of(start, start + size / self.rate, size);
+        let counted = |(start, size): (Instant, Bytes)| self.meter().part_of(start, start + size / self.rate, size);
         self.meter().departed - waiting.map(counted).fold(Bytes::ZERO, |sum, part| sum + part)
     }
 
@@ -267,7 +289,9 @@ impl Foreseen {
     fn new(limit: Option<Amount>, span: Span) -> Self {
         Self {
             limit,
-            waiting: VecDeque::with_capacity(64),
+            first: Train::default(),
+            behind: VecDeque::new(),
+            packets: 0,
             bytes: Bytes::ZERO,
             busy_until: Instant::ZERO,
             held_until: Instant::ZERO,
@@ -278,7 +302,7 @@ impl Foreseen {
     /// When the packet will have left, if there is room for it.
     #[inline(always)]
     fn admit(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
-        if self.busy_until > now || !self.waiting.is_empty() {
+        if self.busy_until > now || self.packets > 0 {
             return self.admit_behind_others(now, size, sending);
         }
         self.busy_until = now + sending;
@@ -289,16 +313,18 @@ impl Foreseen {
     /// The same where something is in transmission, or was when the last came.
     #[inline(never)]
     fn admit_behind_others(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
-        while let Some(&(start, size)) = self.waiting.front() {
-            if start >= now {
-                break;
+        while self.first.packets > 0 && self.first.start < now {
+            self.packets -= 1;
+            self.bytes -= self.first.size;
+            self.first.start += self.first.sending;
+            self.first.packets -= 1;
+            if self.first.packets == 0 {
+                self.first = self.behind.pop_front().unwrap_or_default();
             }
-            self.bytes -= size;
-            self.waiting.pop_front();
         }
         let start = self.busy_until.max(now);
         // A packet that need not wait needs no room.
-        let accepted = start == now || admits(self.limit, self.waiting.len(), self.bytes, size);
+        let accepted = start == now || admits(self.limit, self.packets, self.bytes, size);
         if !accepted {
             self.meter.arrive(now, false);
             return None;
@@ -308,17 +334,35 @@ impl Foreseen {
                 self.meter.hold(self.held_until, now, Bytes::ZERO);
             }
             self.held_until = start;
-            self.waiting.push_back((start, size));
+            self.packets += 1;
             self.bytes += size;
+            let last = self.behind.back_mut().unwrap_or(&mut self.first);
+            if last.size == size && last.packets > 0 {
+                last.packets += 1;
+            } else {
+                self.begin_train(Train { start, sending, size, packets: 1 });
+            }
         }
         self.busy_until = (start + sending).min(Instant::LATEST);
         self.meter.pass(now, start, self.busy_until, size);
         Some(self.busy_until)
     }
 
-    fn waiting_at(&self, now: Instant) -> (usize, Bytes) {
-        let still = self.waiting.iter().filter(|(start, _)| *start >= now);
-        still.fold((0, Bytes::ZERO), |(n, bytes), (_, size)| (n + 1, bytes + *size))
+    #[inline(never)]
+    fn begin_train(&mut self, train: Train) {
+        if self.first.packets == 0 {
+            self.first = train;
+        } else {
+            self.behind.push_back(train);
+        }
+    }
+
+    /// The start of the transmission and the size of each that waits at `now`.
+    fn waiting_at(&self, now: Instant) -> impl Iterator<Item = (Instant, Bytes)> {
+        let all = core::iter::once(&self.first)
+            .chain(&self.behind)
+            .flat_map(|train| train.starts().map(|start| (start, train.size)));
+        all.filter(move |(start, _)| *start >= now)
     }
 
     fn finish(&mut self, now: Instant) {
