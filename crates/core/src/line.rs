@@ -9,13 +9,16 @@
 //! A stream that has a link of constant rate and endless buffer to itself meets no surprise there: when a packet
 //! leaves follows from when it came. So a whole chain of such links is arithmetic, and folds into one line.
 
+mod segments;
+
 use std::collections::VecDeque;
+
+pub use segments::SegmentLine;
 
 use crate::element::Departure;
 use crate::loss::Loss;
 use crate::packet::Parcel;
 use crate::rng::Stream;
-use crate::tcp::Segment;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// A link of constant rate that one stream has to itself.
@@ -279,62 +282,6 @@ impl<P> Line<P> {
     }
 }
 
-/// A plain path and the segments of its one sender on it. A segment tells when it came, so when it is out need not be known
-/// before it is the head.
-#[derive(Debug)]
-pub struct SegmentLine {
-    path: Plain,
-    segments: VecDeque<Segment>,
-}
-
-impl SegmentLine {
-    /// An empty line over a path without losses and jitter; none over another.
-    pub fn new(path: &Path) -> Option<Self> {
-        let path = match &path.0 {
-            Way::Delay(delay) => Plain::new(None, *delay),
-            Way::Plain(plain) => plain.clone(),
-            Way::Chain(_) => return None,
-        };
-        Some(Self { path, segments: VecDeque::new() })
-    }
-
-    /// Puts a segment on the line as it is sent. Gives the instant at which it is out, if it is the head.
-    #[inline(always)]
-    pub fn put(&mut self, segment: Segment) -> Option<Instant> {
-        let is_head = self.segments.is_empty();
-        if self.segments.len() == self.segments.capacity() {
-            self.make_room();
-        }
-        self.segments.push_back(segment);
-        is_head.then(|| self.path.transit(segment.sent, segment.size()))
-    }
-
-    /// By a quarter: doubling would leave half of it empty, in each of many flows.
-    #[cold]
-    #[inline(never)]
-    fn make_room(&mut self) {
-        self.segments.reserve_exact((self.segments.len() / 4).max(4));
-    }
-
-    /// Segments on the line.
-    pub fn len(&self) -> usize {
-        self.segments.len()
-    }
-
-    /// Whether nothing is on the line.
-    pub fn is_empty(&self) -> bool {
-        self.segments.is_empty()
-    }
-
-    /// Takes the head off the line, and gives with it the instant at which the next is out.
-    #[inline(always)]
-    pub fn take(&mut self) -> Option<(Segment, Option<Instant>)> {
-        let head = self.segments.pop_front()?;
-        let next = self.segments.front().copied();
-        Some((head, next.map(|next| self.path.transit(next.sent, next.size()))))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,27 +334,6 @@ mod tests {
         assert_eq!((departure.at, departure.packet.seq()), (at(10), 0));
         assert!(line.take(at(12)).is_none());
         assert_eq!(line.next_wake(), Some(at(13)));
-    }
-
-    #[test]
-    fn segments_leave_as_packets_do() {
-        let path = || Path::new(None, vec![wire(1_000_000_000, 100), Wire::delay(Duration::from_micros(7))]);
-        let (mut segments, mut packets) = (SegmentLine::new(&path()).unwrap(), Line::new(path()));
-        let mut due = None;
-        for us in [0, 1, 1, 50] {
-            let packet = Packet::data(0, us, 1460, 40, at(us));
-            due = due.or(segments.put(Segment::of(&packet)));
-            packets.receive(at(us), packet);
-        }
-        while let Some((segment, next)) = segments.take() {
-            let departure = packets.take(at(10_000)).unwrap();
-            assert_eq!((segment, due), (Segment::of(&departure.packet), Some(departure.at)));
-            due = next;
-        }
-        assert!(due.is_none() && packets.is_empty());
-        let lossy =
-            Wire::new(None, Duration::ZERO, Loss::Bernoulli { p: 0.5, stream: Streams::new(1).stream("a", "b") });
-        assert!(SegmentLine::new(&Path::new(None, vec![lossy])).is_none());
     }
 
     #[test]
