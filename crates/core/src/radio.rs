@@ -191,6 +191,8 @@ pub(crate) struct FadingChannel {
     least_snr: f64,
     log2: &'static Log2,
     errors: Errors,
+    /// The attempt of the slot that was asked for last: the scheduler asks for those of all, and one is made.
+    asked: (u64, RadioAttempt),
 }
 
 #[derive(Clone, Debug)]
@@ -255,12 +257,21 @@ impl FadingChannel {
             least_snr: if config.frames == Frames::Whole { LEAST_SNR } else { 0.0 },
             log2: Log2::table(),
             errors: Errors::new(config, || streams.stream(name, "errors")),
+            asked: (u64::MAX, RadioAttempt { snr: 0.0, needed_snr: 0.0, rate: 0.0 }),
         })
     }
 
     /// What an attempt in this slot would be.
     #[inline(always)]
     pub(crate) fn attempt(&mut self, slot: u64) -> RadioAttempt {
+        if self.asked.0 != slot {
+            self.asked = (slot, self.attempt_anew(slot));
+        }
+        self.asked.1
+    }
+
+    #[inline(always)]
+    fn attempt_anew(&mut self, slot: u64) -> RadioAttempt {
         let snr = self.fading.snr(slot);
         let wanted_snr = match self.errors {
             Errors::Outage { factor, .. } => factor * snr,
@@ -303,6 +314,7 @@ impl FadingChannel {
     #[inline]
     pub(crate) fn adapt(&mut self, lost: bool) {
         if let Errors::Outage { factor, most, on_success, gain } = &mut self.errors {
+            self.asked.0 = u64::MAX;
             let step = if lost { gain.on_loss() } else { *on_success };
             *factor = (*factor * step).clamp(LEAST_FACTOR, *most);
             if lost {
