@@ -83,6 +83,17 @@ impl EventList {
         }
     }
 
+    /// Whether `at` lies before all wakes, without the one that is being served.
+    #[inline]
+    pub fn is_before_all(&self, at: Instant) -> bool {
+        let is_before = |entry: &u128| at.as_nanos() < (entry >> 64) as u64;
+        if self.hole {
+            self.heap.get(1).is_none_or(|Four(below)| below.iter().all(is_before))
+        } else {
+            self.len == 0 || is_before(&self.heap[ROOT.0].0[ROOT.1])
+        }
+    }
+
     /// Takes out the earliest wake if it comes before `until`.
     #[inline]
     pub fn pop_before(&mut self, until: Instant) -> Option<(Instant, u32)> {
@@ -175,7 +186,7 @@ mod tests {
     }
 
     proptest! {
-        /// Pops interleaved with pushes come out as from a sorted list.
+        /// Pops interleaved with pushes come out as from a sorted list, and what comes before all is known.
         #[test]
         fn pops_come_in_order(steps in prop::collection::vec((0u64..50, any::<bool>()), 1..300)) {
             let mut events = EventList::default();
@@ -189,7 +200,9 @@ mod tests {
                     prop_assert_eq!(got, expected);
                     now = got.map_or(now, |(at, _)| at);
                 } else {
-                    events.push(Instant::from_nanos(now + delay), id as u32);
+                    let at = Instant::from_nanos(now + delay);
+                    prop_assert_eq!(events.is_before_all(at), sorted.iter().all(|&(other, _)| now + delay < other));
+                    events.push(at, id as u32);
                     sorted.push((now + delay, id as u32));
                 }
             }

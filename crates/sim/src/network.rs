@@ -248,7 +248,7 @@ impl<P: Traveller> Network<P> {
                 self.wake_lane(ends, id, at);
             } else if self.pending[id as usize] == at {
                 self.pending[id as usize] = Instant::MAX;
-                self.wake(ends, id, at);
+                self.wake(ends, id, at, until);
             }
         }
         true
@@ -386,15 +386,29 @@ impl<P: Traveller> Network<P> {
     }
 
     #[inline(never)]
-    fn wake(&mut self, ends: &mut impl Ends<P>, id: u32, now: Instant) {
+    fn wake(&mut self, ends: &mut impl Ends<P>, id: u32, now: Instant, until: Instant) {
         let Numbers { end, node, last } = self.first;
         if id < node {
             ends.wake(self, id - end, now);
         } else if id < last {
-            self.parts.nodes[(id - node) as usize].wake(now);
-            self.pump(ends, id - node);
+            self.wake_node(ends, id, now, until);
         } else {
             ends.wake(self, node - end, now);
+        }
+    }
+
+    /// A node wakes, again and again while nothing else comes before: slots of an access point follow each other so.
+    #[inline]
+    fn wake_node(&mut self, ends: &mut impl Ends<P>, id: u32, mut now: Instant, until: Instant) {
+        let node = id - self.first.node;
+        loop {
+            self.parts.nodes[node as usize].wake(now);
+            let next = self.pump(ends, node);
+            match next.filter(|next| *next < until && self.events.is_before_all(*next)) {
+                Some(next) => now = next,
+                None => return self.schedule(id, next),
+            }
+            self.served += 1;
         }
     }
 
@@ -420,13 +434,14 @@ impl<P: Traveller> Network<P> {
             }
             other => other.receive(now, packet),
         }
-        self.pump(ends, node);
+        let wake = self.pump(ends, node);
+        self.schedule(self.first.node + node, wake);
     }
 
-    /// What leaves a node goes on.
+    /// What leaves a node goes on. Gives the node's next wake.
     #[inline]
-    fn pump(&mut self, ends: &mut impl Ends<P>, node: u32) {
-        let wake = loop {
+    fn pump(&mut self, ends: &mut impl Ends<P>, node: u32) -> Option<Instant> {
+        loop {
             match &mut self.parts.nodes[node as usize] {
                 Node::Link(link) => match link.poll_departure() {
                     Some(Departure { at, packet }) => self.forward(ends, at, packet),
@@ -447,8 +462,7 @@ impl<P: Traveller> Network<P> {
                     None => break wlan.next_wake(),
                 },
             }
-        };
-        self.schedule(self.first.node + node, wake);
+        }
     }
 
     /// Data goes up from its source and down to its station, acknowledgements the other way round.
@@ -461,7 +475,8 @@ impl<P: Traveller> Network<P> {
             packet.set_station(wlan.port(usize::from(station), direction) as u16);
             wlan.receive(now, packet);
         }
-        self.pump(ends, node);
+        let wake = self.pump(ends, node);
+        self.schedule(self.first.node + node, wake);
     }
 
     /// The packet leaves an element at `at` and goes where its route says, as far as it need not wait for others: onto a
