@@ -161,6 +161,8 @@ struct Paced {
 /// An application on its connection.
 #[derive(Clone, Debug)]
 pub struct App {
+    /// When it next acts; [`Instant::MAX`]: never. Each acknowledgement asks for it and for nothing else.
+    wake: Instant,
     writes: Writes,
     stop: Option<Instant>,
     next: Option<(Instant, Action)>,
@@ -193,29 +195,28 @@ impl App {
         if let Some(stop) = stop {
             ensure(stop > start, "stop", format!("{stop:?}"), "later than `start`")?;
         }
-        Ok(Self { writes, stop, next: Some((start, Action::Open)) })
+        Ok(Self { wake: start, writes, stop, next: Some((start, Action::Open)) })
     }
 
     /// When the application next acts.
     #[inline]
     pub fn next_wake(&self) -> Option<Instant> {
-        match (self.next, self.stop) {
-            (Some((at, _)), Some(stop)) => Some(at.min(stop)),
-            (Some((at, _)), None) => Some(at),
-            (None, stop) => stop,
-        }
+        (self.wake != Instant::MAX).then_some(self.wake)
     }
 
     /// What the application does by `now`, with the instant it was due; none when there is nothing more.
     pub fn poll(&mut self, now: Instant) -> Option<(Instant, Action)> {
         let at = self.next_wake().filter(|at| *at <= now)?;
-        if self.stop == Some(at) {
-            self.stop = None;
-            self.next = None;
-            return Some((at, Action::Stop));
-        }
-        let (_, action) = self.next?;
-        self.next = self.following(at, action);
+        let action = if self.stop == Some(at) {
+            (self.stop, self.next) = (None, None);
+            Action::Stop
+        } else {
+            let (_, action) = self.next?;
+            self.next = self.following(at, action);
+            action
+        };
+        let wakes = self.next.map(|(at, _)| at).into_iter().chain(self.stop);
+        self.wake = wakes.min().unwrap_or(Instant::MAX);
         Some((at, action))
     }
 

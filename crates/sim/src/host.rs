@@ -15,8 +15,8 @@ use crate::probe::FlowSample;
 /// An application and its connection.
 #[derive(Debug)]
 pub(crate) struct Host {
-    pub(crate) app: App,
     pub(crate) sender: SendingEnd,
+    pub(crate) app: App,
 }
 
 /// The sending side of a flow.

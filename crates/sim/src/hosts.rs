@@ -26,8 +26,9 @@ pub(crate) struct Hosts {
     pub(crate) capture: Option<Capture>,
 }
 
-/// The ends of a flow.
+/// The ends of a flow. Each packet touches the first lines of the sender and of the receiver, and all behind them.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct FlowEnds {
     pub(crate) host: Host,
     pub(crate) receiver: ReceivingEnd,

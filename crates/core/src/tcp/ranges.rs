@@ -28,7 +28,7 @@ impl Ranges {
 
     /// One past the last byte held; 0: none is.
     pub(super) fn highest(&self) -> u64 {
-        self.ranges.last().map_or(0, |range| range.end)
+        self.ranges.back().map_or(0, |range| range.end)
     }
 
     /// Adds the bytes `start..end`, at least one; false if all of them were there.

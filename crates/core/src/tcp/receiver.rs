@@ -37,27 +37,31 @@ const COMPRESSED: u32 = 44;
 const COMPRESSION_SHARE: u64 = 20;
 const COMPRESSION: Duration = Duration::from_millis(1);
 
-/// The receiving side of a connection. Its fields stay in this order, as a [`Sender`](super::Sender)'s do: first what each
-/// segment touches.
+/// The receiving side of a connection. Its fields stay in this order, as a [`Sender`](super::Sender)'s do: what each segment touches
+/// fills the first two cache lines.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Receiver {
     /// Next byte expected (RCV.NXT).
     next: u64,
     /// The window's right edge, which never moves left: what lies beyond is refused.
     edge: u64,
     ranges: Ranges,
-    law: AnyReceiver,
+    sample_end: Instant,
+
     config: Arc<ReceiverConfig>,
     span: Span,
-    sample_end: Instant,
-    sample: u64,
-    /// What the next acknowledgement tells of the routers' feedback.
-    feedback: Signal,
+    law: AnyReceiver,
     duplicate_acks: u32,
     has_started: bool,
+    /// Whether the next acknowledgement tells of the routers' [feedback](Self::feedback).
+    tells: bool,
+    /// Of these the first two numbers.
     stats: ReceiverStats,
 
+    feedback: Signal,
+    /// What had been delivered when the sampling interval began.
+    sampled: Bytes,
     flow: u32,
     /// Segments in order that are not acknowledged yet, and what the first of them echoes.
     delayed: u32,
@@ -124,7 +128,8 @@ impl Receiver {
             flow,
             span,
             sample_end: config.sample_interval.map_or(Instant::MAX, |interval| span.from + interval),
-            sample: 0,
+            sampled: Bytes::ZERO,
+            tells: false,
             config,
             stats: ReceiverStats::default(),
             outbox: VecDeque::new(),
@@ -185,12 +190,11 @@ impl Receiver {
         }
         self.advertise(now, data, signal);
         if self.span.contains(now) {
-            self.stats.packets += 1;
-            self.stats.delivered += Bytes::new(self.next - before);
             if now >= self.sample_end {
                 self.close_samples(now);
             }
-            self.sample += self.next - before;
+            self.stats.packets += 1;
+            self.stats.delivered += Bytes::new(self.next - before);
         }
         if self.next > before {
             self.duplicate_acks = 0;
@@ -210,6 +214,7 @@ impl Receiver {
     fn take_feedback(&mut self, signal: &Signal) {
         let echo = signal.echo();
         self.feedback = if self.delayed > 0 { self.feedback.joined(echo) } else { echo };
+        self.tells = true;
     }
 
     /// What is not simply the next segment: a repetition, one that comes too early, one that fills a gap, one beyond
@@ -245,7 +250,7 @@ impl Receiver {
     fn advertise(&mut self, now: Instant, data: &Segment, signal: &Signal) {
         let buffer = self.config.buffer;
         let window = if self.law.is_plain() {
-            if self.tuning.is_some() { self.tune(now, data) } else { buffer }
+            if self.config.autotuning { self.tune(now, data) } else { buffer }
         } else {
             self.law.on_packet(
                 &DataSample {
@@ -341,8 +346,8 @@ impl Receiver {
     fn close_samples(&mut self, now: Instant) {
         if let Some(interval) = self.config.sample_interval {
             while self.sample_end <= now.min(self.span.until) {
-                self.stats.samples.push(self.sample);
-                self.sample = 0;
+                self.stats.samples.push((self.stats.delivered - self.sampled).get());
+                self.sampled = self.stats.delivered;
                 self.sample_end += interval;
             }
         }
@@ -377,7 +382,7 @@ impl Receiver {
     fn build(&mut self, due: Due) -> Ack {
         let Due { at: sent, echo, is_syn_ack } = due;
         let (mut size, mut sack) = (self.config.ack_size, None);
-        if (!self.ranges.is_empty() || self.twice.is_some()) && self.config.sack && !is_syn_ack {
+        if self.config.sack && (!self.ranges.is_empty() || self.twice.is_some()) && !is_syn_ack {
             let blocks = self.select();
             size += SACK_OPTION + SACK_BLOCK * blocks.iter().count() as u32;
             sack = Some(blocks);
@@ -388,7 +393,7 @@ impl Receiver {
             size,
             sent,
             echo,
-            signal: self.feedback,
+            signal: if self.tells { self.feedback } else { Signal::None },
             sack,
             is_syn_ack,
         }
@@ -459,5 +464,18 @@ impl Element<Packet> for Receiver {
             None => self.take_due(),
             departure => departure,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    #[test]
+    fn what_each_segment_touches_fills_two_cache_lines() {
+        assert_eq!(offset_of!(Receiver, config), 64);
+        assert!(offset_of!(Receiver, stats) + offset_of!(ReceiverStats, duplicates) <= 128);
     }
 }

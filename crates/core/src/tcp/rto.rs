@@ -15,16 +15,18 @@ const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
 /// The estimator and the time-out with its back-off.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Rto {
     /// SRTT and RTTVAR \[ns\]; none before the first measurement.
     smoothed: Option<(f64, f64)>,
-    timeout: Duration,
     /// The time-out without its back-off.
     computed: Duration,
     min: Duration,
     max: Duration,
     granularity_ns: f64,
     linux: Option<Box<Linux>>,
+    /// What all acknowledgements ask for.
+    timeout: Duration,
 }
 
 impl Rto {

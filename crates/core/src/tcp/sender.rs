@@ -36,7 +36,7 @@ use timing::RttSource;
 use tracking::Tracking;
 
 /// The window before any is advertised, in a connection without handshake: the most a packet can tell.
-const UNKNOWN_WINDOW: u64 = u32::MAX as u64;
+const UNKNOWN_WINDOW: u32 = u32::MAX;
 
 /// The timer goes off when the time is past: an acknowledgement that comes in the very instant comes in time,
 /// whichever of the two is served first.
@@ -70,10 +70,10 @@ enum Urgent {
     TailProbe,
 }
 
-/// The sending side of a connection. Its fields stay in this order, so that what each acknowledgement touches fills few
-/// cache lines: a network of many flows finds none of them in the cache.
+/// The sending side of a connection. Its fields stay in this order: what each acknowledgement touches fills the first five cache
+/// lines, as a network of many flows finds none of them in the cache.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Sender {
     // Sequence space. una ≤ nxt ≤ max ≤ written, but for a probe's byte between nxt and max.
     /// First byte not acknowledged (SND.UNA).
@@ -86,32 +86,22 @@ pub struct Sender {
     written: u64,
     /// `nxt` may go this far: the windows and what is written.
     edge: u64,
-    mss: u64,
-
     window: Window,
     cwnd_bytes: u64,
+
     /// By how much duplicate and partial acknowledgements in fast recovery change the window \[B\].
     inflation: i64,
-    awnd: u64,
-    widest_awnd: u64,
-    window_limit: u64,
-    mss_f64: f64,
-    per_mss: f64,
-
     /// The instant of the event that is being served.
     now: Instant,
-    /// Timers due by then may be served.
-    horizon: Instant,
     /// When the timer goes off; [`Instant::MAX`]: it is off.
     deadline: Instant,
     /// The segment being timed ends here; [`u64::MAX`]: none is.
     timed_end: u64,
-    timed_at: Instant,
     last_sent: Instant,
     /// `sent` of the acknowledgement that is being served, for the echo.
     release: Instant,
-    span: Span,
-    config: Arc<SenderConfig>,
+    awnd: u32,
+    duplicate_acks: u32,
     /// Whether all that the events so far allow has been polled.
     settled: bool,
     /// Whether something is urgent, in the outbox, or SACK recovery decides.
@@ -119,14 +109,27 @@ pub struct Sender {
     urgent: Urgent,
     state: State,
     clock: RttSource,
-    duplicate_acks: u32,
+
+    mss: u32,
     header: u32,
-    flow: u32,
-    rto: Rto,
-    averages: WindowAverages,
-    stats: SenderStats,
+    per_mss: f64,
+    window_limit: u64,
+    span: Span,
     law: AnySender,
 
+    /// Of this the last number.
+    rto: Rto,
+    averages: WindowAverages,
+
+    config: Arc<SenderConfig>,
+    /// Of these the first.
+    stats: SenderStats,
+
+    flow: u32,
+    widest_awnd: u32,
+    /// Timers due by then may be served.
+    horizon: Instant,
+    timed_at: Instant,
     /// `max` when the last recovery began or the timer last went off (RFC 6582's recover + 1).
     recover: Option<u64>,
     partial_acks: u32,
@@ -169,14 +172,13 @@ impl Sender {
             max: 0,
             written: 0,
             edge: 0,
-            mss,
+            mss: config.mss,
             window: Window { cwnd: f64::from(config.initial_window_segments()), ssthresh },
             cwnd_bytes: 0,
             inflation: 0,
             awnd: UNKNOWN_WINDOW,
             widest_awnd: 0,
             window_limit: config.window_limit.map_or(u64::MAX, Bytes::get),
-            mss_f64: mss as f64,
             per_mss: 1.0 / mss as f64,
             now: Instant::ZERO,
             horizon: Instant::ZERO,
@@ -319,8 +321,8 @@ impl Sender {
         if self.attention {
             return None;
         }
-        if self.nxt + self.mss <= self.edge {
-            return Some(Some(self.send_next(self.mss)));
+        if self.nxt + self.mss() <= self.edge {
+            return Some(Some(self.send_next(self.mss())));
         }
         let is_settled = self.nxt > self.una && self.edge < self.written;
         self.settled |= is_settled;
@@ -354,9 +356,9 @@ impl Sender {
         if self.state < State::Open {
             return;
         }
-        self.averages.set(self.now, self.cwnd_bytes, self.awnd);
-        let congestion = (self.cwnd_bytes as i64 + self.inflation).max(self.mss as i64) as u64;
-        let allowed = congestion.min(self.awnd).min(self.window_limit);
+        self.averages.set(self.now, self.cwnd_bytes as u32, self.awnd);
+        let congestion = (self.cwnd_bytes as i64 + self.inflation).max(self.mss() as i64) as u64;
+        let allowed = congestion.min(u64::from(self.awnd)).min(self.window_limit);
         self.edge = (self.una + allowed).min(self.written);
     }
 
@@ -385,7 +387,7 @@ impl Sender {
             self.set_cwnd(1.0); // RFC 5681 §3.1, after eq. 1
         }
         self.release = heard.sent;
-        self.set_awnd(u64::from(heard.window));
+        self.set_awnd(heard.window);
         self.establish();
     }
 
@@ -400,9 +402,10 @@ impl Sender {
             return;
         }
         self.release = heard.sent;
-        let window = u64::from(heard.window);
-        let is_update = window != self.awnd;
-        self.set_awnd(window);
+        let is_update = heard.window != self.awnd;
+        if is_update || self.una == 0 {
+            self.set_awnd(heard.window);
+        }
         if matches!(heard.signal, Signal::Change(_) | Signal::Rate(_)) {
             self.on_feedback(FeedbackSample {
                 signal: heard.signal,
@@ -430,7 +433,7 @@ impl Sender {
 
     /// Length of a full segment on the wire \[B\].
     fn wire_bytes(&self) -> f64 {
-        self.mss_f64 + f64::from(self.header)
+        self.mss_f64() + f64::from(self.header)
     }
 
     fn make_request(&mut self) {
@@ -460,7 +463,7 @@ impl Sender {
             }
             let is_used = match self.config.validation {
                 Validation::Always => true,
-                Validation::Full => flight + self.mss > self.cwnd_bytes,
+                Validation::Full => flight + self.mss() > self.cwnd_bytes,
                 Validation::Linux => self.was_limited(),
             };
             if is_used {
@@ -522,15 +525,24 @@ impl Sender {
     fn set_cwnd(&mut self, segments: f64) {
         self.window.cwnd = segments;
         // No window on the wire is above 32 bits, and this conversion is the cheap one.
-        self.cwnd_bytes = u64::from((segments * self.mss_f64) as u32);
+        self.cwnd_bytes = u64::from((segments * self.mss_f64()) as u32);
     }
 
     #[inline]
-    fn set_awnd(&mut self, window: u64) {
+    fn set_awnd(&mut self, window: u32) {
         self.awnd = window;
-        if window > self.widest_awnd {
-            self.widest_awnd = window;
-        }
+        self.widest_awnd = self.widest_awnd.max(window);
+    }
+
+    /// Payload of a full segment.
+    #[inline]
+    fn mss(&self) -> u64 {
+        u64::from(self.mss)
+    }
+
+    #[inline]
+    fn mss_f64(&self) -> f64 {
+        f64::from(self.mss)
     }
 
     fn set_urgent(&mut self, urgent: Urgent) {
@@ -574,11 +586,27 @@ impl Sender {
             self.rto.back_off();
             self.stats.timeouts += u64::from(self.counts());
             self.set_urgent(Urgent::Syn);
-        } else if self.una < self.written && self.awnd < self.mss.min(self.written - self.una) {
+        } else if self.una < self.written && u64::from(self.awnd) < self.mss().min(self.written - self.una) {
             self.set_urgent(Urgent::Probe);
         } else if self.una < self.max {
             self.on_timeout();
         }
         self.end_event();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+
+    #[test]
+    fn what_each_acknowledgement_touches_fills_five_cache_lines() {
+        // Three, then one of the time-out's that few touch, then two.
+        assert_eq!(offset_of!(Sender, rto), 3 * 64, "law of {} bytes", size_of::<AnySender>());
+        assert_eq!(offset_of!(Sender, averages) - size_of::<Duration>(), 4 * 64);
+        assert_eq!(offset_of!(Sender, config), 5 * 64);
+        assert!(offset_of!(Sender, stats) + offset_of!(SenderStats, retransmits) <= 6 * 64);
     }
 }

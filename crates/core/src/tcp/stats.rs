@@ -34,10 +34,10 @@ pub struct SenderStats {
 /// Congestion and advertised window over time. Both are set together and weighed by the time they stand.
 #[derive(Clone, Debug)]
 pub(super) struct WindowAverages {
-    span: Span,
     since: Instant,
-    cwnd: u64,
-    awnd: u64,
+    until: Instant,
+    cwnd: u32,
+    awnd: u32,
     cwnd_area: f64,
     awnd_area: f64,
     awnd_below: Duration,
@@ -65,8 +65,8 @@ impl SenderStats {
 impl WindowAverages {
     pub(super) fn new(span: Span) -> Self {
         Self {
-            span,
             since: span.from,
+            until: span.until,
             cwnd: 0,
             awnd: 0,
             cwnd_area: 0.0,
@@ -83,19 +83,19 @@ impl WindowAverages {
 
     /// The connection is done at `now`; time after is left out.
     pub(super) fn end(&mut self, now: Instant) {
-        self.span.until = self.span.until.min(now);
+        self.until = self.until.min(now);
     }
 
     /// The windows are these from `now` on, in bytes.
     #[inline]
-    pub(super) fn set(&mut self, now: Instant, cwnd: u64, awnd: u64) {
-        let until = now.min(self.span.until);
+    pub(super) fn set(&mut self, now: Instant, cwnd: u32, awnd: u32) {
+        let until = now.min(self.until);
         if until > self.since {
             let time = until.saturating_since(self.since);
-            // All three fit 63 bits, and a conversion with a sign is the cheaper one.
+            // It fits 63 bits, and a conversion with a sign is the cheaper one.
             let weight = time.as_nanos() as i64 as f64;
-            self.cwnd_area += self.cwnd as i64 as f64 * weight;
-            self.awnd_area += self.awnd as i64 as f64 * weight;
+            self.cwnd_area += f64::from(self.cwnd) * weight;
+            self.awnd_area += f64::from(self.awnd) * weight;
             self.time += time;
             if self.awnd < self.cwnd {
                 self.awnd_below += time;
@@ -121,13 +121,14 @@ impl WindowAverages {
 
 /// What a receiver counts in the measured span.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct ReceiverStats {
     /// Payload delivered in order to the application.
     pub delivered: Bytes,
-    /// Data packets that brought nothing new.
-    pub duplicates: u64,
     /// Data packets that came.
     pub packets: u64,
+    /// Data packets that brought nothing new.
+    pub duplicates: u64,
     /// Data packets that came before earlier data.
     pub out_of_order: u64,
     /// Data packets refused because they lay beyond the advertised window.

@@ -51,7 +51,9 @@ impl AimdParams {
 /// it is in slow start.
 #[derive(Clone, Debug)]
 pub struct Aimd {
-    params: AimdParams,
+    alpha: f64,
+    beta: f64,
+    after_timeout: AfterTimeout,
     last_decrease: Decrease,
 }
 
@@ -68,30 +70,29 @@ impl SenderLaw for Aimd {
     type Params = AimdParams;
 
     fn set_up(params: AimdParams) -> Result<Self, ParameterError> {
-        let AimdParams { alpha, beta, .. } = params;
+        let AimdParams { alpha, beta, after_timeout } = params;
         ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
         ensure(alpha > 0.0 && alpha.is_finite(), "alpha", alpha, "a number above 0")?;
-        Ok(Self { params, last_decrease: Decrease::None })
+        Ok(Self { alpha, beta, after_timeout, last_decrease: Decrease::None })
     }
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        window.grow(ack.acked, |cwnd| equations::increase(self.params.alpha, cwnd, ack.acked));
+        window.grow(ack.acked, |cwnd| equations::increase(self.alpha, cwnd, ack.acked));
     }
 
     fn on_loss(&mut self, window: &Window, flight: f64) -> f64 {
         let is_first = self.last_decrease == Decrease::None;
         self.last_decrease = Decrease::DuplicateAcks;
-        let share = if is_first || window.in_slow_start() { HALF } else { self.params.beta };
+        let share = if is_first || window.in_slow_start() { HALF } else { self.beta };
         equations::decrease(share, flight)
     }
 
     fn on_timeout(&mut self, window: &Window, flight: f64) -> f64 {
         let last = std::mem::replace(&mut self.last_decrease, Decrease::Timeout);
-        let is_beta = self.params.after_timeout == AfterTimeout::Beta
-            && last == Decrease::DuplicateAcks
-            && !window.in_slow_start();
-        let share = if is_beta { self.params.beta } else { HALF };
+        let is_beta =
+            self.after_timeout == AfterTimeout::Beta && last == Decrease::DuplicateAcks && !window.in_slow_start();
+        let share = if is_beta { self.beta } else { HALF };
         equations::decrease(share, flight)
     }
 }

@@ -144,7 +144,7 @@ impl Sender {
     /// How long after a later segment an earlier one may arrive (Linux: tcp_rack_reo_wnd).
     pub(super) fn reordering_window(&self) -> Duration {
         let Some(t) = &self.tracking else { return Duration::ZERO };
-        let is_sure = self.state >= State::Recovery || self.board.sacked_bytes(self.una) >= DUP_THRESH * self.mss;
+        let is_sure = self.state >= State::Recovery || self.board.sacked_bytes(self.una) >= DUP_THRESH * self.mss();
         if is_sure && !t.reordering_seen {
             return Duration::ZERO;
         }
@@ -161,15 +161,16 @@ impl Sender {
 
     /// The window after an acknowledgement in recovery; `is_worse` if it makes more lost.
     pub(super) fn reduce(&mut self, is_worse: bool) {
+        let mss = self.mss();
         let Some(t) = &mut self.tracking else { return };
         let delivered = (self.una + self.board.sacked_bytes(self.una)).saturating_sub(t.delivered_before);
         if delivered == 0 && !t.reduction.is_new() {
             return;
         }
         let window = t.reduction.window(Progress {
-            pipe: self.pipe.div_ceil(self.mss),
+            pipe: self.pipe.div_ceil(mss),
             ssthresh: self.window.ssthresh as u64,
-            delivered: delivered.div_ceil(self.mss),
+            delivered: delivered.div_ceil(mss),
             is_safe: t.advanced && !is_worse,
         });
         self.set_cwnd(window as f64);
@@ -210,9 +211,10 @@ impl Sender {
             if self.is_in_sack_recovery() { self.pipe } else { (self.nxt - self.una).saturating_sub(sacked) };
         let is_waiting = self.state == State::Open && self.una < self.max && sacked == 0;
         let wait = self.probe_wait();
+        let is_full = in_flight + self.mss() > self.cwnd_bytes;
         let Some(t) = &mut self.tracking else { return };
         let waits = std::mem::take(&mut t.piece.waits);
-        t.usage.rest((self.una, self.nxt), in_flight + self.mss > self.cwnd_bytes || waits);
+        t.usage.rest((self.una, self.nxt), is_full || waits);
         let tick = self.config.timer_tick;
         if self.deadline != t.armed {
             t.rto_at = match self.deadline {
@@ -241,7 +243,7 @@ impl Sender {
     /// tcp_schedule_loss_probe: a single segment may be waiting for a delayed acknowledgement).
     fn probe_wait(&self) -> Option<Duration> {
         let srtt_s = self.rto.srtt_s();
-        let is_single = self.max - self.una <= self.mss;
+        let is_single = self.max - self.una <= self.mss();
         let slack = if is_single { self.config.rto_min } else { PROBE_SLACK.max(self.config.timer_tick * LEAST_TICKS) };
         (srtt_s > 0.0).then(|| Duration::from_secs_f64(PROBE_ROUND_TRIPS * srtt_s) + slack)
     }
@@ -286,7 +288,7 @@ impl Sender {
         let departure = match new {
             Some(len) => self.send_next(len),
             None => {
-                let start = self.una.max(self.max.saturating_sub(self.mss));
+                let start = self.una.max(self.max.saturating_sub(self.mss()));
                 self.retransmit(start, self.max - start)
             }
         };

@@ -44,8 +44,8 @@ impl Sender {
             self.next_urgent()
         } else if self.is_in_sack_recovery() {
             self.next_in_sack_recovery()
-        } else if self.nxt + self.mss <= self.edge {
-            if self.config.pieces { self.next_of_piece() } else { Some(self.send_next(self.mss)) }
+        } else if self.nxt + self.mss() <= self.edge {
+            if self.config.pieces { self.next_of_piece() } else { Some(self.send_next(self.mss())) }
         } else {
             self.next_small()
         }
@@ -68,7 +68,7 @@ impl Sender {
         let room = self.edge.saturating_sub(self.nxt);
         let unsent = self.written.saturating_sub(self.nxt);
         let is_all = room == unsent;
-        let is_alone = self.nxt == self.una && 2 * room >= self.widest_awnd;
+        let is_alone = self.nxt == self.una && 2 * room >= u64::from(self.widest_awnd);
         if room > 0 && (is_all || is_alone) {
             return Some(self.send_next(room));
         }
@@ -96,13 +96,13 @@ impl Sender {
             }
             Urgent::TailProbe => Some(self.send_tail_probe()),
             Urgent::Retransmission => {
-                let len = self.mss.min(self.max - self.una);
+                let len = self.mss().min(self.max - self.una);
                 Some(self.retransmit(self.una, len))
             }
             Urgent::Probe => {
                 self.stats.window_probes += u64::from(self.counts());
-                let len = self.awnd.clamp(1, self.mss).min(self.written - self.una);
-                self.nxt = self.nxt.max(self.una + len.min(self.awnd));
+                let len = self.awnd().get().clamp(1, self.mss()).min(self.written - self.una);
+                self.nxt = self.nxt.max(self.una + len.min(self.awnd().get()));
                 let probe = self.retransmit(self.una, len);
                 self.start_timer(self.probe_interval());
                 self.probes += 1;
@@ -145,8 +145,8 @@ impl Sender {
 
     /// Length of the next new segment if the receiver's window has room for it.
     pub(super) fn new_segment_allowed(&self) -> Option<u64> {
-        let limit = self.una + self.awnd.min(self.window_limit);
-        let len = self.mss.min(self.written.saturating_sub(self.nxt));
+        let limit = self.una + self.awnd().get().min(self.window_limit);
+        let len = self.mss().min(self.written.saturating_sub(self.nxt));
         (len > 0 && self.nxt + len <= limit).then_some(len)
     }
 }

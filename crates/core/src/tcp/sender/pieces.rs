@@ -39,11 +39,11 @@ impl Sender {
     #[cold]
     pub(super) fn next_of_piece(&mut self) -> Option<Segment> {
         if self.tracking.as_ref().is_some_and(|t| self.nxt >= t.piece.end) {
-            let room = (self.edge - self.nxt) / self.mss;
+            let room = (self.edge - self.nxt) / self.mss();
             let most = self.most_of_piece();
             let waits = self.waits_for_room(room, most);
             let segments = room.min(most);
-            let end = self.nxt + segments * self.mss;
+            let end = self.nxt + segments * self.mss();
             if let Some(t) = &mut self.tracking {
                 t.piece = if waits { Piece { waits, ..t.piece } } else { Piece { end, is_long: segments > 1, waits } };
             }
@@ -51,7 +51,7 @@ impl Sender {
                 return None;
             }
         }
-        Some(self.send_next(self.mss))
+        Some(self.send_next(self.mss()))
     }
 
     /// Whether a segment of new data that ends before `end` is pushed: it is the last of a piece, or of what was written
@@ -71,23 +71,23 @@ impl Sender {
         let cwnd = self.window.cwnd.max((self.nxt - self.una) as f64 * self.per_mss);
         let is_far = self.window.cwnd < (self.window.ssthresh / 2.0).floor();
         let percent = if is_far { IN_SLOW_START } else { IN_AVOIDANCE };
-        let rate = self.mss_f64 * cwnd * percent as f64 / 100.0 / srtt_s;
+        let rate = self.mss_f64() * cwnd * percent as f64 / 100.0 / srtt_s;
         let by_rate = (rate / f64::from(1 << PIECE_SHIFT)) as u64;
         let halvings = least.map_or(u64::MAX, |least| (least.as_nanos() / 1000) >> RTT_SHIFT);
         let by_rtt = if halvings < 32 { MOST_BYTES >> halvings } else { 0 };
-        ((by_rate + by_rtt).min(MOST_BYTES) / self.mss).max(LEAST)
+        ((by_rate + by_rtt).min(MOST_BYTES) / self.mss()).max(LEAST)
     }
 
     /// Whether a piece waits for more than `room` segments, `most` at most (tcp_tso_should_defer): shortly after another
     /// one, and if the acknowledgement of the first segment outstanding is near.
     fn waits_for_room(&self, room: u64, most: u64) -> bool {
         let unsent = self.written - self.nxt;
-        let window = self.awnd.min(self.window_limit).min(self.cwnd_bytes);
+        let window = self.awnd().get().min(self.window_limit).min(self.cwnd_bytes);
         if self.state >= State::Recovery
             || self.now.saturating_since(self.last_sent) > PATIENCE
             || room >= most
-            || room * self.mss >= unsent
-            || room * self.mss >= window / WINDOW_SHARE
+            || room * self.mss() >= unsent
+            || room * self.mss() >= window / WINDOW_SHARE
         {
             return false;
         }

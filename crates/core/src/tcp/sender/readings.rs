@@ -23,12 +23,12 @@ impl Sender {
 
     /// Slow-start threshold; [`Bytes::MAX`]: none yet.
     pub fn ssthresh(&self) -> Bytes {
-        Bytes::new((self.window.ssthresh * self.mss_f64) as u64)
+        Bytes::new((self.window.ssthresh * self.mss_f64()) as u64)
     }
 
     /// The window that the receiver last advertised.
     pub fn awnd(&self) -> Bytes {
-        Bytes::new(self.awnd)
+        Bytes::new(u64::from(self.awnd))
     }
 
     /// FlightSize: what is sent and not acknowledged. A time-out takes all for lost.

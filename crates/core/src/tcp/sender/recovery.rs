@@ -41,7 +41,7 @@ impl Sender {
             } else {
                 // RFC 5681 §3.2 step 4
                 //= qfcp#10  cwnd = feedback·RTT + num_dupACK
-                self.inflation += self.mss as i64;
+                self.inflation += self.mss() as i64;
             }
             return;
         }
@@ -57,7 +57,7 @@ impl Sender {
             if self.duplicate_acks == 1 {
                 self.limited_from = self.max;
             }
-            self.inflation = i64::from(self.duplicate_acks) * self.mss as i64; // RFC 3042 §2
+            self.inflation = i64::from(self.duplicate_acks) * self.mss() as i64; // RFC 3042 §2
         }
     }
 
@@ -74,7 +74,7 @@ impl Sender {
     /// The window that a loss leaves a share of, in segments: what is in flight, or what could be.
     fn lost_window(&self, flight: f64) -> f64 {
         if self.config.cut_of_window {
-            let limit = self.awnd.min(self.window_limit) as f64 / self.mss as f64;
+            let limit = self.awnd().get().min(self.window_limit) as f64 / self.mss() as f64;
             self.window.cwnd.min(limit)
         } else {
             flight
@@ -88,7 +88,7 @@ impl Sender {
             1.. => self.nxt.saturating_sub(self.limited_from),
             _ => 0,
         };
-        let flight = self.lost_window((self.nxt - self.una - limited) as f64 / self.mss as f64);
+        let flight = self.lost_window((self.nxt - self.una - limited) as f64 / self.mss() as f64);
         self.stats.fast_retransmits += u64::from(self.counts());
         self.remember_window();
         self.window.ssthresh = self.law.on_loss(&self.window, flight).max(LEAST_SSTHRESH);
@@ -115,13 +115,13 @@ impl Sender {
                 self.set_urgent(Urgent::Nothing);
                 return;
             }
-            self.board.high_rxt = (self.una + self.mss).min(self.max);
+            self.board.high_rxt = (self.una + self.mss()).min(self.max);
             self.measure_pipe();
             if self.config.find_lost_retransmissions {
                 self.repairs.sent(self.una, self.board.high_rxt, self.now);
             }
         } else {
-            self.inflation = i64::from(DUP_THRESH) * self.mss as i64;
+            self.inflation = i64::from(DUP_THRESH) * self.mss() as i64;
         }
         // The retransmission gets a full time-out (RFC 6675 §5 step 4.1 allows it, every stack does it): the timer has
         // run since the last new acknowledgement, and one round trip more might not fit into what is left.
@@ -132,7 +132,7 @@ impl Sender {
     /// New data is acknowledged in fast recovery: all of it, and recovery ends, or a part.
     pub(super) fn on_ack_in_recovery(&mut self, acked: u64, heard: &Ack) {
         let is_full = self.recover.is_none_or(|recover| self.una >= recover);
-        self.law.on_ack_in_recovery(self.now, acked as f64 / self.mss as f64);
+        self.law.on_ack_in_recovery(self.now, acked as f64 / self.mss() as f64);
         if self.config.takes_back() && self.reconsider_recovery(heard, is_full) {
             return;
         }
@@ -143,7 +143,7 @@ impl Sender {
             }
             Recovery::NewReno if is_full => {
                 // RFC 6582 §3.2 step 3, full acknowledgement, option 1: no burst.
-                let flight = (self.nxt - self.una) as f64 / self.mss as f64;
+                let flight = (self.nxt - self.una) as f64 / self.mss() as f64;
                 self.end_recovery(self.window.ssthresh.min(flight.max(1.0) + 1.0));
             }
             Recovery::NewReno => {
@@ -180,9 +180,9 @@ impl Sender {
     /// A partial acknowledgement of `acked` bytes deflates the window (RFC 6582 §3.2 step 3). In ns-2 what is more than
     /// duplicates had inflated it by comes off the congestion window itself, which after recovery is below the threshold.
     fn deflate(&mut self, acked: i64) {
-        let mss = self.mss as i64;
+        let mss = self.mss() as i64;
         if self.config.grow_at_recovery_end && self.inflation <= acked {
-            let excess = (acked - self.inflation) as f64 / self.mss_f64;
+            let excess = (acked - self.inflation) as f64 / self.mss_f64();
             self.set_cwnd((self.window.cwnd - excess).max(1.0));
             self.inflation = mss;
         } else {
@@ -236,7 +236,7 @@ impl Sender {
 
     /// The loss of a retransmission is one more sign of congestion (RFC 5681 §4.3).
     fn cut_again(&mut self) {
-        let flight = self.lost_window((self.nxt - self.una) as f64 / self.mss as f64);
+        let flight = self.lost_window((self.nxt - self.una) as f64 / self.mss() as f64);
         self.window.ssthresh = self.law.on_loss(&self.window, flight.min(self.window.cwnd)).max(LEAST_SSTHRESH);
         self.set_cwnd(self.window.ssthresh);
         self.cut_at = self.now;
@@ -286,7 +286,7 @@ impl Sender {
         if self.config.cut_at_each_timeout || self.timed_out_at != Some(self.una) {
             // FlightSize is what is outstanding in the network (RFC 5681 §2). In a long recovery that is far less than
             // what is not acknowledged: each round trip adds a window of new data behind the first hole.
-            let unacknowledged = (self.nxt - self.una) as f64 / self.mss as f64;
+            let unacknowledged = (self.nxt - self.una) as f64 / self.mss() as f64;
             let flight =
                 if self.state == State::Recovery { unacknowledged.min(self.window.cwnd) } else { unacknowledged };
             let flight = self.lost_window(flight);
@@ -323,7 +323,7 @@ impl Sender {
 
     /// The next segment of a SACK recovery (RFC 6675 §5 step C, NextSeg).
     pub(super) fn next_in_sack_recovery(&mut self) -> Option<Segment> {
-        if self.cwnd_bytes < self.pipe + self.mss {
+        if self.cwnd_bytes < self.pipe + self.mss() {
             return None;
         }
         if let Some((start, end)) = self.repairs.take_lost() {

@@ -61,7 +61,7 @@ impl Sender {
     #[inline]
     pub(super) fn weigh_rtt(&mut self, rtt: Duration, flight: u64) {
         // RFC 7323 appendix G: a flight is acknowledged by half as many acknowledgements as it has segments.
-        let samples = flight.div_ceil(2 * self.mss).max(1);
+        let samples = flight.div_ceil(2 * self.mss()).max(1);
         self.rto.weighted_sample(rtt, 1.0 / samples as f64);
     }
 

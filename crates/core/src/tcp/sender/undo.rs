@@ -92,13 +92,14 @@ impl Sender {
     /// was lost (RFC 5682 §3.1 step 1, §3.2).
     pub(super) fn begin_frto(&mut self) {
         let is_first = self.state == State::Open || self.timed_out_at == Some(self.una);
-        let from = (self.una + self.mss).min(self.max);
+        let mss = self.mss();
+        let from = (self.una + mss).min(self.max);
         let Some(t) = &mut self.tracking else { return };
         let probe = t.probe.outstanding.take();
         t.undo.frto = None;
         if self.config.frto && is_first {
             let is_repeated = probe.is_some_and(|(end, _, is_repetition)| is_repetition && end == self.max);
-            let to = if is_repeated { self.max.saturating_sub(self.mss).max(from) } else { self.max };
+            let to = if is_repeated { self.max.saturating_sub(mss).max(from) } else { self.max };
             let arrived = self.board.sacked_within(from, to);
             t.undo.frto = Some(Frto { originals: (from, to), arrived, asks: false });
         }
@@ -195,8 +196,8 @@ impl Sender {
         }
         let recover = self.recover.unwrap_or(self.max);
         let has_asked = self.max > recover;
-        let limit = self.una + self.awnd.min(self.window_limit);
-        let can_ask = self.written > self.max && limit >= self.written.min(self.max + self.mss);
+        let limit = self.una + self.awnd().get().min(self.window_limit);
+        let can_ask = self.written > self.max && limit >= self.written.min(self.max + self.mss());
         let (una, board) = (self.una, &self.board);
         let Some(frto) = self.tracking.as_mut().and_then(|t| t.undo.frto.as_mut()) else { return };
         frto.asks = false;
@@ -283,7 +284,7 @@ impl Sender {
     /// Takes in what an acknowledgement says came twice; true if it says so.
     fn hear_of_duplicates(&mut self, heard: &Ack) -> bool {
         let Some((start, end)) = twice(heard) else { return false };
-        let segments = (end - start).div_ceil(self.mss);
+        let segments = (end - start).div_ceil(self.mss());
         if let Some(t) = &mut self.tracking {
             t.undo.came_twice(end, segments);
         }
