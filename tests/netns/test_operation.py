@@ -182,7 +182,7 @@ def test_a_page_in_use_is_said_in_a_line(one: House) -> None:
         taken.kill()
         taken.communicate()
     assert done.returncode == 2
-    assert f"metrics = {PAGE}: cannot listen there" in done.stderr
+    assert f"--metrics {PAGE}: cannot listen there" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not one.programs()
 
@@ -214,6 +214,9 @@ def test_a_file_that_is_wrong_is_said_in_a_line(
 def test_the_default_file_is_right(one: House, tmp_path: Path) -> None:
     file = tmp_path / "agent.toml"
     file.write_text(one.run("router", AGENT, "config", "default"))
+    told = f"{file}: valid; it names no device: proxy wants --dev\n"
+    assert one.run("router", AGENT, "config", "check", file) == told
+    file.write_text('device = "eth1"\n')
     assert one.run("router", AGENT, "config", "check", file) == f"{file}: valid\n"
 
 
