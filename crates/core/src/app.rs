@@ -193,7 +193,7 @@ impl App {
             }
         };
         if let Some(stop) = stop {
-            ensure(stop > start, "stop", format!("{stop:?}"), "later than `start`")?;
+            ensure(stop > start, "stop", format_args!("{stop:?}"), "later than `start`")?;
         }
         Ok(Self { wake: start, writes, stop, next: Some((start, Action::Open)) })
     }
@@ -233,7 +233,7 @@ impl App {
 
 impl Writes {
     fn paced(rate: Rate, chunk: Bytes, bursts: Option<OnOff>, stream: Stream) -> Result<Self, ParameterError> {
-        ensure(chunk / rate >= LEAST_INTERVAL, "rate", format!("{rate:?}"), "less than a chunk in 100 ns")?;
+        ensure(chunk / rate >= LEAST_INTERVAL, "rate", format_args!("{rate:?}"), "less than a chunk in 100 ns")?;
         Ok(Self::Paced(Box::new(Paced { rate, chunk, bursts, burst_ends: Instant::MAX, stream })))
     }
 }
@@ -281,8 +281,8 @@ impl SizeDistribution {
     pub fn check(&self, payload: Bytes) -> Result<(), ParameterError> {
         let Self::Triangular(triangle) = self else { return Ok(()) };
         let (min, mode, max) = triangle.in_bytes(payload);
-        ensure(max > min, "max", format!("{max:?}"), "more than `min`")?;
-        ensure(min <= mode && mode <= max, "mode", format!("{mode:?}"), "a size from `min` to `max`")
+        ensure(max > min, "max", format_args!("{max:?}"), "more than `min`")?;
+        ensure(min <= mode && mode <= max, "mode", format_args!("{mode:?}"), "a size from `min` to `max`")
     }
 
     /// A size where a packet has `payload` bytes, rounded to whole bytes, at least one.

@@ -90,7 +90,7 @@ impl<P: Parcel> Link<P> {
     /// # Errors
     /// A rate of zero, or a queue or an error model with a parameter outside its domain.
     pub fn new(name: &str, config: &LinkConfig, streams: &Streams, span: Span) -> Result<Self, ParameterError> {
-        ensure(config.rate > Rate::from_bps(0), "rate", format!("{:?}", config.rate), "more than 0 bit/s")?;
+        ensure(config.rate > Rate::from_bps(0), "rate", format_args!("{:?}", config.rate), "more than 0 bit/s")?;
         let stream = |purpose: &str| streams.stream(name, purpose);
         let queue = Queue::new(&config.queue, config.rate, stream, span).map_err(|e| e.within("queue"))?;
         let buffer = match (config.queue.buffer.aqm, config.queue.marker) {

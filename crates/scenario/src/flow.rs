@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flows: path, sender, receiver, application.
 
+use std::fmt::Arguments;
+
 use lasthop_core::app::AppParams;
 use lasthop_core::error::{ParameterError, ensure};
 use lasthop_core::loss::LossParams;
@@ -120,8 +122,8 @@ impl FlowSpec {
         let Some(sack) = keys.sack else { return Ok(()) };
         let agrees = keys.recovery.is_none_or(|recovery| sack == (recovery == Recovery::Sack));
         let written = keys.recovery.map_or("", |recovery| recovery.kind());
-        let wanted = format!("{}, or another recovery than {written:?}", !sack);
-        ensure(agrees, "sender.sack", sack, &wanted)?;
+        let wanted = format_args!("{}, or another recovery than {written:?}", !sack);
+        ensure(agrees, "sender.sack", sack, wanted)?;
         // What the rules do is not what was written.
         let needs_sack = keys.rack.is_none() && self.sender.over(SenderConfig::default()).rack;
         ensure(sack || !needs_sack, "sender.sack", sack, "true, or rack = false with it")
@@ -129,16 +131,23 @@ impl FlowSpec {
 
     /// Refuses an end that comes before the latest start, whatever the seed, and transfers of which none can arrive.
     fn check_ends(&self) -> Result<(), ParameterError> {
-        let ends_later = |key: &str, end: Option<Duration>, start: Duration, wanted: &str| match end {
-            Some(end) => ensure(end > start, key, format!("{end:?}"), wanted),
+        let ends_later = |key: &str, end: Option<Duration>, start: Duration, wanted: Arguments<'_>| match end {
+            Some(end) => ensure(end > start, key, format_args!("{end:?}"), wanted),
             None => Ok(()),
         };
-        ends_later("stop", self.stop, self.start, "later than `start`")?;
+        ends_later("stop", self.stop, self.start, format_args!("later than `start`"))?;
         match &self.app {
-            AppParams::Poisson(poisson) => ends_later("app.until", poisson.until, self.start, "later than `start`"),
+            AppParams::Poisson(poisson) => {
+                ends_later("app.until", poisson.until, self.start, format_args!("later than `start`"))
+            }
             _ => {
                 let latest = self.start + self.spread + self.stagger * u64::from(self.count - 1);
-                ends_later("stop", self.stop, latest, &format!("later than {latest:?}, when the last flow may start"))
+                ends_later(
+                    "stop",
+                    self.stop,
+                    latest,
+                    format_args!("later than {latest:?}, when the last flow may start"),
+                )
             }
         }
     }
@@ -147,6 +156,6 @@ impl FlowSpec {
 /// Refuses a step that is so long that `first` and `steps` of it make more than a time may be.
 fn not_too_long(key: &str, (first, step, steps): (Duration, Duration, u32), what: &str) -> Result<(), ParameterError> {
     let last = u128::from(first.as_nanos()) + u128::from(step.as_nanos()) * u128::from(steps);
-    let wanted = || format!("less, so that no {what} more than {LONGEST:?}");
-    ensure(last <= u128::from(LONGEST.as_nanos()), key, format!("{step:?}"), &wanted())
+    let wanted = format_args!("less, so that no {what} more than {LONGEST:?}");
+    ensure(last <= u128::from(LONGEST.as_nanos()), key, format_args!("{step:?}"), wanted)
 }

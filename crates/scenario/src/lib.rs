@@ -139,7 +139,7 @@ parameters! {
         pub duplex: bool = true;
     }
     check(p) {
-        ensure(p.from != p.to, "to", format!("{:?}", p.to), "another node than `from`")?;
+        ensure(p.from != p.to, "to", format_args!("{:?}", p.to), "another node than `from`")?;
         one_router(&p.price, &p.feedback)?;
     }
 }
@@ -229,15 +229,15 @@ impl Scenario {
 impl Scenario {
     /// Refuses times that make no run, and samples that would fill the memory.
     fn check_times(&self) -> Result<(), ParameterError> {
-        let wanted = format!("less than the duration, {:?}", self.duration);
-        ensure(self.warmup < self.duration, "warmup", format!("{:?}", self.warmup), &wanted)?;
+        let wanted = format_args!("less than the duration, {:?}", self.duration);
+        ensure(self.warmup < self.duration, "warmup", format_args!("{:?}", self.warmup), wanted)?;
         let measured = self.duration - self.warmup;
         let probed = self.probe.as_ref().and_then(|probe| probe.every);
         let sampled = [("sample", measured, Some(self.sample)), ("probe.every", self.duration, probed)];
         for (key, of, interval) in sampled {
             let Some(interval) = interval else { continue };
-            let wanted = format!("at most {MOST_SAMPLES} samples in {of:?}");
-            ensure(of.as_nanos() / interval.as_nanos() <= MOST_SAMPLES, key, format!("{interval:?}"), &wanted)?;
+            let wanted = format_args!("at most {MOST_SAMPLES} samples in {of:?}");
+            ensure(of.as_nanos() / interval.as_nanos() <= MOST_SAMPLES, key, format_args!("{interval:?}"), wanted)?;
         }
         Ok(())
     }

@@ -224,27 +224,27 @@ impl SenderConfig {
         ensure(
             self.initial_ssthresh.is_none_or(|b| b.get() >= 2 * mss),
             "initial_ssthresh",
-            format!("{} B", bytes(self.initial_ssthresh)),
+            format_args!("{} B", bytes(self.initial_ssthresh)),
             "at least 2 segments, in bytes",
         )?;
         ensure(
             self.window_limit.is_none_or(|b| b.get() >= mss),
             "window_limit",
-            format!("{} B", bytes(self.window_limit)),
+            format_args!("{} B", bytes(self.window_limit)),
             "at least 1 segment, in bytes",
         )?;
         self.validate_switches()?;
-        ensure(self.rto_max >= self.rto_min, "rto_max", format!("{:?}", self.rto_max), "at least `rto_min`")?;
+        ensure(self.rto_max >= self.rto_min, "rto_max", format_args!("{:?}", self.rto_max), "at least `rto_min`")?;
         ensure(
             self.rto_initial <= self.rto_max,
             "rto_initial",
-            format!("{:?}", self.rto_initial),
+            format_args!("{:?}", self.rto_initial),
             "at most `rto_max`",
         )?;
         ensure(
             self.rto_granularity <= self.rto_max,
             "rto_granularity",
-            format!("{:?}", self.rto_granularity),
+            format_args!("{:?}", self.rto_granularity),
             "at most `rto_max`",
         )
     }

@@ -42,7 +42,7 @@ parameters! {
         pub rts_threshold: Option<Bytes> = None;
     }
     check(mac) {
-        ensure(mac.difs >= mac.sifs, "difs", format!("{:?}", mac.difs), "at least the SIFS")?;
+        ensure(mac.difs >= mac.sifs, "difs", format_args!("{:?}", mac.difs), "at least the SIFS")?;
         ensure(mac.cw_max >= mac.cw_min, "cw_max", mac.cw_max, "at least cw_min")?;
     }
 }
