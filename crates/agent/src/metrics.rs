@@ -67,7 +67,7 @@ fn about(registry: &mut Registry, status: &Status) {
 fn state(registry: &mut Registry, status: &Status) {
     for (name, help, value) in [
         ("uptime", "Since it began", status.uptime_s),
-        ("target", "The standing queue that is wanted", status.target_s),
+        ("target", "The standing queue that is aimed at", status.target_s),
     ] {
         let family = Family::<Vec<(String, String)>, Real>::default();
         family.get_or_create(&vec![("device".into(), status.device.clone())]).set(value);
@@ -90,11 +90,11 @@ fn traffic(registry: &mut Registry, status: &Status) {
         let count = status.flows.iter().filter(|flow| flow.state == state).count();
         connections.get_or_create(&labels).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
-    registry.register("told_connections", "Connections that are told one by one, at most a thousand", connections);
+    registry.register("told_connections", "Connections listed one by one, at most a thousand", connections);
     let known = Family::<Vec<(String, String)>, Gauge>::default();
     let count = i64::try_from(status.flow_count).unwrap_or(i64::MAX);
     known.get_or_create(&vec![("device".into(), status.device.clone())]).set(count);
-    registry.register("connections", "Connections that are known", known);
+    registry.register("connections", "Known connections", known);
 }
 
 fn queues(registry: &mut Registry, status: &Status) {

@@ -228,8 +228,8 @@ fn about(key: &str) -> String {
 pub fn default_file() -> String {
     let schema = schema();
     let mut text = format!(
-        "# SPDX-License-Identifier: MIT OR Apache-2.0\n# {FILE}: what lasthop-agent is told. Each key is as it is by default: \
-         take away the # before it to change it.\n"
+        "# SPDX-License-Identifier: MIT OR Apache-2.0\n# {FILE}: the settings of lasthop-agent. Each key has its default; remove the # \
+         in front of it to change it.\n"
     );
     let keys = schema.get("properties").and_then(Value::as_object);
     for (key, entry) in keys.into_iter().flatten() {
