@@ -14,10 +14,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import demand
+from box import Box, demand
 from house import AGENT, PATIENCE_S, SERVER, SERVER6, House, demand_agent, house, until
 
 LINE_BPS = 10e6
+
+EMULATED = """
+title = "Flows of QFCP over 10 Mbit/s, 40 ms"
+duration = "{duration} s"
+warmup = "4 s"
+[[link]]
+name = "core"
+from = "server"
+to = "client"
+rate = "10 Mbit/s"
+duplex = false
+queue = {{ limit = "50 packets" }}
+feedback = {{ kind = "qfcp", capacity = "1 Mbit/s"{router} }}
+[[flow]]
+name = "flow"
+path = ["server", "client"]
+rtt = "40 ms"
+sender = {{ kind = "qfcp"{sender} }}
+receiver = "linux"
+sink = {{ loss = {{ kind = "bernoulli", p = {loss} }} }}
+"""
 
 
 @pytest.fixture
@@ -162,6 +183,35 @@ def test_what_is_wrong_is_told_in_one_line(words: list[str], complaint: str) -> 
     assert done.returncode == 2 and done.stdout == ""
     line = done.stderr.splitlines()[-1]
     assert line.startswith("lasthop-agent: ") and complaint in line
+
+
+def test_an_emulated_router_is_obeyed(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    router = ', max_capacity = "4 Mbit/s"'
+    summary = box.summary(EMULATED.format(duration=8, router=router, sender="", loss=0.0))
+    (flow,) = summary["flows"]
+    # Of the 10 Mbit/s that there are.
+    assert 0.85 * 4e6 <= flow["goodput_bps"] <= 4.1e6
+    assert summary["emulation"]["congestion_control"] == ["qfcp"]
+    with open("/proc/sys/net/ipv4/tcp_available_congestion_control", encoding="ascii") as file:
+        assert not [name for name in file.read().split() if name.startswith("lh")]
+
+
+@pytest.mark.measured
+def test_a_loss_tells_nothing_and_the_queue_is_short(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    found = {}
+    for loss in (0.0, 0.01):
+        text = EMULATED.format(duration=20, router="", sender="", loss=loss)
+        summary = box.summary(text)
+        found[loss] = summary["flows"][0]["goodput_bps"]
+        assert summary["queues"][0]["mean_bytes"] <= 10_000
+    assert found[0.0] >= 0.93 * LINE_BPS
+    assert found[0.01] >= 0.95 * found[0.0]
 
 
 @pytest.mark.measured

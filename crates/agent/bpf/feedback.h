@@ -31,6 +31,8 @@ struct host_settings {
 	u32 is_xcp;
 	u32 offers_all; /* not only what has chosen the control */
 	u32 heeds_loss;
+	u32 paces;
+	u32 pad;
 	char name[16]; /* of the control */
 };
 

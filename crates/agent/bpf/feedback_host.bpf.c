@@ -33,8 +33,8 @@
 /* A router that was not heard for so long, or four round trips, does not speak any more. */
 #define DEAF_US 1000000
 
-/* What a segment may be paced by beyond the rate, in eighths. */
-#define PACING_Q3 16
+/* How much faster than its rate a connection may send. */
+#define PACING 2
 
 const volatile struct host_settings settings = {};
 struct host_counts counts;
@@ -372,7 +372,11 @@ int qfcp_cong_control(u64 *ctx)
 	if (settings.heeds_loss && state_of(sk) >= CA_CWR)
 		window = most(window / 2, 1);
 	tp->snd_cwnd = most(least(window, tp->snd_cwnd_clamp), 1);
-	rate = c->rate * (tp->mss_cache - OPTION_LONG) / most(wire, 1) * PACING_Q3 / 8;
+	if (!settings.paces) {
+		sk->sk_pacing_rate = ~0UL;
+		return 0;
+	}
+	rate = PACING * c->rate * (tp->mss_cache - OPTION_LONG) / most(wire, 1);
 	/* What the window allows is what is paced, if it is more: a window has a segment at least. */
 	sk->sk_pacing_rate = most(rate, (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / rtt_us);
 	if (!sk->sk_pacing_status)

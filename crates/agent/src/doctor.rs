@@ -10,6 +10,9 @@ use serde::Serialize;
 use crate::attach::Device;
 use crate::cc;
 use crate::config::Config;
+use crate::feedback::host;
+use crate::feedback::router::FeedbackRouter;
+use crate::feedback::shared::RouterSettings;
 use crate::load::Programs;
 use crate::mode::Mode;
 use crate::service::RIGHTS;
@@ -49,7 +52,7 @@ pub struct Diagnosis {
 
 /// Looks at the kernel, the rights, and a device if one is named.
 pub fn diagnose(device: Option<&str>) -> Diagnosis {
-    let mut findings = vec![kernel(), types(), capabilities(), programs(), controls()];
+    let mut findings = vec![kernel(), types(), capabilities(), programs(), controls(), feedback()];
     if let Some(name) = device {
         match Device::find(name) {
             Ok(device) => findings.extend([found(&device), queue(&device), neighbours(&device)]),
@@ -105,6 +108,14 @@ fn controls() -> Finding {
     match cc::probe() {
         Ok(()) => Finding { what: "cc", verdict: Readiness::Full, why: "the kernel takes congestion controls".into() },
         Err(error) => Finding { what: "cc", verdict: Readiness::Partial, why: format!("{error:#}") },
+    }
+}
+
+/// Whether a router can tell rates, and hosts obey; without it the agent runs all the same.
+fn feedback() -> Finding {
+    match FeedbackRouter::load(&RouterSettings::default()).and_then(|_| host::probe()) {
+        Ok(()) => Finding { what: "qfcp", verdict: Readiness::Full, why: "the kernel takes router and host".into() },
+        Err(error) => Finding { what: "qfcp", verdict: Readiness::Partial, why: format!("{error:#}") },
     }
 }
 

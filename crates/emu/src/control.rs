@@ -4,6 +4,8 @@
 
 use lasthop_core::law::aimd::AfterTimeout;
 use lasthop_core::law::gamma::{Arming, CutRule, GammaParams};
+use lasthop_core::law::qfcp::QfcpParams;
+use lasthop_linux::cgroup::unified;
 use lasthop_linux::process::Helper;
 use lasthop_linux::sysctl::congestion_controls;
 use lasthop_scenario::{ScenarioError, SenderSpec};
@@ -20,6 +22,8 @@ pub(crate) struct Controls {
     pub(crate) names: Vec<String>,
     /// As results do.
     pub(crate) labels: Vec<String>,
+    /// Whether there are some that ask routers.
+    pub(crate) ask: bool,
     _programs: Vec<Helper>,
 }
 
@@ -34,7 +38,7 @@ impl Controls {
                 Err(Error::from(ScenarioError::at(key, format!("{name:?}: {wanted}"))))
             }
         };
-        let own = |names: Vec<String>| Self { labels: names.clone(), names, _programs: vec![] };
+        let own = |names: Vec<String>| Self { labels: names.clone(), names, ask: false, _programs: vec![] };
         if let Some(name) = &options.congestion_control {
             return Ok(own(vec![check("--cc", name)?; flows.len()]));
         }
@@ -53,7 +57,12 @@ impl Controls {
                 SenderSpec::Veno(_) => check(&key, "veno")?,
                 SenderSpec::Westwood(_) => check(&key, "westwood")?,
                 SenderSpec::Aimd(with) | SenderSpec::LinuxAimd(with) => {
-                    names.push(ours.control(&key, &with.own)?);
+                    names.push(ours.control(&key, Wanted::Window(with.own))?);
+                    labels.push(flow.sender.kind().to_owned());
+                    continue;
+                }
+                SenderSpec::Qfcp(with) => {
+                    names.push(ours.control(&key, Wanted::Qfcp(with.own))?);
                     labels.push(flow.sender.kind().to_owned());
                     continue;
                 }
@@ -65,21 +74,31 @@ impl Controls {
             names.push(name.clone());
             labels.push(name);
         }
-        Ok(Self { names, labels, _programs: ours.programs })
+        let ask = ours.laws.iter().any(|(law, _)| matches!(law, Wanted::Qfcp(_)));
+        Ok(Self { names, labels, ask, _programs: ours.programs })
     }
+}
+
+/// A law that is to be in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wanted {
+    /// A congestion control of `cc load`.
+    Window(GammaParams),
+    /// A host of QFCP, for those connections that choose its control.
+    Qfcp(QfcpParams),
 }
 
 /// Our laws, each once for all flows that have it.
 #[derive(Debug, Default)]
 struct Ours {
-    laws: Vec<(GammaParams, String)>,
+    laws: Vec<(Wanted, String)>,
     programs: Vec<Helper>,
 }
 
 impl Ours {
     /// The name of the control of this law.
-    fn control(&mut self, key: &str, params: &GammaParams) -> Result<String, Error> {
-        if let Some((_, name)) = self.laws.iter().find(|(known, _)| known == params) {
+    fn control(&mut self, key: &str, law: Wanted) -> Result<String, Error> {
+        if let Some((_, name)) = self.laws.iter().find(|(known, _)| *known == law) {
             return Ok(name.clone());
         }
         // By our number no other emulation has it.
@@ -87,9 +106,13 @@ impl Ours {
         let Some(agent) = agent() else {
             return Err(ScenarioError::at(key, no_agent("to put this law into the kernel")).into());
         };
-        let started = Helper::start(&agent, &words(params, &name), None);
+        let words = match law {
+            Wanted::Window(params) => words(&params, &name),
+            Wanted::Qfcp(params) => host_words(&params, &name).map_err(|error| ScenarioError::at(key, error))?,
+        };
+        let started = Helper::start(&agent, &words, None);
         self.programs.push(started.map_err(|error| ScenarioError::at(key, error.to_string()))?);
-        self.laws.push((*params, name.clone()));
+        self.laws.push((law, name.clone()));
         Ok(name)
     }
 }
@@ -123,6 +146,19 @@ fn words(params: &GammaParams, name: &str) -> Vec<String> {
     }
     set("arming", Arming::kind(&arming).to_owned());
     words
+}
+
+/// What the agent is told that serves those of our own connections that choose its control.
+fn host_words(params: &QfcpParams, name: &str) -> Result<Vec<String>, String> {
+    let group = unified().ok_or("wanted cgroup2 to be mounted: connections are told apart by control groups")?;
+    let group = group.display().to_string();
+    // The simulator's sender does not pace.
+    let words = ["qfcp", "host", "--chosen-only", "--unpaced", "--name", name, "--cgroup", &group];
+    let mut words = words.map(str::to_owned).to_vec();
+    if params.heed_loss {
+        words.push("--heed-loss".to_owned());
+    }
+    Ok(words)
 }
 
 #[cfg(test)]

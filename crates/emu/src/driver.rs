@@ -131,7 +131,10 @@ impl Driver {
         };
         let is_data = self.edge.uploads[stream as usize] == (from != SERVERS);
         self.edge.waits.record(waited);
-        let frame = Frame::new(bytes, room, &addresses, (stream, exit), waited);
+        let mut frame = Frame::new(bytes, room, &addresses, (stream, exit), waited);
+        if self.edge.asks {
+            frame.ask();
+        }
         match is_data {
             true => self.network.send(&mut self.edge, now, frame),
             false => self.network.send_back(&mut self.edge, now, frame),

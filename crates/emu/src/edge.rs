@@ -33,6 +33,8 @@ pub(crate) struct Edge {
     pub(crate) is_told: Vec<bool>,
     /// Whether each stream's data comes from its host.
     pub(crate) uploads: Vec<bool>,
+    /// Whether there are senders that ask routers.
+    pub(crate) asks: bool,
     pub(crate) splitter: Splitter,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) log: Option<Log>,
@@ -63,6 +65,7 @@ impl Edge {
             plan,
             is_told: vec![],
             uploads,
+            asks: false,
             splitter,
             recorder: None,
             log: None,
@@ -118,6 +121,7 @@ impl Edge {
 
 impl Ends<Frame> for Edge {
     fn take(&mut self, _: &mut Network<Frame>, _: Place, due: Instant, mut packet: Frame) {
+        packet.answer();
         if self.is_told.get(usize::from(packet.exit)) == Some(&true)
             && let Some(price_s) = packet.signal().price()
         {

@@ -11,7 +11,9 @@ use lasthop_core::units::{Bytes, Duration, Instant};
 use lasthop_linux::tun::HEADROOM;
 use lasthop_sim::network::Traveller;
 
-/// A packet as it came from a kernel, and as it will go into one: nothing in it is changed.
+use crate::option::{self, Asked};
+
+/// A packet as it came from a kernel, and as it will go into one: nothing in it is changed but what routers grant.
 #[derive(Debug)]
 pub(crate) struct Frame {
     /// Headroom, then the IP header and all that follows.
@@ -27,6 +29,8 @@ pub(crate) struct Frame {
     station: u16,
     flow: u64,
     signal: Signal,
+    /// Where it says what routers grant, if it asks.
+    asked: Option<Asked>,
     _room: Room,
 }
 
@@ -86,6 +90,21 @@ impl Frame {
             station: 0,
             flow: addresses.flow,
             signal: Signal::None,
+            asked: None,
+        }
+    }
+
+    /// Reads what it asks of routers.
+    pub(crate) fn ask(&mut self) {
+        if let Some((signal, asked)) = option::read(&self.bytes[HEADROOM..]) {
+            (self.signal, self.asked) = (signal, asked);
+        }
+    }
+
+    /// Writes what routers have granted.
+    pub(crate) fn answer(&mut self) {
+        if let Some(asked) = self.asked {
+            option::write(&mut self.bytes[HEADROOM..], asked, &self.signal);
         }
     }
 }

@@ -31,6 +31,7 @@
 //! | `entrance` | how long packets wait before they are read |
 //! | `exit` | how packets leave, and how late they are |
 //! | `frame` | a packet with its real bytes |
+//! | `option` | what packets ask of routers, and are granted |
 //! | `price` | an access point's price in them |
 //! | `flows` | the scenario's flows over sockets |
 //! | `keeper` | what a thread does to keep time |
@@ -56,6 +57,7 @@ mod inside;
 mod judge;
 mod keeper;
 mod log;
+mod option;
 mod plan;
 mod price;
 mod run;

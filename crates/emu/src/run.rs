@@ -254,6 +254,7 @@ impl Play {
         let mut edge = Edge::new(clock, (devices, exits), Splitter::new(cast.mtu), plan.clone(), uploads);
         let (network, flows) = stage.take_network();
         edge.recorder = stage.recorder.take();
+        edge.asks = cast.controls.ask;
         if let (Some(prefix), Some((down, up))) = (&options.log, cast.logged) {
             let traces = [Some(down), up].map(|ap| network.trace(ap?).cloned());
             let log = Log::start(prefix, (down, up), traces);

@@ -14,6 +14,22 @@ pub fn throttled_s() -> Option<f64> {
     above.filter_map(|stat| throttled(&stat)).reduce(f64::max)
 }
 
+/// The folder of this process's control group in the second version's hierarchy, if that is mounted.
+pub fn unified() -> Option<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    unified_of(&groups, &mounts).filter(|folder| folder.is_dir())
+}
+
+fn unified_of(groups: &str, mounts: &str) -> Option<PathBuf> {
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let root = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        words.next().filter(|_| words.next() == Some("cgroup2"))
+    })?;
+    Some(Path::new(root).join(own))
+}
+
 /// Where the processor's control groups are mounted, and ours among them; of the second version, or of the first.
 fn cpu_group(groups: &str) -> Option<(PathBuf, &Path)> {
     let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
@@ -48,6 +64,15 @@ mod tests {
         assert_eq!(throttled("usage_usec 5\nnr_throttled 3\nthrottled_usec 1500000\n"), Some(1.5));
         assert_eq!(throttled("nr_periods 9\nnr_throttled 3\nthrottled_time 2500000000\n"), Some(2.5));
         assert_eq!(throttled("usage_usec 5\n"), None);
+    }
+
+    #[test]
+    fn the_unified_hierarchy_is_where_it_is_mounted() {
+        let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        let found = |groups| unified_of(groups, mounts);
+        assert_eq!(found("4:memory:/x\n0::/a/b\n"), Some("/sys/fs/cgroup/unified/a/b".into()));
+        assert_eq!(found("4:memory:/x\n"), None);
+        assert_eq!(unified_of("0::/\n", "proc /proc proc rw 0 0\n"), None);
     }
 
     #[test]

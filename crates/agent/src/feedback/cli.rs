@@ -71,6 +71,9 @@ pub struct HostArgs {
     /// Halve the window after a loss until it is repaired.
     #[arg(long)]
     heed_loss: bool,
+    /// Send as the window lets, in bursts where it grows; otherwise at most twice as fast as the rate.
+    #[arg(long)]
+    unpaced: bool,
 }
 
 /// Which router or host.
@@ -120,6 +123,7 @@ impl FeedbackCommand {
                     name: args.name,
                     chosen_only: args.chosen_only,
                     heed_loss: args.heed_loss,
+                    unpaced: args.unpaced,
                 },
             ),
             Self::Status { place, json } => {

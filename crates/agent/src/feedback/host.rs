@@ -35,6 +35,8 @@ pub struct HostOptions {
     pub chosen_only: bool,
     /// A loss halves the window until it is repaired.
     pub heed_loss: bool,
+    /// Segments go as the window lets them, as in the simulator; otherwise by twice the rate at most.
+    pub unpaced: bool,
 }
 
 /// The programs, in the kernel as long as this lives.
@@ -86,6 +88,15 @@ impl FeedbackHost {
     }
 }
 
+/// Whether the kernel takes them.
+///
+/// # Errors
+/// Its own.
+pub fn probe() -> Result<()> {
+    let mut builder = ObjectBuilder::default();
+    builder.name(TEMPLATE)?.open_memory(&OBJECT.to_vec())?.load().map(drop).context(cc::LOADING)
+}
+
 /// The control's map.
 fn control(law: FeedbackLaw) -> &'static str {
     match law {
@@ -128,6 +139,8 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
         is_xcp: 0,
         offers_all: (!options.chosen_only).into(),
         heeds_loss: options.heed_loss.into(),
+        paces: (!options.unpaced).into(),
+        pad: 0,
         name: [0; 16],
     };
     settings.name.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);

@@ -129,6 +129,10 @@ pub struct HostSettings {
     pub offers_all: u32,
     /// 1: a loss halves the window until it is repaired.
     pub heeds_loss: u32,
+    /// 1: segments are paced by twice the rate.
+    pub paces: u32,
+    /// Nothing.
+    pub pad: u32,
     /// The control's name.
     pub name: [u8; 16],
 }
@@ -174,7 +178,7 @@ mod tests {
             "packets" = packets, "asked" = asked, "lowered" = lowered, "qfcp" = qfcp);
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/feedback_host.bpf.o")).unwrap();
         alike!(&btf, "host_settings", HostSettings: "exid" = exid, "is_xcp" = is_xcp, "offers_all" = offers_all,
-            "heeds_loss" = heeds_loss, "name" = name);
+            "heeds_loss" = heeds_loss, "paces" = paces, "name" = name);
         alike!(&btf, "host_counts", HostCounts: "offered" = offered, "agreed" = agreed, "told" = told,
             "options" = options, "cramped" = cramped);
     }

@@ -29,7 +29,7 @@ from ...totals import total_goodput
 SIMULATED = ("reno", "cubic")
 """What of the kernel's congestion controls the simulator has."""
 
-LAWS = ("gamma", "boost", "drain")
+LAWS = ("gamma", "boost", "drain", "qfcp")
 """Laws of ours, which ``lasthop-agent`` puts into the kernel."""
 
 AT_ONCE = 4
