@@ -43,6 +43,8 @@ def test_networks_by_a_pencil() -> None:
     lossy = at("lossy-100-slow", loss=0.01)
     assert lossy["flow[0].sink.loss"] == '{ kind = "bernoulli", p = 0.01 }'
     assert (lossy["link[0].rate"], lossy["flow[0].sink.rate"]) == ("100 Mbit/s", "10 Mbit/s")
+    bursts = at("bursty-10", loss=0.05)["flow[0].sink.loss"]
+    assert bursts == '{ kind = "gilbert-elliott", mean_loss = 0.05, mean_burst = 2 }'
     # 19 steps from 30 to 500 ms.
     assert at("diverse", longest_ms=500)["flow[0].rtt_step"] == "24736842 ns"
 

@@ -53,6 +53,12 @@ def test_how_far_a_rate_is_from_the_later_one() -> None:
     assert measures.astray_after(so_far, 1.0) == pytest.approx(0.25)
 
 
+def test_the_longest_silence() -> None:
+    # Rises at 1, 4, 5 and 7 s.
+    so_far = pd.Series([0, 1, 1, 1, 2, 3, 3, 4], index=pd.Index(range(8), dtype=float))
+    assert [measures.longest_silence_s(so_far, since_s) for since_s in (0, 2)] == [3.0, 2.0]
+
+
 def test_jains_index_of_each_second() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0, 0.0], "b": [3.0, 2.0, 0.0]})
     found = list(measures.jain(frame))

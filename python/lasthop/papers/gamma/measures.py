@@ -30,6 +30,12 @@ def packets_per_s(run: Run) -> float:
     return float(run.figures["system.goodput_bps"] / 8000)
 
 
+def far_bps(run: Run) -> float:
+    """Goodput of the half of the flows with the longer paths."""
+    flows = run.summary["flows"]
+    return float(sum(flow["goodput_bps"] for flow in flows[len(flows) // 2 :]))
+
+
 def over_equation(run: Run) -> float:
     """Goodput over what equation 1 gives."""
     return packets_per_s(run) / throughput(1.0, 0.5, run.point["loss"], run.point["rtt_s"])

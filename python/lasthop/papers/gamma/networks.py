@@ -44,12 +44,21 @@ def readers(point: Point) -> Set:
 
 
 def lossy(
-    point: Point, flows: int, mbps: float, wireless_mbps: float, reading: float | None = None
+    point: Point,
+    flows: int,
+    mbps: float,
+    wireless_mbps: float,
+    reading: float | None = None,
+    burst: float | None = None,
 ) -> Set:
-    """A dumbbell whose wireless links lose a share of the data."""
+    """A dumbbell whose wireless links lose a share of the data, in bursts or each alone."""
     found = {**_dumbbell(flows, mbps), "flow[0].sink.rate": f"{wireless_mbps:g} Mbit/s"}
     if point["loss"] > 0:
-        found["flow[0].sink.loss"] = {"kind": "bernoulli", "p": point["loss"]}
+        found["flow[0].sink.loss"] = (
+            {"kind": "bernoulli", "p": point["loss"]}
+            if burst is None
+            else {"kind": "gilbert-elliott", "mean_loss": point["loss"], "mean_burst": burst}
+        )
     return found if reading is None else {**found, **_reading(reading)}
 
 

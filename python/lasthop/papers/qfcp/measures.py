@@ -93,10 +93,14 @@ def follows_up_s(run: Run) -> float:
 
 def silent_s(run: Run) -> float:
     """The longest time after a step of the WLAN's in which nothing is acknowledged."""
-    so_far = acknowledged(run.tables).sum(axis=1)
-    moved = so_far.index[so_far.diff() > 0].to_numpy()
-    moved = moved[moved >= STEPS_S[0]]
-    return float((moved[1:] - moved[:-1]).max())
+    return longest_silence_s(acknowledged(run.tables).sum(axis=1), STEPS_S[0])
+
+
+def longest_silence_s(so_far: pd.Series, since_s: float) -> float:
+    """The longest time from one rise of a count to the next."""
+    rises = so_far.index[so_far.diff() > 0].to_numpy()
+    rises = rises[rises >= since_s]
+    return float((rises[1:] - rises[:-1]).max())
 
 
 def wavering(run: Run) -> float:
