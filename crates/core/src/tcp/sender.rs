@@ -12,6 +12,7 @@ mod pieces;
 mod readings;
 mod recovery;
 mod reduction;
+mod reordering;
 mod repairs;
 mod timing;
 mod tracking;

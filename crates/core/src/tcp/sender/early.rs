@@ -30,7 +30,7 @@ impl Sender {
         t.delivered_before = t.delivered;
         t.delivered = ack + self.board.sacked_bytes(ack);
         t.advanced = true;
-        t.arrived(echo);
+        t.reordering.arrived(echo, self.now);
         let times = t.acknowledge(ack);
         // What a repetition below it causes echoes the data that moved the acknowledgement (RFC 7323 §4.3); the receiver here
         // echoes what it got.
@@ -92,7 +92,7 @@ impl Sender {
         t.advanced = false;
         if is_news {
             let rtt = self.now.saturating_since(echo);
-            t.arrived(echo);
+            t.reordering.arrived(echo, self.now);
             t.measured(rtt);
             self.rto.linux_sample(rtt, false);
         }
@@ -145,10 +145,11 @@ impl Sender {
     pub(super) fn reordering_window(&self) -> Duration {
         let Some(t) = &self.tracking else { return Duration::ZERO };
         let is_sure = self.state >= State::Recovery || self.board.sacked_bytes(self.una) >= DUP_THRESH * self.mss();
-        if is_sure && !t.reordering_seen {
+        if is_sure && !t.reordering.is_seen {
             return Duration::ZERO;
         }
-        t.min_rtt.map_or(Duration::ZERO, |least| least / 4)
+        let srtt = Duration::from_secs_f64(self.rto.srtt_s());
+        t.min_rtt.map_or(Duration::ZERO, |least| t.reordering.window(least, srtt))
     }
 
     /// A recovery begins whose window falls in proportion.

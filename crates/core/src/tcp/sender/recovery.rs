@@ -160,6 +160,7 @@ impl Sender {
                 self.board.high_rxt = self.board.high_rxt.max(self.una);
                 if is_full && self.config.rack {
                     let latest = self.latest_arrival(heard);
+                    self.recovered();
                     self.end_recovery(self.window.ssthresh);
                     self.judge(heard, latest);
                     return;
@@ -259,6 +260,13 @@ impl Sender {
         self.set_urgent(Urgent::Nothing);
     }
 
+    /// A response to a loss ends, and stands.
+    fn recovered(&mut self) {
+        if let Some(t) = &mut self.tracking {
+            t.reordering.recovered();
+        }
+    }
+
     /// New data is acknowledged after duplicates, or after a time-out.
     #[cold]
     pub(super) fn leave_doubt(&mut self, heard: &Ack) {
@@ -272,6 +280,7 @@ impl Sender {
         }
         if self.state == State::Loss && self.recover.is_none_or(|recover| self.una >= recover) {
             self.state = State::Open;
+            self.recovered();
             self.forget_repeats();
         }
         if self.config.rack {

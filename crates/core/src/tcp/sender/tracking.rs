@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::pieces::Piece;
 use super::reduction::Reduction;
+use super::reordering::Reordering;
 use super::undo::Undo;
 use crate::units::{Duration, Instant};
 
@@ -25,10 +26,7 @@ pub(super) struct Tracking {
     pub(super) rtt_round: u64,
     /// Least round-trip time; none before the first measurement.
     pub(super) min_rtt: Option<Duration>,
-    /// The latest time of sending of all that has arrived.
-    latest: Instant,
-    /// Whether something has arrived before what was sent earlier.
-    pub(super) reordering_seen: bool,
+    pub(super) reordering: Reordering,
     /// What has not arrived below these bytes is lost at these times.
     pub(super) suspects: VecDeque<(u64, Instant)>,
     pub(super) reduction: Reduction,
@@ -119,14 +117,6 @@ impl Tracking {
             0 => 0,
             count => self.times[count - 1].0,
         }
-    }
-
-    /// What was sent at `sent` has arrived.
-    pub(super) fn arrived(&mut self, sent: Instant) {
-        if sent < self.latest {
-            self.reordering_seen = true;
-        }
-        self.latest = self.latest.max(sent);
     }
 
     /// The round-trip time of a segment that was sent once.

@@ -287,6 +287,11 @@ impl Sender {
         let segments = (end - start).div_ceil(self.mss());
         if let Some(t) = &mut self.tracking {
             t.undo.came_twice(end, segments);
+            // A probe is not sent because anything seemed lost.
+            let is_probe = segments == 1 && t.probe.outstanding.is_some_and(|(of, ..)| of == end);
+            if self.config.dsack && !is_probe {
+                t.reordering.came_twice();
+            }
         }
         true
     }

@@ -218,6 +218,23 @@ fn what_came_twice_takes_a_recovery_back() {
 }
 
 #[test]
+fn a_needless_repetition_widens_the_reordering_window() {
+    // 7 comes after 8, which went 100 ms later, and was sent again by then; that came twice. With the next acknowledgement the
+    // window is two quarters of the 100 ms: 10 is lost 50 ms after 11 has come, where it would be after 25.
+    sender(
+        dsack(),
+        "0   open                         -> 0 1 2 3 4 5 6 7
+         100 ack 1 echo 0                 -> 8
+         200 ack 7 sack 8-9 echo 100      -> 7 9 10 11
+         201 ack 9 echo 0                 -> 12
+         300 ack 9 sack 7-8 echo 200      -> 13 14 15 16
+         301 ack 10 echo 200              -> 17
+         302 ack 10 sack 11-12 echo 200   -> 18
+         352 wake                         -> 10",
+    );
+}
+
+#[test]
 fn all_that_was_sent_again_must_have_come_twice() {
     // 0 and 1 were sent again; that one of them came twice is not enough.
     sender(
