@@ -68,7 +68,7 @@ struct Foreseen {
 
 /// Packets of one size that wait one behind the other. Most buffers hold nothing else, and then one such is all that is kept, where
 /// a stamp for each would fill the cache.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Train {
     /// When the transmission of the first starts, and how much later that of each that follows.
     start: Instant,
@@ -78,6 +78,9 @@ struct Train {
 }
 
 impl Train {
+    /// Nothing waits, for ever.
+    const NONE: Self = Self { start: Instant::MAX, sending: Duration::ZERO, size: Bytes::ZERO, packets: 0 };
+
     /// When the transmission of each starts.
     fn starts(self) -> impl Iterator<Item = Instant> {
         (0..self.packets).map(move |before| self.start + self.sending * before)
@@ -289,7 +292,7 @@ impl Foreseen {
     fn new(limit: Option<Amount>, span: Span) -> Self {
         Self {
             limit,
-            first: Train::default(),
+            first: Train::NONE,
             behind: VecDeque::new(),
             packets: 0,
             bytes: Bytes::ZERO,
@@ -313,13 +316,13 @@ impl Foreseen {
     /// The same where something is in transmission, or was when the last came.
     #[inline(never)]
     fn admit_behind_others(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
-        while self.first.packets > 0 && self.first.start < now {
+        while self.first.start < now {
             self.packets -= 1;
             self.bytes -= self.first.size;
             self.first.start += self.first.sending;
             self.first.packets -= 1;
             if self.first.packets == 0 {
-                self.first = self.behind.pop_front().unwrap_or_default();
+                self.first = self.behind.pop_front().unwrap_or(Train::NONE);
             }
         }
         let start = self.busy_until.max(now);

@@ -117,15 +117,12 @@ impl Ends<Packet> for Hosts {
     }
 
     #[inline]
-    fn feed(&mut self, network: &mut Network<Packet>, number: u32, now: Instant) {
+    fn feed(&mut self, network: &mut Network<Packet>, number: u32, mut now: Instant) {
         loop {
             let flow = &mut self.flows[number as usize];
             let Some(feed) = &mut flow.feed else { break };
             let Some((segment, next)) = feed.line.take() else { break };
-            // The next wake goes in first: it takes the place of the one that is being served.
-            if let Some(next) = next.filter(|next| *next > now) {
-                network.schedule_lane(feed.lane, next);
-            }
+            let lane = feed.lane;
             match feed.to {
                 Place::Through(node) => {
                     let told = (&segment, &Signal::None);
@@ -137,9 +134,12 @@ impl Ends<Packet> for Hosts {
                 }
                 to => network.come(self, to, now, segment.into_packet(number, Signal::None)),
             }
-            if next != Some(now) {
-                break;
+            let Some(next) = next else { break };
+            // Asked last, as what the segment has brought about may come before the next one.
+            if next > now && (next >= self.end || !network.comes_first(next)) {
+                return network.schedule_lane(lane, next);
             }
+            now = next;
         }
     }
 
