@@ -81,6 +81,21 @@ def test_windows_obey_the_price(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", [SERVER, SERVER6])
+def test_devices_without_an_ethernet_header(host: str) -> None:
+    with house(limit=300_000, slow="modem", distances=True) as built:
+        built.agent("--a", "10 kB", mode="ap", where="modem")
+        obey(built)
+        with built.download(2, host=host) as found:
+            time.sleep(1.5)
+            status, told = built.status(where="modem"), heard(built)
+        assert found["bps"] >= 0.85 * LINE_BPS
+    assert status["counts"]["stamped"]["packets"] > 100
+    assert told["counts"]["priced"]["packets"] > 100
+    assert told["counts"]["lowered"]["packets"] > 100
+    assert status["queues"][0]["rate_bps"] == pytest.approx(10e6, rel=0.03)
+
+
+@pytest.mark.parametrize("host", [SERVER, SERVER6])
 def test_another_parser_sees_the_price_and_nothing_behind_the_client(
     host: str, tmp_path: Path
 ) -> None:
