@@ -13,6 +13,7 @@
 
 pub mod cli;
 pub mod host;
+pub mod page;
 pub mod router;
 pub mod shared;
 
@@ -26,6 +27,7 @@ use lasthop_linux::clock;
 use lasthop_linux::signals::Signals;
 use serde::Serialize;
 
+use self::page::FeedbackPage;
 use crate::control::Listener;
 use crate::service;
 
@@ -79,10 +81,10 @@ pub fn qfcp_params(keys: &[(String, String)], top: Rate) -> Result<QfcpRouterPar
     Ok(QfcpRouterParams { capacity: Some(capacity), max_capacity: Some(max), ..read })
 }
 
-/// Answers commands until a signal, a command, or until `is_there` says no longer; gives why it ends.
+/// Answers commands, and shows the page, until a signal, a command, or until `is_there` says no longer; gives why it ends.
 fn watch<S: Serialize>(
-    signals: &Signals,
-    listener: &Listener,
+    (signals, listener): (&Signals, &Listener),
+    mut page: Option<FeedbackPage>,
     status: impl Fn() -> Result<S>,
     is_there: impl Fn() -> Result<Option<String>>,
 ) -> Result<String> {
@@ -96,6 +98,9 @@ fn watch<S: Serialize>(
             return Ok("detach".into());
         }
         let now_ns = clock::monotonic_ns();
+        if let Some(page) = page.as_mut().filter(|page| page.is_due(now_ns)) {
+            page.show(serde_json::to_value(status()?)?, now_ns);
+        }
         if now_ns - checked_ns >= every_ns {
             checked_ns = now_ns;
             if let Some(why) = is_there()? {

@@ -54,6 +54,9 @@ pub struct RouterArgs {
     /// Watch only: packets pass as they are.
     #[arg(long)]
     dry_run: bool,
+    /// Have a page and metrics for Prometheus at an address of this machine alone.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<String>,
 }
 
 /// What a host is told.
@@ -74,6 +77,9 @@ pub struct HostArgs {
     /// Send as the window lets, in bursts where it grows; otherwise at most twice as fast as the rate.
     #[arg(long)]
     unpaced: bool,
+    /// Have a page and metrics for Prometheus at an address of this machine alone.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<String>,
 }
 
 /// Which router or host.
@@ -114,7 +120,10 @@ impl FeedbackCommand {
                 let own = [("capacity", args.capacity.map(text)), ("max_capacity", args.max_capacity.map(text))];
                 let own = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
                 let keys = own.chain(pairs(&args.keys)?).collect();
-                router::run(law, &RouterOptions { device: args.device, keys, dry_run: args.dry_run })
+                router::run(
+                    law,
+                    &RouterOptions { device: args.device, keys, dry_run: args.dry_run, metrics: args.metrics },
+                )
             }
             Self::Host(args) => host::run(
                 law,
@@ -124,6 +133,7 @@ impl FeedbackCommand {
                     chosen_only: args.chosen_only,
                     heed_loss: args.heed_loss,
                     unpaced: args.unpaced,
+                    metrics: args.metrics,
                 },
             ),
             Self::Status { place, json } => {

@@ -13,6 +13,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
 use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
+use super::page::FeedbackPage;
 use super::shared::{HostCounts, HostSettings};
 use super::{FeedbackLaw, begun, watch};
 use crate::cc;
@@ -37,6 +38,8 @@ pub struct HostOptions {
     pub heed_loss: bool,
     /// Segments go as the window lets them, as in the simulator; otherwise by twice the rate at most.
     pub unpaced: bool,
+    /// Where the page and the metrics are, an address of this machine alone; without it there are none.
+    pub metrics: Option<String>,
 }
 
 /// The programs, in the kernel as long as this lives.
@@ -146,6 +149,8 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
     settings.name.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);
     let host = FeedbackHost::attach(law, &settings, &name, cgroup)?;
     service::drop_rights()?;
+    let title = cgroup.display().to_string();
+    let page = options.metrics.as_deref().map(|address| FeedbackPage::open(address, &title)).transpose()?;
     let began_ns = clock::monotonic_ns();
     let who = if options.chosen_only { format!("those that choose {name}") } else { "all".to_owned() };
     begun(&manager, &format!("{} for connections of {}: {who}", law.name(), cgroup.display()));
@@ -161,7 +166,7 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
         })
     };
     let is_there = || Ok((!cgroup.exists()).then(|| "the control group is gone".to_owned()));
-    let why = watch(&signals, &listener, status, is_there)?;
+    let why = watch((&signals, &listener), page, status, is_there)?;
     manager.stopping(&why);
     drop(host);
     service::note(format_args!("{}: left {}: {why}", law.name(), cgroup.display()));

@@ -14,6 +14,7 @@ use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, Program, ProgramInput}
 use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
+use super::page::FeedbackPage;
 use super::shared::{QfcpSettings, RouterRecord, RouterSettings};
 use super::{FeedbackLaw, begun, qfcp_params, watch};
 use crate::attach::Device;
@@ -36,6 +37,8 @@ pub struct RouterOptions {
     pub keys: Vec<(String, String)>,
     /// Count, and write nothing.
     pub dry_run: bool,
+    /// Where the page and the metrics are, an address of this machine alone; without it there are none.
+    pub metrics: Option<String>,
 }
 
 /// The program and what it keeps, in the kernel as long as this lives.
@@ -153,6 +156,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
         pad: 0,
     })?;
     let link = router.attach(&device)?;
+    let page = options.metrics.as_deref().map(|address| FeedbackPage::open(address, &device.name)).transpose()?;
     let (qdisc, _) = device.queue()?;
     let began_ns = clock::monotonic_ns();
     let capacity = params.capacity.unwrap_or(super::shared::FIRST_CAPACITY);
@@ -184,7 +188,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
         true if !router.is_at(&device)? => Ok(Some("its program was taken from the device".to_owned())),
         true => Ok(None),
     };
-    let why = watch(&signals, &listener, status, is_there)?;
+    let why = watch((&signals, &listener), page, status, is_there)?;
     manager.stopping(&why);
     drop(link);
     service::note(format_args!("{}: left {}: {why}", law.name(), device.name));
