@@ -38,7 +38,8 @@ pub enum Signal {
     Qfcp(QfcpHeader),
     /// ABC's mark.
     Steering(Steering),
-    /// In an acknowledgement: by how many bytes the window is to change (XCP), or by how many packets (ABC).
+    /// In an acknowledgement: by how much the flow's rate is to change \[B/s\] (XCP), or by how many
+    /// packets its window is (ABC).
     Change(f32),
     /// In an acknowledgement: the rate that the flow may have (QFCP).
     Rate(RateFeedback),
@@ -73,8 +74,8 @@ pub struct XcpHeader {
     pub cwnd_bytes: f32,
     /// The sender's round-trip time \[s\]; 0: not known yet.
     pub rtt_s: f32,
-    /// The change of the window that is asked for, and then granted \[B\].
-    pub change_bytes: f32,
+    /// The change of the flow's rate that is asked for, and then granted \[B/s\].
+    pub change: f32,
 }
 
 /// QFCP's congestion header.
@@ -146,11 +147,11 @@ impl Signal {
         }
     }
 
-    /// Stamps XCP's change of the window; an earlier, lower one stands.
+    /// Stamps XCP's change of the flow's rate \[B/s\]; an earlier, lower one stands.
     #[inline]
-    pub fn lower_change(&mut self, change_bytes: f64) {
+    pub fn lower_change(&mut self, change: f64) {
         if let Signal::Xcp(header) = self {
-            header.change_bytes = header.change_bytes.min(change_bytes as f32);
+            header.change = header.change.min(change as f32);
         }
     }
 
@@ -193,7 +194,7 @@ impl Signal {
     #[inline]
     pub fn echo(&self) -> Signal {
         match *self {
-            Signal::Xcp(header) => Signal::Change(header.change_bytes),
+            Signal::Xcp(header) => Signal::Change(header.change),
             Signal::Steering(Steering::Asked) => Signal::Change(f32::INFINITY),
             Signal::Steering(Steering::Accelerate) => Signal::Change(1.0),
             Signal::Steering(Steering::Brake) => Signal::Change(-1.0),
@@ -520,7 +521,7 @@ mod tests {
             rate.break_silence();
         }
         assert_eq!(rate.echo(), Signal::Rate(RateFeedback { rate: 1e5, silent: 0 }));
-        let mut change = Signal::Xcp(XcpHeader { cwnd_bytes: 3000.0, rtt_s: 0.1, change_bytes: f32::INFINITY });
+        let mut change = Signal::Xcp(XcpHeader { cwnd_bytes: 3000.0, rtt_s: 0.1, change: f32::INFINITY });
         change.lower_change(500.0);
         change.lower_change(-250.0);
         change.lower_change(100.0);

@@ -130,7 +130,7 @@ impl<P: Parcel> Queue<P> {
                 self.packets.push_back((now, packet));
             }
         } else {
-            self.marker.on_overflow(size);
+            self.marker.on_overflow(now, size, held, packet.signal());
         }
         accepted
     }
@@ -155,7 +155,7 @@ impl<P: Parcel> Queue<P> {
             if accepted {
                 self.marker.on_arrival(now, passing, heard, &signal);
             } else if self.apart {
-                self.marker.on_overflow(size);
+                self.marker.on_overflow(now, size, heard, &signal);
             } else {
                 self.marker.on_drop(now, self.bytes);
             }

@@ -105,8 +105,8 @@ pub trait MarkerLaw: Sized {
     /// A packet joins the queue, which holds `held` with it.
     fn on_arrival(&mut self, _now: Instant, _packet: Passing, _held: Held, _signal: &Signal) {}
 
-    /// A packet of `size` came and found no room.
-    fn on_overflow(&mut self, _size: Bytes) {}
+    /// A packet of `size` came and found no room in the queue, which holds `held`.
+    fn on_overflow(&mut self, _now: Instant, _size: Bytes, _held: Held, _signal: &Signal) {}
 
     /// Packets have been dropped from the queue, which holds `queued` without them.
     fn on_drop(&mut self, _now: Instant, _queued: Bytes) {}
@@ -291,8 +291,8 @@ impl AnyMarker {
 
     /// A packet found no room.
     #[cold]
-    pub fn on_overflow(&mut self, size: Bytes) {
-        with!(mut self, law => MarkerLaw::on_overflow(law, size));
+    pub fn on_overflow(&mut self, now: Instant, size: Bytes, held: Held, signal: &Signal) {
+        with!(mut self, law => MarkerLaw::on_overflow(law, now, size, held, signal));
     }
 
     /// Packets have been dropped from the queue.

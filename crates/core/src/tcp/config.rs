@@ -51,6 +51,10 @@ kinds! {
         /// least the least time-out (Linux: tcp_rtt_estimator). Times are those of the segments themselves, not of
         /// echoes.
         Linux = "linux",
+        /// That of RFC 6298 as ns-2 has it (tcp.cc): with timestamps each measurement weighs as one a round trip does;
+        /// partial ACKs measure nothing, and what they have sent again does not end the timing of a segment; a back-off
+        /// to 16 times and more makes the next measurement the first.
+        Ns2 = "ns-2",
     }
 }
 
@@ -91,6 +95,9 @@ switches! {
         timestamps: bool = [false, false, true];
         /// Limited transmit: each of the first two duplicate ACKs lets a new segment go (RFC 3042).
         limited_transmit: bool = [false, true, false];
+        /// With `limited_transmit`, let it go on after a time-out, where it repeats what may have arrived (ns-2); otherwise
+        /// it waits until all is acknowledged that was outstanding then.
+        limited_transmit_after_timeout: bool = [false, true, false];
         /// Initial window in segments; 2 to 4 by their size where the rules leave it open (RFC 5681; 10: RFC 6928).
         initial_window: Option<u32> = [None, Some(2), Some(10)], in 1..;
         /// Least retransmission time-out (RFC 6298: 1 s; TCP_RTO_MIN).
@@ -119,6 +126,9 @@ switches! {
         /// A loss leaves a share of the congestion window (ns-2), not of what is in flight (RFC 5681), which is less
         /// where the application is the slower.
         cut_of_window: bool = [false, true, false];
+        /// Cut the slow-start threshold to whole segments, and let the window itself fall below it by a fast retransmit, to
+        /// what the law leaves (ns-2); otherwise the two are the same.
+        whole_threshold: bool = [false, true, false];
         /// Let the ACK that ends a fast recovery leave the slow-start threshold as the window and grow it as any other
         /// does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno leaves no more than
         /// what is in flight and a segment (option 1). With NewReno a partial ACK of more than duplicates have inflated
@@ -159,8 +169,12 @@ switches! {
         /// the next ACK is as near; the last segment of a piece of several is pushed (Linux: tcp_tso_autosize,
         /// tcp_tso_should_defer).
         pieces: bool = [false, false, true];
+        /// Speak with routers in segments (ns-2): the window that they are told is of whole ones, in fast recovery with those
+        /// that duplicates let go, and the bytes that they speak of are taken for payload; otherwise they are bytes on the
+        /// wire.
+        feedback_in_segments: bool = [false, true, false];
         /// How the time-out follows from round-trip times.
-        rtt_estimator: RttEstimator = [RttEstimator::Rfc6298, RttEstimator::Rfc6298, RttEstimator::Linux];
+        rtt_estimator: RttEstimator = [RttEstimator::Rfc6298, RttEstimator::Ns2, RttEstimator::Linux];
         /// The tick of the clock by which timers go off: after it has ticked, and what is set for 63 ticks and more
         /// ahead up to an eighth late (Linux: the timer wheel, calc_wheel_index in kernel/time/timer.c, with
         /// CONFIG_HZ=250); 0 s: in time.

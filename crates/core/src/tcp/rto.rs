@@ -13,6 +13,9 @@ const K: f64 = 4.0;
 /// Time-out with which data starts when the SYN was lost (RFC 6298 §5.7).
 const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
+/// The least back-off that makes ns-2 forget its estimates (rtt_backoff: more than 8, and it doubles).
+const FORGETFUL_BACK_OFF: u64 = 16;
+
 /// The estimator and the time-out with its back-off.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -24,6 +27,9 @@ pub(super) struct Rto {
     min: Duration,
     max: Duration,
     granularity_ns: f64,
+    /// Whether a long back-off makes the next measurement the first (ns-2), and whether one does now.
+    forgets: bool,
+    is_forgotten: bool,
     linux: Option<Box<Linux>>,
     /// What all acknowledgements ask for.
     timeout: Duration,
@@ -38,6 +44,8 @@ impl Rto {
             min: config.rto_min,
             max: config.rto_max,
             granularity_ns: config.rto_granularity.as_nanos() as f64,
+            forgets: config.rtt_estimator == RttEstimator::Ns2,
+            is_forgotten: false,
             linux: (config.rtt_estimator == RttEstimator::Linux).then(Box::default),
         }
     }
@@ -85,12 +93,13 @@ impl Rto {
     pub(super) fn weighted_sample(&mut self, rtt: Duration, share: f64) {
         let rtt = rtt.as_nanos() as f64;
         let (srtt, rttvar) = match self.smoothed {
-            None => (rtt, rtt / 2.0),
-            Some((srtt, rttvar)) => {
+            Some((srtt, rttvar)) if !self.is_forgotten => {
                 let error = rtt - srtt;
                 (srtt + ALPHA * share * error, rttvar + BETA * share * (error.abs() - rttvar))
             }
+            None | Some(_) => (rtt, rtt / 2.0),
         };
+        self.is_forgotten = false;
         self.smoothed = Some((srtt, rttvar));
         let timeout = Duration::from_nanos((srtt + (K * rttvar).max(self.granularity_ns)) as u64);
         self.set(timeout);
@@ -99,6 +108,7 @@ impl Rto {
     /// The timer went off: twice as long from now on (RFC 6298 §5.5).
     pub(super) fn back_off(&mut self) {
         self.timeout = (self.timeout * 2).min(self.max);
+        self.is_forgotten |= self.forgets && self.backed_off() >= FORGETFUL_BACK_OFF;
     }
 
     /// By how much the time-out is longer than the computed one.

@@ -407,19 +407,23 @@ impl Sender {
         if is_update || self.una == 0 {
             self.set_awnd(heard.window);
         }
-        if matches!(heard.signal, Signal::Change(_) | Signal::Rate(_)) {
+        let is_told = matches!(heard.signal, Signal::Change(_) | Signal::Rate(_));
+        if is_told {
             self.on_feedback(FeedbackSample {
                 signal: heard.signal,
                 is_duplicate: ack == self.una,
                 in_recovery: self.state == State::Recovery,
                 rtt_s: rtt.as_secs_f64(),
-                wire_bytes: self.wire_bytes(),
+                wire_bytes: if self.config.feedback_in_segments { self.mss_f64() } else { self.wire_bytes() },
             });
         }
         if ack > self.una {
             self.on_new_ack(ack, rtt, heard);
         } else {
             self.on_repeated_ack(heard, is_update);
+        }
+        if is_told {
+            self.make_request();
         }
         self.end_event();
     }
@@ -429,7 +433,6 @@ impl Sender {
     fn on_feedback(&mut self, told: FeedbackSample) {
         self.law.on_feedback(&mut self.window, &told);
         self.set_cwnd(self.window.cwnd);
-        self.make_request();
     }
 
     /// Length of a full segment on the wire \[B\].
@@ -439,7 +442,12 @@ impl Sender {
 
     fn make_request(&mut self) {
         let wire_bytes = self.wire_bytes();
-        self.request = self.law.request(&self.window, wire_bytes, self.config.queues, self.rto.srtt_s());
+        let mut window = self.window;
+        if self.config.feedback_in_segments {
+            let open = (self.cwnd_bytes as i64 + self.inflation) / self.mss as i64;
+            window.cwnd = open.max(1) as f64;
+        }
+        self.request = self.law.request(&window, wire_bytes, self.config.queues, self.rto.srtt_s());
     }
 
     #[inline(always)]

@@ -370,7 +370,7 @@ impl MarkerLaw for QfcpRouter {
         self.arrived(now.as_secs_f64(), packet.size.as_f64(), before, rtt_s(signal));
     }
 
-    fn on_overflow(&mut self, size: Bytes) {
+    fn on_overflow(&mut self, _now: Instant, size: Bytes, _held: Held, _signal: &Signal) {
         self.overflowed(size.as_f64());
     }
 

@@ -28,23 +28,23 @@ pub fn share(rtt_s: f64, size_bytes: f64, cwnd_bytes: f64) -> f64 {
     rtt_s * size_bytes / cwnd_bytes.max(size_bytes)
 }
 
-/// What a packet gets of the raise \[B\], ξ_p being `raise` \[B/s²\]: as much a flow.
+/// What a packet gets of the raise \[B/s\], ξ_p being `raise` \[B/s²\]: as much a flow.
 #[inline]
-pub fn raised(raise: f64, rtt_s: f64, share_s: f64) -> f64 {
-    raise * rtt_s * share_s
+pub fn raised(raise: f64, share_s: f64) -> f64 {
+    raise * share_s
 }
 
-/// What is taken of a packet \[B\], ξ_n being `lower` \[1/s\]: in proportion to the flow's rate.
+/// What is taken of a packet \[B/s\], ξ_n being `lower` \[1/s\]: in proportion to the flow's rate.
 #[inline]
-pub fn lowered(lower: f64, rtt_s: f64, size_bytes: f64) -> f64 {
-    lower * rtt_s * size_bytes
+pub fn lowered(lower: f64, size_bytes: f64) -> f64 {
+    lower * size_bytes
 }
 
-/// The sender's window \[segments\] after an acknowledgement that grants a change of `granted` segments.
+/// The sender's window \[segments\] after an acknowledgement whose feedback changes its rate by as many segments a second.
 #[inline]
-pub fn window(cwnd: f64, granted: f64) -> f64 {
+pub fn window(cwnd: f64, feedback: f64, rtt_s: f64) -> f64 {
     //= qfcp#2  cwnd = max(cwnd + feedback·RTT, MSS)
-    (cwnd + granted).max(1.0)
+    (cwnd + feedback * rtt_s).max(1.0)
 }
 
 #[cfg(test)]
@@ -54,6 +54,6 @@ mod tests {
     #[test]
     fn a_segment_is_always_left() {
         //= qfcp#2
-        assert_eq!([2.5, -4.0, -20.0].map(|granted| window(10.0, granted)), [12.5, 6.0, 1.0]);
+        assert_eq!([10.0, -16.0, -80.0].map(|feedback| window(10.0, feedback, 0.25)), [12.5, 6.0, 1.0]);
     }
 }

@@ -93,8 +93,8 @@ pub struct Header {
     pub cwnd_bytes: f64,
     /// Round-trip time \[s\]; 0: not known yet.
     pub rtt_s: f64,
-    /// The change asked for, or granted so far \[B\].
-    pub change_bytes: f64,
+    /// The change of the flow's rate that is asked for, or granted so far \[B/s\].
+    pub change: f64,
 }
 
 /// One queue's controllers.
@@ -159,8 +159,8 @@ impl XcpRouter {
         }
     }
 
-    /// A packet of `size_bytes` leaves at `t_s`, and `queue_bytes` are behind it. Gives the change that its header may
-    /// tell at most \[B\]; a sender that knows no round-trip time yet is told to stay.
+    /// A packet of `size_bytes` leaves at `t_s`, and `queue_bytes` are behind it. Gives the change of the flow's
+    /// rate that its header may tell at most \[B/s\]; a sender that knows no round-trip time yet is told to stay.
     pub fn departed(&mut self, t_s: f64, size_bytes: f64, queue_bytes: f64, header: Option<&Header>) -> Option<f64> {
         // By ns-2's rule a packet that leaves still counts, and the queue is empty when the line has nothing to send.
         let with_it_bytes = queue_bytes + size_bytes;
@@ -184,14 +184,13 @@ impl XcpRouter {
 
     /// The fairness controller: what this packet gets of the raise and of the reduction.
     fn deal(&mut self, size_bytes: f64, header: &Header) -> f64 {
-        let rtt_s = header.rtt_s;
-        let share_s = equations::share(rtt_s, size_bytes, header.cwnd_bytes);
-        let raise = equations::raised(self.raise, rtt_s, share_s).min(self.left_to_raise * rtt_s);
-        let lower = equations::lowered(self.lower, rtt_s, size_bytes).min(self.left_to_lower * rtt_s);
-        let change = header.change_bytes.min(raise - lower);
+        let share_s = equations::share(header.rtt_s, size_bytes, header.cwnd_bytes);
+        let raise = equations::raised(self.raise, share_s).min(self.left_to_raise);
+        let lower = equations::lowered(self.lower, size_bytes).min(self.left_to_lower);
+        let change = header.change.min(raise - lower);
         // What a bottleneck elsewhere keeps the flow from taking, others may have.
-        self.left_to_raise = (self.left_to_raise - (change + lower).max(0.0) / rtt_s).max(0.0);
-        self.left_to_lower = (self.left_to_lower - lower.max(-change) / rtt_s).max(0.0);
+        self.left_to_raise = (self.left_to_raise - (change + lower).max(0.0)).max(0.0);
+        self.left_to_lower = (self.left_to_lower - lower.max(-change)).max(0.0);
         change
     }
 
@@ -237,12 +236,12 @@ impl XcpRouter {
         let change_bytes = self.wanted_bytes(input);
         // Shuffling: even with nothing to change, a part of the traffic is dealt out anew.
         let shuffled = equations::shuffled(self.gains.gamma, input, d, change_bytes);
-        // The sums are those of the time that has passed, the change is for an interval.
-        let per_interval = d / elapsed_s;
         self.left_to_raise = (shuffled + change_bytes.max(0.0)) / d;
         self.left_to_lower = (shuffled + (-change_bytes).max(0.0)) / d;
-        self.raise = over(self.left_to_raise, flows_s * per_interval);
-        self.lower = over(self.left_to_lower, self.input_bytes * per_interval);
+        // The sums are those of the time that has passed, however long the next interval is (ns-2): after a silence, which ends
+        // with a short one, the first packet to be told anything gets all that is spare.
+        self.raise = over(self.left_to_raise, flows_s);
+        self.lower = over(self.left_to_lower, self.input_bytes);
 
         self.old_queue_bytes = self.queue.value();
         self.queue = Least::new(queue_bytes);
@@ -332,11 +331,16 @@ impl MarkerLaw for XcpRouter {
         self.arrived(now.as_secs_f64(), packet.size.as_f64(), before, header(signal).as_ref());
     }
 
+    // What is dropped is traffic too: y is what comes, not what finds room.
+    fn on_overflow(&mut self, now: Instant, size: Bytes, held: Held, signal: &Signal) {
+        self.arrived(now.as_secs_f64(), size.as_f64(), held.bytes.as_f64(), header(signal).as_ref());
+    }
+
     fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
         let header = header(signal);
         let granted = self.departed(now.as_secs_f64(), packet.size.as_f64(), held.bytes.as_f64(), header.as_ref());
-        if let Some(change_bytes) = granted {
-            signal.lower_change(change_bytes);
+        if let Some(change) = granted {
+            signal.lower_change(change);
         }
     }
 
@@ -346,8 +350,8 @@ impl MarkerLaw for XcpRouter {
 }
 
 fn header(signal: &Signal) -> Option<Header> {
-    let Signal::Xcp(XcpHeader { cwnd_bytes, rtt_s, change_bytes }) = *signal else { return None };
-    Some(Header { cwnd_bytes: f64::from(cwnd_bytes), rtt_s: f64::from(rtt_s), change_bytes: f64::from(change_bytes) })
+    let Signal::Xcp(XcpHeader { cwnd_bytes, rtt_s, change }) = *signal else { return None };
+    Some(Header { cwnd_bytes: f64::from(cwnd_bytes), rtt_s: f64::from(rtt_s), change: f64::from(change) })
 }
 
 #[cfg(test)]
@@ -380,13 +384,13 @@ mod tests {
         router
     }
 
-    /// Packet `i` of `n` in the interval that begins at `from_s` passes, with a window of `cwnd` packets. Gives what it is
-    /// told.
+    /// Packet `i` of `n` in the interval that begins at `from_s` passes, with a window of `cwnd` packets. Gives by how much it
+    /// is told to change that \[B\].
     fn pass(router: &mut XcpRouter, from_s: f64, (i, n): (u32, u32), cwnd: f64, queue_bytes: f64) -> f64 {
-        let header = Header { cwnd_bytes: cwnd * PACKET, rtt_s: D, change_bytes: f64::INFINITY };
+        let header = Header { cwnd_bytes: cwnd * PACKET, rtt_s: D, change: f64::INFINITY };
         let t_s = from_s + D * f64::from(i) / f64::from(n);
         router.arrived(t_s, PACKET, queue_bytes, Some(&header));
-        router.departed(t_s, PACKET, (queue_bytes - PACKET).max(0.0), Some(&header)).unwrap()
+        router.departed(t_s, PACKET, (queue_bytes - PACKET).max(0.0), Some(&header)).unwrap() * D
     }
 
     /// One flow of `n` packets in an interval: the sum of what they are told.
@@ -415,20 +419,37 @@ mod tests {
     }
 
     #[test]
+    fn what_finds_no_room_is_traffic_too() {
+        // As above, half of the capacity comes; that every second packet is dropped spares no more of it.
+        let mut router = router(TOLD, 0.0);
+        let held = Held { packets: 0, bytes: Bytes::ZERO };
+        for i in 0..64 {
+            if i % 2 == 0 {
+                pass(&mut router, 1.0, (i, 64), 64.0, 0.0);
+            } else {
+                let now = Instant::from_nanos(1_000_000_000 + u64::from(i) * 1_953_125);
+                router.on_overflow(now, Bytes::new(1024), held, &Signal::None);
+            }
+        }
+        router.turn(1.125, 0.0);
+        assert!((router.left_to_raise - 26_214.4 / D).abs() < 1e-6, "{}", router.left_to_raise);
+    }
+
+    #[test]
     fn after_a_silence_the_first_flow_is_heard_at_once() {
         // As in ns-2: an interval in which nobody told a round-trip time is followed by one of 50 ms. The first packet of a window
-        // of one, after a time-out, gets nothing; the second, a round trip later, what is spare: of α · (1 MiB/s − 1 KiB/50 ms)
-        // in the next interval of 125 ms as much as its share, 50 ms of them.
+        // of one, after a time-out, gets nothing; the second, a round trip later, all that is spare: α · (1 MiB/s − 1 KiB/50 ms).
+        // The sums are those of 50 ms, in which one packet came, whatever the next interval of 125 ms could hold.
         let mut router = router(TOLD, 0.0);
         round(&mut router, 1.0, 64, 0.0);
-        let alone = Header { cwnd_bytes: PACKET, rtt_s: D, change_bytes: f64::INFINITY };
+        let alone = Header { cwnd_bytes: PACKET, rtt_s: D, change: f64::INFINITY };
         let mut pass = |t_s| {
             router.arrived(t_s, PACKET, 0.0, Some(&alone));
             router.departed(t_s, PACKET, 0.0, Some(&alone)).unwrap()
         };
         assert_eq!(pass(2.0), 0.0);
         let granted = pass(2.1);
-        assert!((granted - 0.4 * (1_048_576.0 - 1024.0 / 0.05) * 0.05).abs() < 1e-6, "{granted}");
+        assert!((granted - 0.4 * (1_048_576.0 - 1024.0 / 0.05)).abs() < 1e-6, "{granted}");
     }
 
     #[test]
@@ -453,8 +474,8 @@ mod tests {
         round(&mut router, 1.0, 64, 0.0);
         router.turn(1.125, 0.0);
         assert!((router.left_to_raise - 26_214.4 / D).abs() < 1e-6);
-        let bound = Header { cwnd_bytes: 64.0 * PACKET, rtt_s: D, change_bytes: 100.0 };
-        assert_eq!(router.departed(1.13, PACKET, 0.0, Some(&bound)), Some(100.0));
+        let bound = Header { cwnd_bytes: 64.0 * PACKET, rtt_s: D, change: 100.0 / D };
+        assert_eq!(router.departed(1.13, PACKET, 0.0, Some(&bound)), Some(100.0 / D));
         assert!((router.left_to_raise - 26_114.4 / D).abs() < 1e-6);
         // Without a round-trip time nothing can be dealt.
         let new = Header { rtt_s: 0.0, ..bound };
@@ -489,7 +510,7 @@ mod tests {
         let mut router = router(TOLD, 0.0);
         for i in 0..100 {
             let rtt_s = if i % 2 == 0 { 0.1 } else { 0.3 };
-            let header = Header { cwnd_bytes: rtt_s * 5e5, rtt_s, change_bytes: 0.0 };
+            let header = Header { cwnd_bytes: rtt_s * 5e5, rtt_s, change: 0.0 };
             router.arrived(1.0 + 0.0001 * f64::from(i), 1000.0, 0.0, Some(&header));
         }
         router.turn(1.2, 0.0);

@@ -3,10 +3,14 @@
 
 use super::equations;
 use crate::error::ParameterError;
+use crate::estimator::Smoothed;
 use crate::law::aimd::{Aimd, AimdParams};
 use crate::packet::{Signal, XcpHeader};
 use crate::parameters;
 use crate::role::{AckSample, FeedbackSample, SenderLaw, Window};
+
+/// Weight of a round-trip time in the mean that headers tell.
+const RTT_WEIGHT: f64 = 1.0 / 8.0;
 
 parameters! {
     /// An XCP sender has no numbers. On a path without XCP routers, and after a loss, it is TCP.
@@ -20,6 +24,8 @@ pub struct Xcp {
     tcp: Aimd,
     /// Whether a router has spoken.
     is_told: bool,
+    /// The mean over acknowledgements of new data \[s\].
+    rtt_s: Smoothed,
 }
 
 impl SenderLaw for Xcp {
@@ -28,25 +34,29 @@ impl SenderLaw for Xcp {
     const ASKS_ROUTERS: bool = true;
 
     fn set_up(_params: XcpParams) -> Result<Self, ParameterError> {
-        Ok(Self { tcp: Aimd::set_up(AimdParams::default())?, is_told: false })
+        Ok(Self { tcp: Aimd::set_up(AimdParams::default())?, is_told: false, rtt_s: Smoothed::new(RTT_WEIGHT) })
     }
 
     fn request(&self, window: &Window, wire_bytes: f64, _queues: u8, srtt_s: f64) -> Signal {
         Signal::Xcp(XcpHeader {
             cwnd_bytes: (window.cwnd * wire_bytes) as f32,
-            rtt_s: srtt_s as f32,
-            change_bytes: f32::INFINITY,
+            rtt_s: self.rtt_s.value().unwrap_or(srtt_s) as f32,
+            change: f32::INFINITY,
         })
     }
 
     /// An infinite change: no router has spoken. Duplicates change nothing: from a loss on Reno's fast recovery rules, as in
     /// ns-2.
     fn on_feedback(&mut self, window: &mut Window, told: &FeedbackSample) {
-        let Signal::Change(bytes) = told.signal else { return };
-        let segments = f64::from(bytes) / told.wire_bytes;
-        self.is_told = segments.is_finite();
-        if self.is_told && !told.is_duplicate {
-            window.cwnd = equations::window(window.cwnd, segments);
+        let Signal::Change(change) = told.signal else { return };
+        let feedback = f64::from(change) / told.wire_bytes;
+        self.is_told = feedback.is_finite();
+        if told.is_duplicate {
+            return;
+        }
+        self.rtt_s.push(told.rtt_s);
+        if self.is_told {
+            window.cwnd = equations::window(window.cwnd, feedback, self.rtt_s.value().unwrap_or(told.rtt_s));
             window.ssthresh = window.cwnd;
         }
     }
@@ -71,9 +81,9 @@ mod tests {
     use super::*;
     use crate::units::{Duration, Instant};
 
-    /// An acknowledgement that grants `segments` of 1000 bytes.
+    /// An acknowledgement after 100 ms that grants `segments` of 1000 bytes more in that time.
     fn told(segments: f32, is_duplicate: bool) -> FeedbackSample {
-        let signal = Signal::Change(1000.0 * segments);
+        let signal = Signal::Change(10_000.0 * segments);
         FeedbackSample { signal, is_duplicate, in_recovery: false, rtt_s: 0.1, wire_bytes: 1000.0 }
     }
 
@@ -93,7 +103,7 @@ mod tests {
     fn packets_tell_window_and_round_trip_time() {
         let law = Xcp::set_up(XcpParams::default()).unwrap();
         let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
-        let asked = XcpHeader { cwnd_bytes: 10_000.0, rtt_s: 0.125, change_bytes: f32::INFINITY };
+        let asked = XcpHeader { cwnd_bytes: 10_000.0, rtt_s: 0.125, change: f32::INFINITY };
         assert_eq!(law.request(&window, 1000.0, 3, 0.125), Signal::Xcp(asked));
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::timing::RttSource;
 use super::{Sender, State, Urgent};
 use crate::packet::Signal;
 use crate::tcp::Segment;
@@ -113,7 +114,9 @@ impl Sender {
 
     /// Repeats `len` bytes from `seq`.
     pub(super) fn retransmit(&mut self, seq: u64, len: u64) -> Segment {
-        self.stop_timing();
+        if self.clock != RttSource::Ns2 {
+            self.stop_timing();
+        }
         self.emit(seq, len)
     }
 

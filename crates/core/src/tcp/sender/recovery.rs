@@ -53,7 +53,7 @@ impl Sender {
         let is_loss = self.duplicate_acks >= DUP_THRESH || (is_sack && self.board.is_lost(self.una));
         if is_loss && self.may_recover() {
             self.begin_recovery();
-        } else if self.config.limited_transmit && self.duplicate_acks < DUP_THRESH && self.state == State::Open {
+        } else if self.config.limited_transmit && self.duplicate_acks < DUP_THRESH && self.transmits_limited() {
             if self.duplicate_acks == 1 {
                 self.limited_from = self.max;
             }
@@ -69,6 +69,21 @@ impl Sender {
             Recovery::Sack => self.una >= recover,
             Recovery::Reno | Recovery::NewReno => self.una > recover,
         })
+    }
+
+    /// Whether the first duplicates may let segments go now, outside of fast recovery.
+    fn transmits_limited(&self) -> bool {
+        match self.state {
+            State::Open => true,
+            State::Loss => self.config.limited_transmit_after_timeout,
+            State::Closed | State::SynSent | State::Recovery => false,
+        }
+    }
+
+    /// The slow-start threshold where a loss leaves a window of `left` segments.
+    fn threshold(&self, left: f64) -> f64 {
+        let threshold = if self.config.whole_threshold { left.floor() } else { left };
+        threshold.max(LEAST_SSTHRESH)
     }
 
     /// The window that a loss leaves a share of, in segments: what is in flight, or what could be.
@@ -91,11 +106,12 @@ impl Sender {
         let flight = self.lost_window((self.nxt - self.una - limited) as f64 / self.mss() as f64);
         self.stats.fast_retransmits += u64::from(self.counts());
         self.remember_window();
-        self.window.ssthresh = self.law.on_loss(&self.window, flight).max(LEAST_SSTHRESH);
+        let left = self.law.on_loss(&self.window, flight);
+        self.window.ssthresh = self.threshold(left);
         if self.config.rate_reduction {
             self.begin_reduction();
         } else {
-            self.set_cwnd(self.window.ssthresh);
+            self.set_cwnd(if self.config.whole_threshold { left.max(1.0) } else { self.window.ssthresh });
         }
         self.state = State::Recovery;
         self.cut_at = self.now;
@@ -126,6 +142,7 @@ impl Sender {
         // The retransmission gets a full time-out (RFC 6675 §5 step 4.1 allows it, every stack does it): the timer has
         // run since the last new acknowledgement, and one round trip more might not fit into what is left.
         self.restart_timer();
+        self.stop_timing();
         self.set_urgent(Urgent::Retransmission);
     }
 
@@ -137,6 +154,7 @@ impl Sender {
             return;
         }
         match self.config.recovery {
+            Recovery::Reno if self.config.grow_at_recovery_end => self.end_recovery(self.window.cwnd),
             Recovery::Reno => self.end_recovery(self.window.ssthresh),
             Recovery::NewReno if is_full && self.config.grow_at_recovery_end => {
                 self.end_recovery(self.window.cwnd); // RFC 6582 §3.2 step 3, option 2, less what deflation took
@@ -238,7 +256,8 @@ impl Sender {
     /// The loss of a retransmission is one more sign of congestion (RFC 5681 §4.3).
     fn cut_again(&mut self) {
         let flight = self.lost_window((self.nxt - self.una) as f64 / self.mss() as f64);
-        self.window.ssthresh = self.law.on_loss(&self.window, flight.min(self.window.cwnd)).max(LEAST_SSTHRESH);
+        let left = self.law.on_loss(&self.window, flight.min(self.window.cwnd));
+        self.window.ssthresh = self.threshold(left);
         self.set_cwnd(self.window.ssthresh);
         self.cut_at = self.now;
     }
@@ -304,9 +323,9 @@ impl Sender {
             if !is_reduced {
                 self.remember_window();
             }
-            let ssthresh = self.law.on_timeout(&self.window, flight).max(LEAST_SSTHRESH);
+            let left = self.law.on_timeout(&self.window, flight);
             if !is_reduced {
-                self.window.ssthresh = ssthresh;
+                self.window.ssthresh = self.threshold(left);
             }
         }
         self.begin_frto();
@@ -327,6 +346,7 @@ impl Sender {
         self.stop_timing();
         self.rto.back_off();
         self.set_cwnd(1.0);
+        self.make_request();
         self.set_urgent(Urgent::Nothing);
     }
 

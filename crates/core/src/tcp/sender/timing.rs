@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a sender measures round-trip times.
 
-use super::{Sender, TOO_LATE};
+use super::{Sender, State, TOO_LATE};
 use crate::packet::Ack;
-use crate::tcp::SenderConfig;
+use crate::tcp::{Recovery, RttEstimator, SenderConfig};
 use crate::units::{Duration, Instant};
 
 /// The roughest level of the wheel, 3 for each eighth.
@@ -18,12 +18,15 @@ pub(super) enum RttSource {
     Timestamps,
     /// Each acknowledgement, by the times of the segments.
     Tracking,
+    /// As ns-2 measures.
+    Ns2,
 }
 
 impl RttSource {
     pub(super) fn of(config: &SenderConfig) -> Self {
         match (config.tracks_segments(), config.timestamps) {
             (true, _) => Self::Tracking,
+            (false, _) if config.rtt_estimator == RttEstimator::Ns2 => Self::Ns2,
             (false, true) => Self::Timestamps,
             (false, false) => Self::Segment,
         }
@@ -52,7 +55,8 @@ impl Sender {
         match self.clock {
             RttSource::Segment => self.time_segment(ack),
             RttSource::Timestamps if self.config.echo_ends_back_off => self.weigh_rtt(rtt, flight),
-            RttSource::Timestamps => self.weigh_rtt_backed_off(ack, rtt, flight),
+            RttSource::Timestamps => self.weigh_rtt_backed_off(ack, rtt, 1.0 / self.samples(flight)),
+            RttSource::Ns2 => self.measure_as_ns2(ack, rtt),
             RttSource::Tracking => return self.track_ack(ack, rtt, flight, heard),
         }
         rtt
@@ -60,19 +64,36 @@ impl Sender {
 
     #[inline]
     pub(super) fn weigh_rtt(&mut self, rtt: Duration, flight: u64) {
-        // RFC 7323 appendix G: a flight is acknowledged by half as many acknowledgements as it has segments.
-        let samples = flight.div_ceil(2 * self.mss()).max(1);
-        self.rto.weighted_sample(rtt, 1.0 / samples as f64);
+        self.rto.weighted_sample(rtt, 1.0 / self.samples(flight));
+    }
+
+    /// RFC 7323 appendix G: a flight is acknowledged by half as many acknowledgements as it has segments.
+    #[inline]
+    fn samples(&self, flight: u64) -> f64 {
+        flight.div_ceil(2 * self.mss()).max(1) as f64
     }
 
     /// The same, where a back-off stays until the segment is acknowledged that would be timed without timestamps.
-    fn weigh_rtt_backed_off(&mut self, ack: u64, rtt: Duration, flight: u64) {
+    fn weigh_rtt_backed_off(&mut self, ack: u64, rtt: Duration, share: f64) {
         let times = self.rto.backed_off();
-        self.weigh_rtt(rtt, flight);
+        self.rto.weighted_sample(rtt, share);
         if ack >= self.timed_end {
             self.stop_timing();
         } else {
             self.rto.keep_back_off(times);
+        }
+    }
+
+    /// By [`RttEstimator::Ns2`].
+    fn measure_as_ns2(&mut self, ack: u64, rtt: Duration) {
+        let is_partial = self.state == State::Recovery
+            && self.config.recovery != Recovery::Reno
+            && self.recover.is_some_and(|recover| ack < recover);
+        match (is_partial, self.config.timestamps, self.config.echo_ends_back_off) {
+            (true, ..) => {}
+            (false, true, true) => self.rto.weighted_sample(rtt, 1.0),
+            (false, true, false) => self.weigh_rtt_backed_off(ack, rtt, 1.0),
+            (false, false, _) => self.time_segment(ack),
         }
     }
 

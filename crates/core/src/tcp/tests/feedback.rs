@@ -53,13 +53,13 @@ fn xcps_window_changes_by_what_routers_say_and_halves_with_a_loss() {
     sender(
         with(SenderParams::Xcp(XcpParams::default())),
         "0   open                     -> 0 1 2 3
-         100 ack 1 echo 0 change 1    -> 4 5
+         100 ack 1 echo 0 change 10    -> 4 5
          ? cwnd 5
-         100 ack 1 echo 0 change 1    ->
-         100 ack 1 echo 0 change 1    ->
-         100 ack 1 echo 0 change 1    -> 1
+         100 ack 1 echo 0 change 10    ->
+         100 ack 1 echo 0 change 10    ->
+         100 ack 1 echo 0 change 10    -> 1
          ? cwnd 2.5
-         200 ack 6 echo 100 change -9 -> 6
+         200 ack 6 echo 100 change -90 -> 6
          ? cwnd 1",
     );
 }

@@ -5,6 +5,7 @@ mod feedback;
 mod laws;
 mod linux;
 mod network;
+mod ns2;
 mod properties;
 mod receiver;
 mod rfc5681;

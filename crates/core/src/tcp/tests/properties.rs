@@ -248,6 +248,7 @@ fn every_parameter_of_a_sender_matters() {
         ("beta", SenderConfig { law: aimd(AimdParams { beta: 0.7, ..tcp }), ..base.clone() }),
         ("recovery", SenderConfig { recovery: Recovery::Reno, ..base.clone() }),
         ("limited_transmit", SenderConfig { limited_transmit: true, ..base.clone() }),
+        ("whole_threshold", SenderConfig { whole_threshold: true, ..base.clone() }),
         ("timestamps", SenderConfig { timestamps: true, ..base.clone() }),
         ("initial_window", SenderConfig { initial_window: Some(10), ..base.clone() }),
         ("initial_ssthresh", SenderConfig { initial_ssthresh: some(8000), ..base.clone() }),

@@ -10,7 +10,7 @@
 //!           syn-ack              the answer to the SYN; `win 4`: it offers four segments
 //!           ack 3                acknowledges all before segment 3; again: a duplicate
 //!             win 4  sack 5-7 9-10  echo 30    window [segments], blocks, time that is echoed [ms]
-//!             rate 50, change 2                routers' feedback [segments/s, segments]
+//!             rate 50, change 20               routers' feedback [segments/s]
 //!           write 2, close, stop what the application does
 //!           wake                 the timer goes off
 //! Receiver: syn

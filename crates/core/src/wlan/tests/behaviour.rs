@@ -221,7 +221,7 @@ proptest! {
     #[test]
     fn late_wakes_change_no_feedback(arrivals in arrivals()) {
         let qfcp = QfcpHeader { rtt_s: 0.02, rate: f32::INFINITY, silent: 1 };
-        let xcp = XcpHeader { cwnd_bytes: 6000.0, rtt_s: 0.02, change_bytes: f32::INFINITY };
+        let xcp = XcpHeader { cwnd_bytes: 6000.0, rtt_s: 0.02, change: f32::INFINITY };
         let told = xcp::XcpRouterParams {
             efficiency: xcp::Efficiency::Told(xcp::Told { capacity: Some(Rate::from_bps(4_000_000)) }),
             gains: xcp::Gains::default(),
