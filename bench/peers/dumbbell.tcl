@@ -29,6 +29,8 @@ array set opt {
     impatient     1
     jitter_ms     0
     loss          0
+    dark_every    0
+    dark          0.2
     seed          1
     transfer      0
     monitor       0
@@ -58,6 +60,7 @@ array set opt {
 # impatient        1: only the first partial ACK restarts the retransmission timer (RFC 6582)
 # jitter_ms        each packet waits a uniform time in [0, jitter] at the sender
 # loss             probability that the bottleneck loses a data packet
+# dark_every, dark s; after each `dark_every` the bottleneck loses all data packets for `dark`; 0: never
 # transfer         packets a flow sends; 0: no end
 # alpha, beta      of TCP(α, β), for Newreno and Reno
 # monitor          1: integrate the bottleneck's queue (slower, so never in a timed run)
@@ -126,7 +129,7 @@ $ns queue-limit $r2 $r1 $unlimited
 route $r1 $r2 -default
 route $r2 $r1 -default
 
-if {$opt(loss) > 0} {
+if {$opt(loss) > 0 || $opt(dark_every) > 0} {
     set draw [new RandomVariable/Uniform]
     $draw set min_ 0
     $draw set max_ 1
@@ -136,6 +139,10 @@ if {$opt(loss) > 0} {
     $errors ranvar $draw
     $errors drop-target [new Agent/Null]
     $ns link-lossmodel $errors $r1 $r2
+    for {set t $opt(dark_every)} {$opt(dark_every) > 0 && $t < $opt(duration)} {set t [expr {$t + $opt(dark_every)}]} {
+        $ns at $t "$errors set rate_ 1"
+        $ns at [expr {$t + $opt(dark)}] "$errors set rate_ $opt(loss)"
+    }
 }
 
 for {set i 0} {$i < $opt(flows)} {incr i} {
@@ -227,7 +234,7 @@ proc report {} {
     # What the error model takes never leaves the monitor, so with losses there is no figure.
     set delay null
     set drops null
-    if {$opt(monitor) && $opt(loss) == 0} {
+    if {$opt(monitor) && $opt(loss) == 0 && $opt(dark_every) == 0} {
         foreach {integral departures lost} [queue-totals] {integral0 departures0 lost0} $queue_base {}
         set waiting [expr {($integral - $integral0) / ($departures - $departures0)}]
         set delay [format %.8f [expr {$waiting + $wire * 8.0 / ($opt(rate_mbps) * 1e6)}]]

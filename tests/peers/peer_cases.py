@@ -37,16 +37,24 @@ class Sender:
     alpha: float = 1
     beta: float = 0.5
     """TCP(alpha, beta) in ns-2."""
+    limited_transmit: bool = False
 
 
-GROWS = "grow_at_recovery_end = true"
-RULES = f"cut_of_window = true, cut_at_each_timeout = true, one_fast_retransmit = true, {GROWS}"
-"""ns-2's rules where the RFCs have or allow others; `aimd` has all but the last by itself."""
+LIMITED = 'rules = "ns-2"'
+"""All of ns-2's rules."""
+RULES = f"{LIMITED}, limited_transmit = false"
+SMOOTH = 'kind = "aimd", alpha = 0.31, beta = 0.875'
 SENDERS = {
     "newreno": Sender("Newreno", f'kind = "newreno", {RULES}'),
     "reno": Sender("Reno", f'kind = "reno", {RULES}'),
-    "smooth": Sender("Reno", f'kind = "aimd", alpha = 0.31, beta = 0.875, {GROWS}', 0.31, 0.875),
-    "responsive": Sender("Reno", f'kind = "aimd", alpha = 1.25, beta = 0.25, {GROWS}', 1.25, 0.25),
+    "newreno-limited": Sender("Newreno", f'kind = "newreno", {LIMITED}', limited_transmit=True),
+    "smooth": Sender("Reno", f"{SMOOTH}, {RULES}", 0.31, 0.875),
+    "smooth-newreno": Sender("Newreno", f'{SMOOTH}, recovery = "newreno", {RULES}', 0.31, 0.875),
+    "smooth-limited": Sender(
+        "Newreno", f'{SMOOTH}, recovery = "newreno", {LIMITED}', 0.31, 0.875, limited_transmit=True
+    ),
+    "responsive": Sender("Reno", f'kind = "aimd", alpha = 1.25, beta = 0.25, {RULES}', 1.25, 0.25),
+    "sack": Sender("Sack1", f'kind = "newreno", sack = true, {LIMITED}', limited_transmit=True),
     # ns-2 rounds what is in the queue to whole segments: its bounds of 1, 3 and 1 are these.
     "vegas": Sender("Vegas", 'kind = "vegas", alpha = 0.5, beta = 3.5, gamma = 1.5'),
     # Linux never learns the least round-trip time anew.
@@ -69,8 +77,13 @@ class Case:
     rtts_ms: tuple[float, ...] = (100,)
     buffer: int = 84
     loss: float = 0
+    dark_every_s: float = 0
+    """After each such time the bottleneck loses all data packets for `dark_s`; 0: never."""
+    dark_s: float = 0
     transfer: int = 0
     """Packets that each flow sends; 0: no end."""
+    jitter_ms: float = 0
+    """The most that a packet waits at its sender."""
     red: str = ""
     """RED at the bottleneck, as keys of a scenario; its mean packet is that of the flows."""
     script: ClassVar[str] = "dumbbell.tcl"
@@ -94,7 +107,11 @@ class Case:
             "alpha": f"{SENDERS[self.sender].alpha:g}",
             "beta": f"{SENDERS[self.sender].beta:g}",
             "loss": f"{self.loss:g}",
+            "dark_every": f"{self.dark_every_s:g}",
+            "dark": f"{self.dark_s:g}",
             "transfer": self.transfer,
+            "limited_transmit": SENDERS[self.sender].limited_transmit,
+            "jitter_ms": f"{self.jitter_ms:g}",
             "stagger_ms": f"{self.stagger_ms(stagger):g}",
             "seed": seed,
             "monitor": 1,
@@ -108,14 +125,21 @@ class Case:
     def scenario(self, seed: int, stagger: float) -> str:
         """The same as a scenario of lasthop."""
         loss = ""
-        if self.loss:
+        if self.loss or self.dark_every_s:
+            kind = f'kind = "bernoulli", p = {self.loss:g}'
+            if self.dark_every_s:
+                count = int(self.duration_s / self.dark_every_s)
+                starts = [f"{self.dark_every_s * (i + 1):g} s" for i in range(count)]
+                kind = f'kind = "handoff", at = {starts}, length = "{self.dark_s:g} s"'
             # Data alone is lost, so the way back is a link of its own.
             loss = (
-                f'duplex = false\nloss = {{ kind = "bernoulli", p = {self.loss:g} }}\n'
+                f"duplex = false\nloss = {{ {kind} }}\n"
                 f'[[link]]\nname = "back"\nfrom = "r2"\nto = "r1"\n'
                 f'rate = "{self.rate_mbps:g} Mbit/s"\ndelay = "{self.one_way_ms:g} ms"\n'
                 "duplex = false\n"
             )
+        # ns-2's drop-tail counts the packet in transmission, its RED and lasthop those that wait.
+        limit = self.buffer if self.red else self.buffer - 1
         aqm = ""
         if self.red:
             aqm = f', aqm = {{ kind = "red", mean_packet = "{WIRE_BYTES} B", {self.red} }}'
@@ -124,16 +148,17 @@ class Case:
             f'duration = "{self.duration_s:g} s"\nwarmup = "{self.warmup_s:g} s"\nseed = {seed}\n'
             f'[[link]]\nname = "bottleneck"\nfrom = "r1"\nto = "r2"\n'
             f'rate = "{self.rate_mbps:g} Mbit/s"\ndelay = "{self.one_way_ms:g} ms"\n'
-            f'queue = {{ limit = "{self.buffer} packets"{aqm} }}\n{loss}'
+            f'queue = {{ limit = "{limit} packets"{aqm} }}\n{loss}'
         )
         app = "bulk"
         if self.transfer:
             app = f'{{ kind = "fixed", size = "{self.transfer * PAYLOAD_BYTES} B" }}'
         for flow in range(self.flows):
             rtt_ms = self.rtts_ms[flow % len(self.rtts_ms)] - 2 * self.one_way_ms
+            jitter = f'jitter = "{self.jitter_ms:g} ms"\n' if self.jitter_ms else ""
             text += (
                 f'[[flow]]\nname = "flow{flow}"\npath = ["r1", "r2"]\nrtt = "{rtt_ms:g} ms"\n'
-                f'access = "{ACCESS_MBPS} Mbit/s"\npacket = "1500 B"\n'
+                f'access = "{ACCESS_MBPS} Mbit/s"\npacket = "1500 B"\n{jitter}'
                 f"sender = {{ {SENDERS[self.sender].lasthop}, initial_window = 2, "
                 'rto_min = "200 ms", rto_initial = "3 s" }\n'
                 f'receiver = "plain"\napp = {app if self.transfer else chr(34) + app + chr(34)}\n'
@@ -163,12 +188,38 @@ def _other_laws() -> list[Case]:
         for sender in ("smooth", "responsive")
         for p in (1e-3, 1e-2)
     ]
+    many = [
+        Case("newreno-limited-40", 100, 20, "newreno-limited", 40),
+        Case("smooth-newreno-35", 100, 20, "smooth-newreno", 35),
+        Case("smooth-limited-35", 100, 20, "smooth-limited", 35),
+        Case("smooth-jitter-35", 100, 20, "smooth-newreno", 35, jitter_ms=3),
+        Case("smooth-jitter-50", 100, 20, "smooth-newreno", 50, jitter_ms=3),
+        Case("sack-20", 100, 20, "sack", 20, buffer=30),
+    ] + [
+        Case(f"{sender}-jitter-{flows}", 100, 20, sender, flows, rtts_ms=rtts_ms, jitter_ms=1)
+        for sender, flows, rtts_ms in (
+            ("smooth-limited", 50, (100,)),
+            ("smooth-limited", 20, (40, 70, 100)),
+            ("newreno", 20, (40, 70, 100)),
+            ("newreno-limited", 20, (40, 70, 100)),
+        )
+    ]
+    handoffs = [
+        Case(name, 200, 20, sender, flows, dark_every_s=every_s, dark_s=dark_s, jitter_ms=1)
+        for name, sender, flows, every_s, dark_s in (
+            ("handoff-alone", "smooth-newreno", 1, 5, 0.2),
+            ("handoff-short", "smooth-newreno", 4, 2, 0.05),
+            ("handoff-long", "smooth-newreno", 10, 5, 1),
+            ("handoff-reno", "smooth", 10, 5, 0.2),
+            ("handoff-limited", "smooth-limited", 10, 5, 0.2),
+        )
+    ]
     sharing = [
         Case(f"{sender}-share-{flows}", 60, 15, sender, flows)
         for sender in ("vegas", "veno", "westwood")
         for flows in (4, 10)
     ]
-    return random + sharing
+    return random + many + handoffs + sharing
 
 
 def _red() -> list[Case]:

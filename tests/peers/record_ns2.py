@@ -7,10 +7,6 @@ with several staggers and seeds, and the mean and the standard deviation are kep
 
 from __future__ import annotations
 
-import csv
-import json
-import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from peer_cases import CASES, Case
+from tables import run_script, spread, write
 from wlan_cases import WLAN_CASES, WLAN_VARIANTS, WlanCase
 
 HERE = Path(__file__).resolve().parent
@@ -33,6 +30,7 @@ QUANTITIES = (
     "retransmits",
     "timeouts",
     "first_flow_share",
+    "jain",
     "finish_s",
 )
 """What is kept of each case, as NAME and NAME_sd."""
@@ -40,12 +38,12 @@ QUANTITIES = (
 
 def run_ns2(case: Case | WlanCase, seed: int, stagger: float) -> dict[str, Any]:
     """One run of ns-2."""
-    command = ["ns", str(SCRIPTS / case.script), *case.ns2_arguments(seed, stagger)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    # Linux' agents and the wireless channel talk of themselves around it.
-    line = next(line for line in done.stdout.splitlines() if line.startswith("{"))
-    found: dict[str, Any] = json.loads(line)
-    return found
+    return run_script(SCRIPTS / case.script, case.ns2_arguments(seed, stagger))
+
+
+def jain(goodputs: Sequence[float]) -> float:
+    """Jain's index."""
+    return sum(goodputs) ** 2 / len(goodputs) / sum(goodput**2 for goodput in goodputs)
 
 
 def quantities(found: dict[str, Any]) -> dict[str, float | None]:
@@ -59,6 +57,7 @@ def quantities(found: dict[str, Any]) -> dict[str, float | None]:
         "retransmits": found["retransmits"],
         "timeouts": found["timeouts"],
         "first_flow_share": goodputs[0] / sum(goodputs),
+        "jain": jain(goodputs),
         "finish_s": max(finishes, default=None),
     }
 
@@ -73,26 +72,9 @@ def settings_of(case: Case | WlanCase) -> dict[str, str]:
 
 def row(case: Case | WlanCase) -> dict[str, str]:
     """A case's settings, with the mean and the standard deviation of each quantity."""
-    settings = settings_of(case)
     variants = VARIANTS if isinstance(case, Case) else WLAN_VARIANTS
     runs = [quantities(run_ns2(case, seed, stagger)) for seed, stagger in variants]
-    for key in QUANTITIES:
-        values = [value for run in runs if (value := run[key]) is not None]
-        settings[key] = f"{statistics.fmean(values):.6g}" if values else ""
-        settings[f"{key}_sd"] = f"{statistics.stdev(values):.3g}" if values else ""
-    return settings
-
-
-def write(table: Path, cases: Sequence[Case | WlanCase]) -> None:
-    """Runs the cases and writes their table."""
-    rows = []
-    for case in cases:
-        print(case.name, flush=True)
-        rows.append(row(case))
-    with table.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    return {**settings_of(case), **spread(runs, QUANTITIES)}
 
 
 def main() -> int:
@@ -100,7 +82,11 @@ def main() -> int:
     tables: dict[Path, Sequence[Case | WlanCase]] = {TABLE: CASES, WLAN_TABLE: WLAN_CASES}
     for table, cases in tables.items():
         if not sys.argv[1:] or table.name in sys.argv[1:]:
-            write(table, cases)
+            rows = []
+            for case in cases:
+                print(case.name, flush=True)
+                rows.append(row(case))
+            write(table, rows)
     return 0
 
 

@@ -7,46 +7,52 @@ installed.
 
 from __future__ import annotations
 
-import csv
 import shutil
-import statistics
 from functools import cache
 from typing import Any
 
 import lasthop
 import pytest
 from peer_cases import CASES, Case
-from record_ns2 import QUANTITIES, TABLE, VARIANTS, quantities, run_ns2, settings_of
+from record_ns2 import QUANTITIES, TABLE, VARIANTS, jain, quantities, run_ns2, settings_of
+from tables import allowance, means, stored
 
 # Relative tolerance of each quantity by the beginning of the case's name; three standard deviations
 # of ns-2's own runs come on top. Where flows share a drop-tail queue, who loses how much hangs on
 # how packets fall in step, and only sums are held to a few per cent.
+SHARED = {"goodput_bps": 0.02, "drops": 0.05, "jain": 0.05}
 TOLERANCES: dict[str, dict[str, float]] = {
     "loss-": {"goodput_bps": 0.03, "retransmits": 0.05},
     "reno-loss-": {"goodput_bps": 0.03, "retransmits": 0.05, "timeouts": 0.1},
-    "share-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "drops": 0.05},
-    "reno-share-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "drops": 0.05},
-    "red-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.05, "drops": 0.05},
-    "droptail-": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.05, "drops": 0.05},
-    "two-rtts": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "first_flow_share": 0.15},
+    "share-": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.01, "drops": 0.01},
+    "reno-share-": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.01, "drops": 0.01},
+    "red-": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.02, "drops": 0.02, "jain": 0.05},
+    "droptail-": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.01, "drops": 0.01, "jain": 0.05},
+    "two-rtts": {"goodput_bps": 0.02, "mean_queue_delay_s": 0.06, "jain": 0.05, "timeouts": 0.05},
     "short-transfer": {"goodput_bps": 0.001, "finish_s": 0.01, "drops": 0.0, "timeouts": 0.0},
     # ns-2's window may fall below two segments.
     "smooth-loss-": {"goodput_bps": 0.03, "retransmits": 0.05, "timeouts": 0.1},
     "responsive-loss-": {"goodput_bps": 0.03, "retransmits": 0.05, "timeouts": 0.1},
+    "newreno-jitter-": {**SHARED, "timeouts": 0.05},
+    "newreno-limited-jitter-": {**SHARED, "timeouts": 0.05},
+    "newreno-limited-": SHARED,
+    "smooth-jitter-": {**SHARED, "timeouts": 0.05},
+    "smooth-newreno-35": SHARED,
+    "smooth-limited-jitter-": {**SHARED, "timeouts": 0.05},
+    "smooth-limited-": SHARED,
+    # With ten flows 1.06 of ns-2's time-outs, where that has the same number whatever the seed.
+    "handoff-limited": {"goodput_bps": 0.05, "retransmits": 0.05, "timeouts": 0.1, "jain": 0.05},
+    "handoff-": {"goodput_bps": 0.05, "retransmits": 0.05, "timeouts": 0.05, "jain": 0.05},
+    # The recovery of RFC 6675 beside that of Sack1.
+    "sack-": SHARED,
     "vegas-": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.10, "drops": 0.0},
     "veno-": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.10, "drops": 0.25},
     # Linux filters the bandwidth twice.
     "westwood-": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.10, "drops": 0.25},
-    "w1": {"goodput_bps": 0.03, "mean_queue_delay_s": 0.06},
+    "w1": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.01, "drops": 0.01, "timeouts": 0.01},
     "w3": {"goodput_bps": 0.03, "mean_queue_delay_s": 0.06},
 }
 LIVE_CASE = "share-4-buffer-42"
-
-
-@cache
-def stored() -> dict[str, dict[str, str]]:
-    with TABLE.open(encoding="utf-8") as file:
-        return {row["name"]: row for row in csv.DictReader(file)}
 
 
 @cache
@@ -55,8 +61,7 @@ def simulated(case: Case) -> dict[str, float]:
     runs = [
         _from_summary(lasthop.run(case.scenario(*variant)).summary, case) for variant in VARIANTS
     ]
-    columns = {key: [run[key] for run in runs] for key in runs[0]}
-    return {key: statistics.fmean(column) for key, column in columns.items() if None not in column}
+    return means(runs)
 
 
 def _from_summary(summary: dict[str, Any], case: Case) -> dict[str, Any]:
@@ -72,6 +77,7 @@ def _from_summary(summary: dict[str, Any], case: Case) -> dict[str, Any]:
         "retransmits": sum(flow["retransmits"] for flow in flows),
         "timeouts": sum(flow["timeouts"] for flow in flows),
         "first_flow_share": flows[0]["goodput_bps"] / goodput_bps,
+        "jain": jain([flow["goodput_bps"] for flow in flows]),
         "finish_s": max(finishes, default=None),
     }
 
@@ -82,7 +88,7 @@ def tolerances(name: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_table_was_made_with_the_settings_of_today(case: Case) -> None:
-    row = stored()[case.name]
+    row = stored(TABLE)[case.name]
     assert {key: row[key] for key in settings_of(case)} == settings_of(case)
 
 
@@ -95,9 +101,7 @@ def test_the_table_was_made_with_the_settings_of_today(case: Case) -> None:
     ],
 )
 def test_lasthop_agrees_with_ns2(case: Case, quantity: str, tolerance: float) -> None:
-    row = stored()[case.name]
-    reference, deviation = float(row[quantity]), float(row[f"{quantity}_sd"])
-    allowed = tolerance * abs(reference) + 3 * deviation
+    reference, allowed = allowance(stored(TABLE)[case.name], quantity, tolerance)
     assert simulated(case)[quantity] == pytest.approx(reference, rel=0, abs=allowed)
 
 
@@ -105,7 +109,7 @@ def test_lasthop_agrees_with_ns2(case: Case, quantity: str, tolerance: float) ->
 def test_goodput_is_within_the_bottleneck(case: Case) -> None:
     most_bps = case.rate_mbps * 1e6 * 1460 / 1500
     ours = simulated(case)["goodput_bps"]
-    theirs = float(stored()[case.name]["goodput_bps"])
+    theirs = float(stored(TABLE)[case.name]["goodput_bps"])
     assert 0 < ours <= most_bps * 1.001
     assert 0 < theirs <= most_bps * 1.001
 
@@ -115,10 +119,9 @@ def test_ns2_still_says_what_is_stored() -> None:
         pytest.skip("no command `ns`: install the Debian package ns2 to run ns-2 itself")
     case = next(case for case in CASES if case.name == LIVE_CASE)
     runs = [quantities(run_ns2(case, *variant)) for variant in VARIANTS]
+    found = means(runs)
     for quantity in QUANTITIES:
-        text = stored()[case.name][quantity]
-        values = [value for run in runs if (value := run[quantity]) is not None]
+        text = stored(TABLE)[case.name][quantity]
+        assert (quantity in found) == bool(text)
         if text:
-            assert statistics.fmean(values) == pytest.approx(float(text), rel=1e-4)
-        else:
-            assert not values
+            assert found[quantity] == pytest.approx(float(text), rel=1e-4)

@@ -7,7 +7,6 @@ installed.
 
 from __future__ import annotations
 
-import csv
 import shutil
 import statistics
 from functools import cache
@@ -16,16 +15,11 @@ from typing import Any
 import lasthop
 import pytest
 from record_ns2 import WLAN_TABLE, quantities, run_ns2, settings_of
+from tables import stored
 from wlan_cases import WLAN_CASES, WLAN_VARIANTS, WlanCase
 
 TOLERANCE = 0.04
 LIVE_CASE = "down-1-rts"
-
-
-@cache
-def stored() -> dict[str, dict[str, str]]:
-    with WLAN_TABLE.open(encoding="utf-8") as file:
-        return {row["name"]: row for row in csv.DictReader(file)}
 
 
 @cache
@@ -41,13 +35,13 @@ def goodput_bps(summary: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize("case", WLAN_CASES, ids=lambda case: case.name)
 def test_the_table_was_made_with_the_settings_of_today(case: WlanCase) -> None:
-    row = stored()[case.name]
+    row = stored(WLAN_TABLE)[case.name]
     assert {key: row[key] for key in settings_of(case)} == settings_of(case)
 
 
 @pytest.mark.parametrize("case", WLAN_CASES, ids=lambda case: case.name)
 def test_goodput_agrees_with_ns2(case: WlanCase) -> None:
-    reference_bps = float(stored()[case.name]["goodput_bps"])
+    reference_bps = float(stored(WLAN_TABLE)[case.name]["goodput_bps"])
     ours_bps = statistics.fmean(goodput_bps(summary) for summary in simulated(case))
     assert ours_bps == pytest.approx(reference_bps, rel=TOLERANCE)
 
@@ -61,7 +55,7 @@ def test_no_medium_carries_more_than_one_exchange_at_a_time(case: WlanCase) -> N
         assert 0 < goodput_bps(summary) < most_bps
         # Collisions alone let two shares count the same time.
         assert sum(queue["utilisation"] for queue in summary["queues"]) < 1
-    assert 0 < float(stored()[case.name]["goodput_bps"]) < most_bps
+    assert 0 < float(stored(WLAN_TABLE)[case.name]["goodput_bps"]) < most_bps
 
 
 def test_ns2_still_says_what_is_stored() -> None:
@@ -71,4 +65,4 @@ def test_ns2_still_says_what_is_stored() -> None:
     runs = [quantities(run_ns2(case, *variant)) for variant in WLAN_VARIANTS]
     for quantity in ("goodput_bps", "retransmits", "timeouts"):
         mean = statistics.fmean(run[quantity] for run in runs if run[quantity] is not None)
-        assert mean == pytest.approx(float(stored()[case.name][quantity]), rel=1e-4)
+        assert mean == pytest.approx(float(stored(WLAN_TABLE)[case.name][quantity]), rel=1e-4)

@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import statistics
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from tables import run_script, spread, write
 
 HERE = Path(__file__).resolve().parent
 SCRIPT = HERE / "tfrc.tcl"
@@ -35,9 +34,7 @@ class TfrcCase:
         """One run of ns-2."""
         arguments = ["flows", self.flows, "damping", int(self.damping)]
         arguments += ["seed", seed, "stagger", stagger]
-        command = ["ns", str(SCRIPT), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout)
+        found = run_script(SCRIPT, arguments)
         return {
             "goodput_bps": sum(found["goodput_bps"]),
             "cov": statistics.fmean(found["cov"]),
@@ -69,24 +66,13 @@ CASES = tuple(
 )
 
 
-def row(case: TfrcCase) -> dict[str, str]:
-    """The mean and the standard deviation of each quantity."""
-    runs = [case.ns2(seed, stagger) for seed, stagger in VARIANTS]
-    found = {"name": case.name}
-    for key in QUANTITIES:
-        values = [run[key] for run in runs]
-        found[key] = f"{statistics.fmean(values):.6g}"
-        found[f"{key}_sd"] = f"{statistics.stdev(values):.3g}"
-    return found
-
-
 def main() -> int:
     """Write the table."""
-    rows = [row(case) for case in CASES]
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = []
+    for case in CASES:
+        runs = [case.ns2(seed, stagger) for seed, stagger in VARIANTS]
+        rows.append({"name": case.name, **spread(runs, QUANTITIES)})
+    write(TABLE, rows)
     return 0
 
 

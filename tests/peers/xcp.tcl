@@ -6,7 +6,7 @@
 #
 #   ns xcp.tcl rate_mbps 5 told_mbps 10 rtt_ms 80 buffer 50
 #
-# 1340-byte packets, 1300 of them payload; timestamps, without bytes of their own; ACKs are not lost.
+# 1340-byte packets, 1300 of them payload; timestamps, 12 bytes more; limited transmit; ACKs are not lost.
 # rate_mbps, told_mbps   the bottleneck's rate, and what its router is told, Mbit/s
 # rtt_ms                 propagation, both ways, ms
 # buffer                 packets
@@ -21,13 +21,13 @@ foreach {key value} $argv {
 
 Agent/TCP set packetSize_ 1300
 Agent/TCP set tcpip_base_hdr_size_ 40
-Agent/TCP set ts_option_size_ 0
+Agent/TCP set ts_option_size_ 12
 Agent/TCP set window_ 1000000
 Agent/TCP set windowInit_ 2
 Agent/TCP set minrto_ 0.2
 Agent/TCP set tcpTick_ 0.001
 Agent/TCP set rtxcur_init_ 3.0
-Agent/TCP set singledup_ 0
+Agent/TCP set singledup_ 1
 Agent/TCP/Reno/XCP set timestamps_ 1
 Queue/XCP set tcp_xcp_on_ 0
 
