@@ -130,7 +130,7 @@ The figures of the papers run with:
 | paper | rules | switches |
 | --- | --- | --- |
 | `clamp` | `"rfc"` | `initial_window = 1`, `rto_initial = "3 s"`, as the papers say |
-| `gamma` | `"ns-2"` but for `grow_at_recovery_end`, `whole_threshold`, `limited_transmit_after_timeout`, `rtt_estimator` | `recovery = "reno"`, switch by switch |
+| `gamma` | `"ns-2"`, in part | `recovery = "reno"`, switch by switch |
 | `qfcp` | `"rfc"` | those of the senders `qfcp` and `newreno` |
 | `senders` | `"rfc"` | `sack`, `timestamps` |
 | `reality` | `"linux"` | those of `linux-cubic` and `linux-reno` |
