@@ -118,9 +118,9 @@ mod tests {
         tuning.receive(at(150), rtt, (1448, 57_920, 0));
         tuning.receive(at(200), rtt, (1448, 57_920, 0));
         assert_eq!((tuning.clamp, tuning.space), (173_760, 28_960));
-        // What came out of order is to have room, too.
-        tuning.receive(at(300), rtt, (1448, 57_920 + 28_961, 200_000));
-        assert_eq!(tuning.clamp, 173_760.max(2 * 28_961 + 4 * 28_961 / 28_960 + 200_000 - 86_881));
+        // A byte more was read: 2·28,961·1/28,960 are 2, twice. And what came out of order is to have room, too.
+        tuning.receive(at(300), rtt, (1448, 57_920 + 28_961, 300_000));
+        assert_eq!(tuning.clamp, 2 * 28_961 + 2 * 2 + 300_000 - (57_920 + 28_961));
         // And the buffer is the buffer.
         let mut small = super::Autotuning::new(1448, Bytes::new(66_000));
         small.receive(at(0), None, (1448, 0, 0));
