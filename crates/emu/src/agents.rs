@@ -57,7 +57,7 @@ struct Client {
 
 /// Agents that run; they leave with this.
 #[derive(Debug, Default)]
-pub(crate) struct Running {
+pub(crate) struct AgentsAtWork {
     _helpers: Vec<Helper>,
     /// Whether the host of each device is told prices, by the device's number.
     pub(crate) is_told: Vec<bool>,
@@ -116,8 +116,8 @@ impl Agents {
     }
 
     /// Starts them where they belong.
-    pub(crate) fn start(&self, house: &House, plan: &Plan) -> Result<Running, SystemError> {
-        let mut running = Running { is_told: vec![false; house.hosts.len() + 1], ..Running::default() };
+    pub(crate) fn start(&self, house: &House, plan: &Plan) -> Result<AgentsAtWork, SystemError> {
+        let mut running = AgentsAtWork { is_told: vec![false; house.hosts.len() + 1], ..AgentsAtWork::default() };
         let start = |words: &[String], namespace: &Namespace| {
             let agent = agent().ok_or_else(|| SystemError::new(no_agent("for the receivers")))?;
             Helper::start(&agent, words, Some(namespace))

@@ -188,8 +188,8 @@ impl Cast {
     }
 
     /// Puts the agents where they belong. A command goes on without them, and is told so; flows of the scenario do not.
-    fn start_agents(&mut self, house: &House, plan: &Plan) -> Result<agents::Running, Error> {
-        let Some(table) = self.agents.first_table() else { return Ok(agents::Running::default()) };
+    fn start_agents(&mut self, house: &House, plan: &Plan) -> Result<agents::AgentsAtWork, Error> {
+        let Some(table) = self.agents.first_table() else { return Ok(agents::AgentsAtWork::default()) };
         match self.agents.start(house, plan) {
             Ok(running) => Ok(running),
             Err(error) if self.runs_flows => {
@@ -198,7 +198,7 @@ impl Cast {
             Err(error) => {
                 let line = format!("flow[{table}].receiver: what the command opens does not obey it: {error}");
                 self.not_met.push(line);
-                Ok(agents::Running::default())
+                Ok(agents::AgentsAtWork::default())
             }
         }
     }

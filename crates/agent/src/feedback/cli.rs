@@ -23,7 +23,7 @@ pub enum FeedbackCommand {
     Status {
         /// Which.
         #[command(flatten)]
-        place: Place,
+        place: AtDevice,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -32,7 +32,7 @@ pub enum FeedbackCommand {
     Detach {
         /// Which.
         #[command(flatten)]
-        place: Place,
+        place: AtDevice,
     },
 }
 
@@ -85,7 +85,7 @@ pub struct HostArgs {
 /// Which router or host.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("place").required(true)))]
-pub struct Place {
+pub struct AtDevice {
     /// The router at this device.
     #[arg(long = "dev", value_name = "DEV", group = "place")]
     device: Option<String>,
@@ -97,7 +97,7 @@ pub struct Place {
     name: Option<String>,
 }
 
-impl Place {
+impl AtDevice {
     fn address(&self, law: FeedbackLaw) -> String {
         match (&self.device, &self.cgroup) {
             (Some(device), _) => router::address(law, device),

@@ -16,7 +16,7 @@ const ONE_Q24: f64 = 16_777_216.0;
 /// What a QFCP router is told: `struct qfcp_settings`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct QfcpSettings {
+pub struct RouterQfcp {
     capacity: u64,
     max_capacity: u64,
     forgets_q24: u64,
@@ -34,7 +34,7 @@ pub struct QfcpSettings {
     pad: u32,
 }
 
-impl QfcpSettings {
+impl RouterQfcp {
     /// Those of parameters whose capacities are given.
     pub fn new(params: &QfcpRouterParams) -> Self {
         let rate = |rate: Option<Rate>| rate.map_or(0, |rate| rate.as_bytes_per_sec() as u64).max(1);
@@ -65,7 +65,7 @@ impl QfcpSettings {
 #[repr(C)]
 pub struct RouterSettings {
     /// The law.
-    pub qfcp: QfcpSettings,
+    pub qfcp: RouterQfcp,
     /// What stands before the IP header.
     pub link_header_bytes: u32,
     /// Of the option.
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn structures_lie_as_the_programs_have_them() {
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/feedback_router.bpf.o")).unwrap();
-        alike!(&btf, "qfcp_settings", QfcpSettings: "capacity" = capacity, "max_capacity" = max_capacity,
+        alike!(&btf, "qfcp_settings", RouterQfcp: "capacity" = capacity, "max_capacity" = max_capacity,
             "forgets_q24" = forgets_q24, "alpha_q16" = alpha_q16, "beta_q16" = beta_q16, "packet_bytes" = packet_bytes,
             "probing" = probing, "resident" = resident, "virtual_queue" = virtual_queue, "in_packets" = in_packets,
             "bounded" = bounded, "average_flows" = average_flows, "hold" = hold, "time_weighted" = time_weighted);
@@ -186,11 +186,11 @@ mod tests {
     #[test]
     fn parameters_are_those_of_the_simulator() {
         let params = QfcpRouterParams::new(FIRST_CAPACITY, Rate::from_bps(80_000_000));
-        let settings = QfcpSettings::new(&params);
+        let settings = RouterQfcp::new(&params);
         assert_eq!((settings.capacity, settings.max_capacity, settings.packet_bytes), (125_000, 10_000_000, 1500));
         // α = 0.1, β = 0.5, and −ln(0.8) · 2²⁴.
         assert_eq!((settings.alpha_q16, settings.beta_q16, settings.forgets_q24), (6554, 32_768, 3_743_728));
-        let all = QfcpSettings::new(&QfcpRouterParams { weight: 1.0, ..params });
+        let all = RouterQfcp::new(&QfcpRouterParams { weight: 1.0, ..params });
         assert_eq!(all.forgets_q24, 16 << 24);
         assert_eq!((settings.probing, settings.in_packets, settings.hold), (1, 0, 1));
     }
