@@ -290,7 +290,7 @@ impl Controller {
                 let divisor = 5.0 - gains.alpha - gains.beta;
                 let most = if divisor > 0.0 { 1.0 / divisor } else { f64::INFINITY };
                 let chi = blind.chi.unwrap_or(CHI.min(most));
-                ensure(chi <= most, "chi", chi, &format!("at most 1/(5 - alpha - beta), {most:.4}"))?;
+                ensure(chi <= most, "chi", chi, format!("at most 1/(5 - alpha - beta), {most:.4}"))?;
                 Ok(Self::Queue {
                     buffer_bytes: given(blind.buffer, "buffer", "a size")?.as_f64(),
                     chi,
