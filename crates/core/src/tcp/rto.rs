@@ -27,10 +27,8 @@ pub(super) struct Rto {
     min: Duration,
     max: Duration,
     granularity_ns: f64,
-    /// Whether a long back-off makes the next measurement the first (ns-2), and whether one does now.
-    forgets: bool,
-    is_forgotten: bool,
-    linux: Option<Box<Linux>>,
+    /// What estimators other than RFC 6298's keep; in a box, as few senders have it.
+    other: Option<Box<Other>>,
     /// What all acknowledgements ask for.
     timeout: Duration,
 }
@@ -44,9 +42,11 @@ impl Rto {
             min: config.rto_min,
             max: config.rto_max,
             granularity_ns: config.rto_granularity.as_nanos() as f64,
-            forgets: config.rtt_estimator == RttEstimator::Ns2,
-            is_forgotten: false,
-            linux: (config.rtt_estimator == RttEstimator::Linux).then(Box::default),
+            other: match config.rtt_estimator {
+                RttEstimator::Rfc6298 => None,
+                RttEstimator::Linux => Some(Box::new(Other::Linux(Linux::default()))),
+                RttEstimator::Ns2 => Some(Box::new(Other::Ns2 { is_forgotten: false })),
+            },
         }
     }
 
@@ -65,7 +65,7 @@ impl Rto {
     /// One measurement a round trip. It ends a back-off (RFC 6298 §5, last paragraph).
     #[inline]
     pub(super) fn sample(&mut self, rtt: Duration) {
-        if self.linux.is_some() {
+        if self.is_linux() {
             self.linux_sample(rtt, true);
         } else {
             self.weighted_sample(rtt, 1.0);
@@ -74,7 +74,7 @@ impl Rto {
 
     /// One of any number of measurements a round trip, by the rules of Linux; `is_next_round` with the first of each.
     pub(super) fn linux_sample(&mut self, rtt: Duration, is_next_round: bool) {
-        let Some(linux) = &mut self.linux else { return };
+        let Some(Other::Linux(linux)) = self.other.as_deref_mut() else { return };
         let us = |time: Duration| (time.as_nanos() / 1000) as i64;
         linux.sample(us(rtt), us(self.min), is_next_round);
         self.smoothed = Some(((linux.srtt_8 / 8 * 1000) as f64, (linux.mdev_4 / 4 * 1000) as f64));
@@ -84,7 +84,7 @@ impl Rto {
 
     /// Whether time-outs follow the rules of Linux.
     pub(super) fn is_linux(&self) -> bool {
-        self.linux.is_some()
+        matches!(self.other.as_deref(), Some(Other::Linux(_)))
     }
 
     /// One of many measurements a round trip: `share` is what the weights are multiplied by, so that the memory
@@ -93,13 +93,13 @@ impl Rto {
     pub(super) fn weighted_sample(&mut self, rtt: Duration, share: f64) {
         let rtt = rtt.as_nanos() as f64;
         let (srtt, rttvar) = match self.smoothed {
-            Some((srtt, rttvar)) if !self.is_forgotten => {
+            Some((srtt, rttvar)) if !self.is_forgotten() => {
                 let error = rtt - srtt;
                 (srtt + ALPHA * share * error, rttvar + BETA * share * (error.abs() - rttvar))
             }
             None | Some(_) => (rtt, rtt / 2.0),
         };
-        self.is_forgotten = false;
+        self.forget(false);
         self.smoothed = Some((srtt, rttvar));
         let timeout = Duration::from_nanos((srtt + (K * rttvar).max(self.granularity_ns)) as u64);
         self.set(timeout);
@@ -108,7 +108,22 @@ impl Rto {
     /// The timer went off: twice as long from now on (RFC 6298 §5.5).
     pub(super) fn back_off(&mut self) {
         self.timeout = (self.timeout * 2).min(self.max);
-        self.is_forgotten |= self.forgets && self.backed_off() >= FORGETFUL_BACK_OFF;
+        if self.backed_off() >= FORGETFUL_BACK_OFF {
+            self.forget(true);
+        }
+    }
+
+    /// Whether a long back-off makes the next measurement the first (ns-2).
+    #[inline]
+    fn is_forgotten(&self) -> bool {
+        matches!(self.other.as_deref(), Some(Other::Ns2 { is_forgotten: true }))
+    }
+
+    #[inline]
+    fn forget(&mut self, now: bool) {
+        if let Some(Other::Ns2 { is_forgotten }) = self.other.as_deref_mut() {
+            *is_forgotten = now;
+        }
     }
 
     /// By how much the time-out is longer than the computed one.
@@ -138,6 +153,13 @@ impl Rto {
             self.set(AFTER_LOST_SYN);
         }
     }
+}
+
+/// What an estimator keeps beside RFC 6298's.
+#[derive(Clone, Debug)]
+enum Other {
+    Linux(Linux),
+    Ns2 { is_forgotten: bool },
 }
 
 /// Linux's estimator (tcp_rtt_estimator), in its own units \[µs\].
