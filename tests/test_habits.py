@@ -154,7 +154,10 @@ def test_counts_are_kept_for_the_pinned_compiler() -> None:
     for name, case in cases.items():
         assert case["instructions"] > case["setup_instructions"] > 0, name
         assert case["packets"] > 1000, name
-        assert case["instructions"] > case["d1_misses"] > case["ll_misses"] > 0, name
+        # Instructions miss the last level, too: it may count more than the first level of data.
+        assert all(case["instructions"] > case[f"{level}_misses"] > 0 for level in ("d1", "ll")), (
+            name
+        )
 
 
 @pytest.mark.parametrize(("growth", "status"), [(0.031, 1), (0.029, 0), (-0.5, 0), (None, None)])

@@ -43,7 +43,8 @@ def test_each_claim_is_the_kernels_value_over_the_simulators(played: tuple[Paper
             # On a constant link chance has no part in CLAMP's flows: each seed is the same.
             assert all(abs(value) < 1 for value in found) and (any(found) or place == "clamp-rtts")
         else:
-            assert all(0.1 < value < 10 for value in found)
+            # A handoff may take most of the three seconds that are measured.
+            assert all(0.01 < value < 100 for value in found)
         columns = {"goodput": "goodput_bps", "delay": "mean_delay_s", "jain": "jain"}
         assert claim.measure["column"] == columns.get(what, what.replace("share", "share_"))
     frame = lab.frame("matrix", place="lte", control="reno", seed=2).set_index("world")
