@@ -130,7 +130,7 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["run", "short.toml", "--threads", "0"], ["--threads", "0"]),
         (["delay", "20", "--", "true"], ["argument TIME: 20", 'such as "20 ms"']),
         (["delay", "20 ms", "true"], ["unrecognized arguments: true", "wanted -- before"]),
-        (["link", "10", "5 Mbit/s", "--", "true"], ["10: wanted", "a rate such as"]),
+        (["link", "10", "5 Mbit/s", "--", "true"], ["10: no such file: wanted", "a rate such as"]),
         (["link", "1 Mbit/s", "1 Mbit/s", "--queue", "9", "--", "true"], ["--queue: 9", "100 kB"]),
         (["run", "short.toml", "--set", "flow[9].rtt=1 s"], ["flow[9]"]),
         (["run", "short.toml", "--seed", "-1"], ["--seed", "-1", "wanted"]),

@@ -65,7 +65,8 @@ pub(crate) fn write(packet: &mut [u8], asked: Asked, signal: &Signal) {
     put(packet, asked.granted_at, granted);
     let sum_at = usize::from(asked.tcp_at) + SUM;
     // The field may lie across two words of the sum, which then counts its bytes the other way round.
-    let turned = |value: u16| if (asked.granted_at - asked.tcp_at) % 2 == 0 { value } else { value.swap_bytes() };
+    let turned =
+        |value: u16| if (asked.granted_at - asked.tcp_at).is_multiple_of(2) { value } else { value.swap_bytes() };
     let sum = u32::from(!field(packet, sum_at)) + u32::from(!turned(asked.granted)) + u32::from(turned(granted));
     let sum = (sum & 0xffff) + (sum >> 16);
     put(packet, sum_at as u16, !((sum & 0xffff) + (sum >> 16)) as u16);

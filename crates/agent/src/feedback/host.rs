@@ -96,8 +96,9 @@ impl FeedbackHost {
 /// # Errors
 /// Its own.
 pub fn probe() -> Result<()> {
+    let object = OBJECT.to_vec();
     let mut builder = ObjectBuilder::default();
-    builder.name(TEMPLATE)?.open_memory(&OBJECT.to_vec())?.load().map(drop).context(cc::LOADING)
+    builder.name(TEMPLATE)?.open_memory(&object)?.load().map(drop).context(cc::LOADING)
 }
 
 /// The control's map.
