@@ -172,6 +172,8 @@ pub struct Network<P> {
     pending: Vec<Instant>,
     first: Numbers,
     served: u64,
+    /// How many may be served in all before [`serve`](Self::serve) returns.
+    stop: u64,
 }
 
 /// The first number of each kind of element in the event list; lanes come first of all.
@@ -209,6 +211,7 @@ impl<P: Traveller> Network<P> {
             pending: vec![Instant::MAX; last as usize + 1],
             first: Numbers { end, node, last },
             served: 0,
+            stop: 0,
         }
     }
 
@@ -241,7 +244,8 @@ impl<P: Traveller> Network<P> {
     /// Serves at most `most` events before `until`; false when there are no more.
     #[inline]
     pub fn serve(&mut self, ends: &mut impl Ends<P>, until: Instant, most: u64) -> bool {
-        for _ in 0..most {
+        self.stop = self.served.saturating_add(most);
+        while self.served < self.stop {
             let Some((at, id)) = self.events.pop_before(until) else { return false };
             self.served += 1;
             if id < self.first.end {
@@ -314,10 +318,11 @@ impl<P: Traveller> Network<P> {
         self.events.push(at, lane);
     }
 
-    /// Whether what is due at `at` comes before all that is in the event list, so that it may be served at once.
+    /// Whether what is due at `at` comes before all that is in the event list, so that it may be served at once, as long as so many
+    /// events may be served.
     #[inline(always)]
     pub(crate) fn comes_first(&mut self, at: Instant) -> bool {
-        let is_first = self.events.is_before_all(at);
+        let is_first = self.served < self.stop && self.events.is_before_all(at);
         self.served += u64::from(is_first);
         is_first
     }
