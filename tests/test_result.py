@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import lasthop
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -156,6 +157,15 @@ def test_notebooks_show_tables_and_the_picture() -> None:
     assert "&lt;lasthop.Sweep" in sweep._repr_html_() and "<table" in sweep._repr_html_()
 
 
+def test_the_goodput_of_no_flow_at_all_is_zero() -> None:
+    none = {"kind": "poisson", "rate": "0.0001 /s", "size": {"kind": "constant", "value": "1 kB"}}
+    flow = {"name": "rare", "station": "phone", "rtt": "30 ms", "app": none}
+    ap = {"name": "ap", "radio": {"kind": "constant", "rate": "1 Mbit/s"}}
+    result = lasthop.run({"duration": "1 s", "ap": [ap], "flow": [flow]})
+    assert result.summary["flows"] == []
+    assert str(result.summary["system"]["goodput_bps"]) == "0.0"
+
+
 def test_samples_in_xarray() -> None:
     pytest.importorskip("xarray")
     result = lasthop.run(SHORT, set=PROBED)
@@ -165,6 +175,10 @@ def test_samples_in_xarray() -> None:
     far = frame[frame["flow"] == "far"]
     assert (found["cwnd_bytes"].sel(flow="far").to_numpy() == far["cwnd_bytes"].to_numpy()).all()
     assert found["cwnd_bytes"].attrs["units"] == "byte"
+    # Only at the start has nothing bounded the slow start.
+    unbounded = far["ssthresh_bytes"].to_numpy() == 2**63 - 1
+    assert unbounded.any()
+    assert (np.isnan(found["ssthresh_bytes"].sel(flow="far").to_numpy()) == unbounded).all()
     with pytest.raises(lasthop.UserError, match="probe"):
         lasthop.run(SHORT).to_xarray()
 

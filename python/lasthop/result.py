@@ -200,20 +200,23 @@ class Result:
         return joined(self.arrow)
 
     def to_xarray(self) -> xarray.Dataset:
-        """The samples of flows and queues over ``time_s`` and their names (needs xarray)."""
+        """The samples of flows and queues over ``time_s`` and their names (needs xarray).
+
+        A window that nobody bounds is not a number.
+        """
         from .errors import UserError
 
         try:
             import xarray
         except ImportError as error:
             raise UserError("to_xarray: wanted xarray: pip install 'lasthop[xarray]'") from error
-        from .tables import unit_of
+        from .tables import UNBOUNDED, unit_of
 
         parts = []
         for group, index in (("flows", "flow"), ("queues", "queue")):
             if group in self.raw_tables:
                 frame = self.table(group).drop(columns="time_ns").set_index(["time_s", index])
-                parts.append(xarray.Dataset.from_dataframe(frame))
+                parts.append(xarray.Dataset.from_dataframe(frame.mask(frame == UNBOUNDED)))
         if not parts:
             raise UserError(f'{self.label}: probe.every: wanted samples, e.g. "100 ms"')
         found = xarray.merge(parts)

@@ -272,7 +272,8 @@ fn system(ends: &[CountedFlow<'_>], labels: &Labels, flows: &[FlowSummary]) -> S
     let bytes = labels.flows.iter().zip(ends).map(|(label, ends)| bytes(ends, label));
     let (sent, original) = bytes.fold((0.0, 0.0), |(sent, original), (s, o)| (sent + s, original + o));
     System {
-        goodput_bps: flows.iter().map(|flow| flow.goodput_bps).sum(),
+        // The sum of no flows at all is -0.
+        goodput_bps: flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() + 0.0,
         overhead: metrics::overhead(sent, original),
         cov: metrics::mean(flows.iter().map(|flow| flow.cov)),
         success: metrics::mean(flows.iter().map(|flow| flow.success)),
