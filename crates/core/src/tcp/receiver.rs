@@ -40,7 +40,7 @@ const COMPRESSION: Duration = Duration::from_millis(1);
 /// The receiving side of a connection. Its fields stay in this order, as a [`Sender`](super::Sender)'s do: what each segment touches
 /// fills the first two cache lines.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Receiver {
     /// Next byte expected (RCV.NXT).
     next: u64,
