@@ -122,7 +122,7 @@ def test_every_congestion_control_of_the_kernel(box: Box) -> None:
     [
         ('sender = { kind = "kernel", congestion_control = "warp" }', [], ["warp", "reno"]),
         ('sender = { kind = "tfrc" }', [], ["sender", "--cc"]),
-        ('receiver = { kind = "clamp", tau = "500 B" }', [], ["receiver", "plain"]),
+        ('receiver = { kind = "clamp", tau = "500 B" }', [], ["receiver", "lasthop-agent"]),
         ("", ["--cc", "warp"], ["--cc", "warp", "reno"]),
         ("", ["--serve", "'"], ["--serve", "quoted"]),
         ("", ["--log", "x"], ["--log", "[[ap]]"]),
