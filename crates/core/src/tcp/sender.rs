@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sender: sequence space, windows and the timer. What it sends next is in `output`, loss recovery in `recovery`, what
-//! goes by the times of segments in `early`.
+//! The sender: sequence space, windows and the timer. What the application asks is in `application`, what acknowledgements do in
+//! `acks`, what is sent next in `output`, loss recovery in `recovery`, what goes by the times of segments in `early`.
 //!
 //! Segments are built when they are asked for, as long as the windows allow, so there is nothing to queue. The timer
 //! is an instant that acknowledgements move; nobody has to be told.
 
+mod acks;
+mod application;
 mod early;
 mod element;
 mod output;
@@ -21,14 +23,14 @@ mod undo;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::config::{Recovery, SenderConfig, Validation};
+use super::config::{Recovery, SenderConfig};
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::segment::Segment;
 use super::stats::{SenderStats, WindowAverages};
 use crate::error::ParameterError;
-use crate::packet::{Ack, Signal};
-use crate::role::{AckSample, AnySender, FeedbackSample, Window};
+use crate::packet::Signal;
+use crate::role::{AnySender, Window};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -226,64 +228,6 @@ impl Sender {
         Ok(sender)
     }
 
-    /// The application connects. A second call does nothing.
-    pub fn open(&mut self, now: Instant) {
-        self.begin_event(now);
-        if self.state != State::Closed {
-            return;
-        }
-        if self.config.handshake {
-            self.state = State::SynSent;
-            self.set_urgent(Urgent::Syn);
-        } else {
-            self.establish();
-        }
-    }
-
-    /// The application hands over `bytes` more; [`Bytes::MAX`] never ends. Nothing happens after a close.
-    pub fn write(&mut self, now: Instant, bytes: Bytes) {
-        self.begin_event(now);
-        if self.closed {
-            return;
-        }
-        let is_idle = self.una == self.max && self.max > 0;
-        if is_idle && self.config.restart_after_idle && now.saturating_since(self.last_sent) > self.rto.timeout() {
-            // RFC 5681 §4.1: the restart window.
-            let restart = f64::from(self.config.initial_window_segments());
-            self.set_cwnd(self.window.cwnd.min(restart));
-        }
-        self.written = self.written.saturating_add(bytes.get());
-        self.stats.finished = None;
-        self.end_event();
-    }
-
-    /// The application writes no more. What it wrote is still delivered; an endless stream ends with what has
-    /// been sent.
-    pub fn close(&mut self, now: Instant) {
-        if self.written == u64::MAX {
-            self.stop(now);
-        } else {
-            self.begin_event(now);
-            self.closed = true;
-            self.end_event();
-            if self.is_done() {
-                self.finish();
-            }
-        }
-    }
-
-    /// The application breaks off: nothing is sent for the first time from now on. What is outstanding may be
-    /// retransmitted.
-    pub fn stop(&mut self, now: Instant) {
-        self.begin_event(now);
-        self.closed = true;
-        self.written = self.written.min(self.max);
-        self.end_event();
-        if self.is_done() {
-            self.finish();
-        }
-    }
-
     /// Whether no timer is due up to `at`.
     #[inline]
     pub fn is_free_until(&self, at: Instant) -> bool {
@@ -291,17 +235,6 @@ impl Sender {
     }
 
     // Events.
-
-    /// An acknowledgement, or the answer to the SYN, comes at `now`.
-    #[inline(always)]
-    pub fn hear(&mut self, now: Instant, heard: &Ack) {
-        self.begin_event(now);
-        if heard.is_syn_ack {
-            self.on_syn_ack(heard);
-        } else {
-            self.on_ack(heard);
-        }
-    }
 
     /// The next segment: what [`Element::poll_departure`](crate::element::Element::poll_departure) gives, without what it asks the routers.
     #[inline(always)]
@@ -370,156 +303,6 @@ impl Sender {
         self.averages.begin(self.now);
         self.deadline = Instant::MAX;
         self.end_event();
-    }
-
-    fn on_syn_ack(&mut self, heard: &Ack) {
-        if self.state != State::SynSent {
-            return;
-        }
-        if self.syns == 1 || self.config.timestamps {
-            let rtt = self.now.saturating_since(heard.echo);
-            self.rto.sample(rtt);
-            if let Some(tracking) = &mut self.tracking {
-                tracking.measured(rtt);
-            }
-        } else {
-            self.rto.begin_after_lost_syn();
-        }
-        if self.syns > 1 {
-            self.set_cwnd(1.0); // RFC 5681 §3.1, after eq. 1
-        }
-        self.release = heard.sent;
-        self.set_awnd(heard.window);
-        self.establish();
-    }
-
-    #[inline(always)]
-    fn on_ack(&mut self, heard: &Ack) {
-        let ack = heard.number;
-        let rtt = self.now.saturating_since(heard.echo);
-        if self.span.contains(self.now) {
-            self.stats.rtt.record(rtt);
-        }
-        if ack < self.una || ack > self.max || self.state == State::SynSent {
-            return;
-        }
-        self.release = heard.sent;
-        let is_update = heard.window != self.awnd;
-        if is_update || self.una == 0 {
-            self.set_awnd(heard.window);
-        }
-        let is_told = matches!(heard.signal, Signal::Change(_) | Signal::Rate(_));
-        if is_told {
-            self.on_feedback(FeedbackSample {
-                signal: heard.signal,
-                is_duplicate: ack == self.una,
-                in_recovery: self.state == State::Recovery,
-                rtt_s: rtt.as_secs_f64(),
-                wire_bytes: if self.config.feedback_in_segments { self.mss_f64() } else { self.wire_bytes() },
-            });
-        }
-        if ack > self.una {
-            self.on_new_ack(ack, rtt, heard);
-        } else {
-            self.on_repeated_ack(heard, is_update);
-        }
-        if is_told {
-            self.make_request();
-        }
-        self.end_event();
-    }
-
-    /// The routers of the path have spoken, whatever the acknowledgement says of data.
-    #[cold]
-    fn on_feedback(&mut self, told: FeedbackSample) {
-        self.law.on_feedback(&mut self.window, &told);
-        self.set_cwnd(self.window.cwnd);
-    }
-
-    /// Length of a full segment on the wire \[B\].
-    fn wire_bytes(&self) -> f64 {
-        self.mss_f64() + f64::from(self.header)
-    }
-
-    fn make_request(&mut self) {
-        let wire_bytes = self.wire_bytes();
-        let mut window = self.window;
-        if self.config.feedback_in_segments {
-            let open = (self.cwnd_bytes as i64 + self.inflation) / self.mss as i64;
-            window.cwnd = open.max(1) as f64;
-        }
-        self.request = self.law.request(&window, wire_bytes, self.config.queues, self.rto.srtt_s());
-    }
-
-    #[inline(always)]
-    fn on_new_ack(&mut self, ack: u64, rtt: Duration, heard: &Ack) {
-        let acked = ack - self.una;
-        let flight = self.nxt.saturating_sub(self.una);
-        self.una = ack;
-        self.nxt = self.nxt.max(ack);
-        if self.config.new_ack_ends_back_off {
-            self.rto.end_back_off();
-        }
-        let rtt = self.measure_rtt(ack, rtt, flight, heard);
-        if self.state == State::Recovery {
-            self.on_ack_in_recovery(acked, heard);
-            if self.config.grow_at_recovery_end && self.state == State::Open {
-                self.grow(acked, flight, rtt);
-            }
-        } else {
-            self.start_timer(self.rto.timeout()); // RFC 6298 §5.3
-            if self.duplicate_acks > 0 || self.state == State::Loss || heard.sack.is_some() {
-                self.leave_doubt(heard);
-            }
-            let is_used = match self.config.validation {
-                Validation::Always => true,
-                Validation::Full => flight + self.mss() > self.cwnd_bytes,
-                Validation::Linux => self.was_limited(),
-            };
-            if is_used {
-                self.grow(acked, flight, rtt);
-            }
-        }
-        if ack == self.max {
-            self.deadline = Instant::MAX; // RFC 6298 §5.2
-            self.probes = 0;
-            if ack == self.written {
-                self.finish();
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn grow(&mut self, acked: u64, flight: u64, rtt: Duration) {
-        let sample = AckSample {
-            now: self.now,
-            acked: acked as i64 as f64 * self.per_mss,
-            flight: flight as i64 as f64 * self.per_mss,
-            rtt,
-            srtt_s: self.rto.srtt_s(),
-        };
-        self.law.on_ack(&mut self.window, &sample);
-        self.set_cwnd(self.window.cwnd);
-    }
-
-    /// All that was written is acknowledged.
-    #[cold]
-    fn finish(&mut self) {
-        if self.stats.finished.is_none() {
-            self.stats.finished = Some(self.now);
-        }
-        if self.closed {
-            self.deadline = Instant::MAX;
-            self.averages.end(self.now);
-        }
-    }
-
-    /// An acknowledgement while nothing is outstanding: the answer to a probe.
-    fn on_window_update(&mut self) {
-        self.deadline = Instant::MAX;
-        if self.awnd > 0 {
-            self.probes = 0;
-        }
     }
 
     #[inline]
