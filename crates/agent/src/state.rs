@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use lasthop_fixed::estimate::{BinnedRate, RecentLeast};
+use lasthop_fixed::share::{self, BusyRate, HORIZONS};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// What the programs are told when they are loaded: `struct settings`.
@@ -80,28 +82,12 @@ impl FlowKey {
     }
 }
 
-/// A least value of the last one to two spans: `struct recent_least`.
-#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct LeastRecord {
-    began_ns: u64,
-    now_ns: u64,
-    last_ns: u64,
-}
-
-impl LeastRecord {
-    /// The least \[ns\]; none before the first sample.
-    pub fn value(&self) -> Option<u64> {
-        [self.now_ns, self.last_ns].into_iter().filter(|&ns| ns > 0).min()
-    }
-}
-
 /// A path to a client and back: `struct path`.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct PathRecord {
     /// Its least round trip.
-    pub least: LeastRecord,
+    pub least: RecentLeast,
     look_ns: u64,
     now_ns: u64,
     last_ns: u64,
@@ -154,14 +140,14 @@ pub struct FlowRecord {
     clock_began_ns: u64,
     clock_first: u32,
     clock_state: u32,
-    clock_offset: LeastRecord,
+    clock_offset: RecentLeast,
     /// From the agent to this connection's client and back, without the queue.
     pub path: PathRecord,
     begin_wait_ns: u64,
     /// z, what the client's ACKs have waited on their way.
     pub ack_delay_ns: u64,
     /// From the agent to the server and back.
-    pub upstream: LeastRecord,
+    pub upstream: RecentLeast,
     asked_ns: u64,
     asked_stamp: u32,
     by_stamp: u32,
@@ -209,7 +195,7 @@ pub struct ReceiverRecord {
     /// The round trip, smoothed.
     pub rtt_ns: u64,
     /// The least one of late.
-    pub path: LeastRecord,
+    pub path: RecentLeast,
     asked_ns: u64,
     asked_stamp: u32,
     by_stamp: u32,
@@ -217,32 +203,7 @@ pub struct ReceiverRecord {
     round_bytes: u64,
     last_round_bytes: u64,
     /// At which data come.
-    pub arrivals: RateRecord,
-}
-
-/// Bins of a rate.
-const BINS: usize = 16;
-
-/// The rate of the last packets: `struct binned_rate`.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct RateRecord {
-    opened_ns: [u64; BINS],
-    bytes: [u32; BINS],
-    sum_bytes: u64,
-    last_ns: u64,
-    packets: u16,
-    running: u16,
-    used: u32,
-}
-
-impl RateRecord {
-    /// μ̂, the rate of the last thousand packets \[B/s\]; none before two have come.
-    pub fn rate(&self) -> Option<f64> {
-        let oldest = if self.used as usize >= BINS { (usize::from(self.running) + 1) % BINS } else { 0 };
-        let span_ns = self.last_ns.saturating_sub(self.opened_ns[oldest]);
-        (span_ns > 0).then(|| self.sum_bytes as f64 / (span_ns as f64 * 1e-9))
-    }
+    pub arrivals: BinnedRate,
 }
 
 /// What is kept of a connection, by whichever agent.
@@ -272,15 +233,15 @@ impl Connection {
     }
 }
 
+/// What the programs write as 0 as long as they do not know it.
+pub fn known(value: u64) -> Option<u64> {
+    (value > 0).then_some(value)
+}
+
 /// A price as it is written into packets \[s\].
 pub fn price_s(price_q30: u32) -> f64 {
     f64::from(price_q30) / f64::from(1 << 30)
 }
-
-/// Horizons of the rate.
-pub const HORIZONS: usize = 7;
-/// Of less busy time a rate is not known: `SHARE_KNOWN_NS`.
-const KNOWN_NS: u64 = 1_000_000;
 
 /// What is kept of what shares a queue: `struct station`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -295,8 +256,7 @@ pub struct StationRecord {
     departed_bytes: u64,
     span_ns: u64,
     span_bytes: u64,
-    busy_ns: [u64; HORIZONS],
-    bytes_q4: [u64; HORIZONS],
+    rate: BusyRate,
     tick_ns: u64,
     tick_bytes: u64,
     tick_busy_ns: u64,
@@ -349,9 +309,7 @@ impl StationKey {
 impl StationRecord {
     /// μ̂ \[B/s\]; none as long as it is unknown.
     pub fn rate(&self) -> Option<f64> {
-        let i = self.chosen as usize;
-        let (busy_ns, bytes_q4) = (*self.busy_ns.get(i)?, *self.bytes_q4.get(i)?);
-        (busy_ns >= KNOWN_NS).then(|| bytes_q4 as f64 / 16.0 / (busy_ns as f64 * 1e-9))
+        known(share::rate_over(&self.rate, self.chosen)).map(|rate| rate as f64)
     }
 
     /// Over which time that is \[ms\].
@@ -434,7 +392,7 @@ pub(crate) mod layout {
 mod tests {
     use libbpf_rs::btf::Btf;
 
-    use super::layout::{alike, described};
+    use super::layout::alike;
     use super::*;
 
     #[test]
@@ -448,24 +406,24 @@ mod tests {
             "weight_q8" = weight_q8, "port" = port, "dscp" = dscp, "has_dscp" = has_dscp);
         alike!(&btf, "flow_key", FlowKey: "client" = client, "server" = server, "client_port" = client_port,
             "server_port" = server_port);
-        alike!(&btf, "recent_least", LeastRecord: "began_ns" = began_ns, "now_least_ns" = now_ns,
-            "last_least_ns" = last_ns);
+        alike!(&btf, "recent_least", RecentLeast: "began_ns" = began_ns, "now_least_ns" = now_least_ns,
+            "last_least_ns" = last_least_ns);
         alike!(&btf, "path", PathRecord: "least" = least, "look_ns" = look_ns, "now_ns" = now_ns, "last_ns" = last_ns);
         alike!(&btf, "flow", FlowRecord: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8, "seen_ns" = seen_ns,
             "fair" = fair, "window_bytes" = window_bytes, "forwarded_bytes" = forwarded_bytes,
             "acknowledged_bytes" = acknowledged_bytes, "path" = path, "ack_delay_ns" = ack_delay_ns, "upstream" = upstream,
             "rtt_ns" = rtt_ns, "delivery" = delivery, "clamp_q16" = clamp_q16);
-        alike!(&btf, "station", StationRecord: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = busy_ns,
+        alike!(&btf, "station", StationRecord: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = rate,
             "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "others_q10" = others_q10, "a_bytes" = a_bytes, "price_q30" = price_q30, "ring" = ring);
         alike!(&btf, "station_key", StationKey: "client" = client);
-        assert_eq!(described(&btf, "share_rate").0, size_of::<[[u64; HORIZONS]; 2]>());
+        alike!(&btf, "share_rate", BusyRate: "busy_ns" = busy_ns, "bytes_q4" = bytes_q4);
         alike!(&btf, "count", Count: "packets" = packets, "bytes" = bytes);
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/client.bpf.o")).unwrap();
         alike!(&btf, "receiver", ReceiverRecord: "flags" = flags, "mss" = mss, "weight_q8" = weight_q8,
             "price_q30" = price_q30, "own_bytes" = own_bytes, "seen_ns" = seen_ns, "arrived_bytes" = arrived_bytes,
             "acknowledged_bytes" = acknowledged_bytes, "priced_ns" = priced_ns, "window_q16" = window_q16,
             "rtt_ns" = rtt_ns, "path" = path, "arrivals" = arrivals);
-        alike!(&btf, "binned_rate", RateRecord: "opened_ns" = opened_ns, "bytes" = bytes, "sum_bytes" = sum_bytes,
+        alike!(&btf, "binned_rate", BinnedRate: "opened_ns" = opened_ns, "bytes" = bytes, "sum_bytes" = sum_bytes,
             "last_ns" = last_ns, "packets" = packets, "running" = running, "used" = used);
     }
 }

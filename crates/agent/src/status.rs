@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::Result;
+use lasthop_fixed::estimate::{binned_rate, recent_least};
 use serde::{Deserialize, Serialize};
 
 use crate::load::Programs;
 use crate::mode::Mode;
 use crate::state::{
     COUNTED, Connection, Count, FLOW_CLOSING, FLOW_ESTABLISHED, FLOW_LIMITED, FlowKey, StationKey, StationRecord,
-    price_s,
+    known, price_s,
 };
 
 /// Kinds of packets that are not steered, from the fourth on.
@@ -194,7 +195,7 @@ impl QueueStatus {
             unsteered_fraction: station.unsteered(),
             a_bytes: (station.a_bytes > 0).then_some(station.a_bytes),
             price_s: (law == "clamp").then(|| price_s(station.price_q30)),
-            client_rtt_s: station.path.least.value().map(seconds),
+            client_rtt_s: known(recent_least(&station.path.least)).map(seconds),
         }
     }
 }
@@ -227,21 +228,21 @@ impl FlowStatus {
                 forwarded_bytes: flow.forwarded_bytes,
                 acknowledged_bytes: flow.acknowledged_bytes,
                 rtt_s: (flow.rtt_ns > 0).then(|| seconds(flow.rtt_ns)),
-                client_rtt_s: flow.path.least.value().map(seconds),
-                server_rtt_s: flow.upstream.value().map(seconds),
+                client_rtt_s: known(recent_least(&flow.path.least)).map(seconds),
+                server_rtt_s: known(recent_least(&flow.upstream)).map(seconds),
                 ack_delay_s: seconds(flow.ack_delay_ns),
                 ..told
             },
             Connection::Priced(flow) => Self {
                 weight: f64::from(flow.weight_q8) / 256.0,
-                share_bps: flow.arrivals.rate().map_or(0.0, |rate| rate * 8.0),
+                share_bps: (binned_rate(&flow.arrivals) * 8) as f64,
                 window_bytes: if flow.window_q16 > 0 { flow.window_q16 >> 16 } else { flow.own_bytes },
                 price_s: (flow.priced_ns > 0).then(|| price_s(flow.price_q30)),
                 mss_bytes: flow.mss,
                 forwarded_bytes: flow.arrived_bytes,
                 acknowledged_bytes: flow.acknowledged_bytes,
                 rtt_s: (flow.rtt_ns > 0).then(|| seconds(flow.rtt_ns)),
-                server_rtt_s: flow.path.value().map(seconds),
+                server_rtt_s: known(recent_least(&flow.path)).map(seconds),
                 ..told
             },
         }

@@ -2,7 +2,7 @@
 //! The router of QFCP by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
 
 use lasthop_agent::feedback::router::FeedbackRouter;
-use lasthop_agent::feedback::shared::{RouterQfcp, RouterSettings};
+use lasthop_agent::feedback::shared::{RouterSettings, qfcp_settings};
 use lasthop_core::law::qfcp::QfcpRouterParams;
 use lasthop_core::units::Rate;
 use lasthop_fixed::wire;
@@ -22,7 +22,7 @@ fn router() -> Option<FeedbackRouter> {
         ..QfcpRouterParams::new(Rate::from_bps(8 * RATE), Rate::from_bps(8 * RATE))
     };
     let settings = RouterSettings {
-        qfcp: RouterQfcp::new(&params),
+        qfcp: qfcp_settings(&params),
         link_header_bytes: 14,
         exid: 0x4c51,
         ..RouterSettings::default()

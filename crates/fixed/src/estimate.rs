@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the laws measure, as the simulator's estimators do.
 
+#[cfg(feature = "zerocopy")]
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 /// Bins of a [`BinnedRate`].
 pub const BINS: usize = 16;
 
 /// The rate while there is something to pass: `struct busy_window`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct BusyWindow {
     /// When the window began; 0 at rest.
@@ -18,24 +22,36 @@ pub struct BusyWindow {
 
 /// The rate of the last packets, in bins of 64: `struct binned_rate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct BinnedRate {
-    opened_ns: [u64; BINS],
-    bytes: [u32; BINS],
-    sum_bytes: u64,
-    last_ns: u64,
-    packets: u16,
-    running: u16,
-    used: u32,
+    /// When each bin was opened.
+    pub opened_ns: [u64; BINS],
+    /// What came in it.
+    pub bytes: [u32; BINS],
+    /// All that.
+    pub sum_bytes: u64,
+    /// The last packet.
+    pub last_ns: u64,
+    /// Packets in the running bin.
+    pub packets: u16,
+    /// Which that is.
+    pub running: u16,
+    /// Bins that hold something.
+    pub used: u32,
 }
 
 /// The least of the last one to two spans: `struct recent_least`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct RecentLeast {
-    began_ns: u64,
-    now_least_ns: u64,
-    last_least_ns: u64,
+    /// When this span began.
+    pub began_ns: u64,
+    /// Its least; 0: no sample yet.
+    pub now_least_ns: u64,
+    /// That of the one before.
+    pub last_least_ns: u64,
 }
 
 // SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! QFCP: its equations, and the router that they make up.
 
+#[cfg(feature = "zerocopy")]
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 /// What a router is told: `struct qfcp_settings`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct QfcpSettings {
     /// C at the start \[B/s\].
@@ -39,6 +43,7 @@ pub struct QfcpSettings {
 
 /// What a router keeps: `struct qfcp_router`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct QfcpRouter {
     /// C \[B/s\].
@@ -63,6 +68,7 @@ pub struct QfcpRouter {
 
 /// What a packet finds: `struct qfcp_sight`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct QfcpSight {
     /// When it comes; more than 0.
@@ -79,6 +85,7 @@ pub struct QfcpSight {
 
 /// What was measured in an interval: `struct qfcp_measured`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct QfcpMeasured {
     /// y \[B/s\].

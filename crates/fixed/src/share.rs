@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share window.
 
+#[cfg(feature = "zerocopy")]
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 /// Horizons of 25 ms · 2^i.
 pub const HORIZONS: usize = 7;
 /// The shortest span that [`rate_add`] takes in without loss \[ns\].
@@ -11,6 +14,7 @@ pub const KNOWN_NS: u64 = 1_000_000;
 
 /// Busy time and what left in it, each forgotten with its horizon: `struct share_rate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct BusyRate {
     /// Busy time of each horizon.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::page::FeedbackPage;
-use super::shared::{RouterQfcp, RouterRecord, RouterSettings};
+use super::shared::{RouterRecord, RouterSettings, qfcp_settings};
 use super::{FeedbackLaw, begun, qfcp_params, watch};
 use crate::attach::Device;
 use crate::control::Listener;
@@ -149,7 +149,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
         Listener::bind(&address(law, &device.name), &format!("{} detach --dev {}", law.name(), device.name))?;
     let (signals, manager) = (Signals::block()?, Manager::find());
     let router = FeedbackRouter::load(&RouterSettings {
-        qfcp: RouterQfcp::new(&params),
+        qfcp: qfcp_settings(&params),
         link_header_bytes: device.link_header_bytes,
         exid: law.exid().into(),
         observe_only: options.dry_run.into(),

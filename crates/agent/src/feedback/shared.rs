@@ -4,6 +4,7 @@
 use lasthop_core::law::qfcp::QfcpRouterParams;
 use lasthop_core::law::red::QueueUnit;
 use lasthop_core::units::Rate;
+use lasthop_fixed::qfcp::{QfcpRouter, QfcpSettings};
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -13,50 +14,27 @@ pub const FIRST_CAPACITY: Rate = Rate::from_bps(1_000_000);
 const ONE_Q16: f64 = 65_536.0;
 const ONE_Q24: f64 = 16_777_216.0;
 
-/// What a QFCP router is told: `struct qfcp_settings`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct RouterQfcp {
-    capacity: u64,
-    max_capacity: u64,
-    forgets_q24: u64,
-    alpha_q16: u32,
-    beta_q16: u32,
-    packet_bytes: u32,
-    probing: u8,
-    resident: u8,
-    virtual_queue: u8,
-    in_packets: u8,
-    bounded: u8,
-    average_flows: u8,
-    hold: u8,
-    time_weighted: u8,
-    pad: u32,
-}
-
-impl RouterQfcp {
-    /// Those of parameters whose capacities are given.
-    pub fn new(params: &QfcpRouterParams) -> Self {
-        let rate = |rate: Option<Rate>| rate.map_or(0, |rate| rate.as_bytes_per_sec() as u64).max(1);
-        let q16 = |value: f64| (value * ONE_Q16).round() as u32;
-        Self {
-            capacity: rate(params.capacity),
-            max_capacity: rate(params.max_capacity),
-            // All of it, where the new one is all.
-            forgets_q24: (-(1.0 - params.weight).ln()).min(16.0).mul_add(ONE_Q24, 0.5) as u64,
-            alpha_q16: q16(params.alpha),
-            beta_q16: q16(params.beta),
-            packet_bytes: params.packet.get() as u32,
-            probing: params.probing.into(),
-            resident: params.resident.into(),
-            virtual_queue: params.virtual_queue.into(),
-            in_packets: (params.unit == QueueUnit::Packets).into(),
-            bounded: params.bounded.into(),
-            average_flows: params.average_flows.into(),
-            hold: params.hold.into(),
-            time_weighted: params.time_weighted.into(),
-            pad: 0,
-        }
+/// What a QFCP router is told, of parameters whose capacities are given.
+pub fn qfcp_settings(params: &QfcpRouterParams) -> QfcpSettings {
+    let rate = |rate: Option<Rate>| rate.map_or(0, |rate| rate.as_bytes_per_sec() as u64).max(1);
+    let q16 = |value: f64| (value * ONE_Q16).round() as u32;
+    QfcpSettings {
+        capacity: rate(params.capacity),
+        max_capacity: rate(params.max_capacity),
+        // All of it, where the new one is all.
+        forgets_q24: (-(1.0 - params.weight).ln()).min(16.0).mul_add(ONE_Q24, 0.5) as u64,
+        alpha_q16: q16(params.alpha),
+        beta_q16: q16(params.beta),
+        packet_bytes: params.packet.get() as u32,
+        probing: params.probing.into(),
+        resident: params.resident.into(),
+        virtual_queue: params.virtual_queue.into(),
+        in_packets: (params.unit == QueueUnit::Packets).into(),
+        bounded: params.bounded.into(),
+        average_flows: params.average_flows.into(),
+        hold: params.hold.into(),
+        time_weighted: params.time_weighted.into(),
+        pad: 0,
     }
 }
 
@@ -65,7 +43,7 @@ impl RouterQfcp {
 #[repr(C)]
 pub struct RouterSettings {
     /// The law.
-    pub qfcp: RouterQfcp,
+    pub qfcp: QfcpSettings,
     /// What stands before the IP header.
     pub link_header_bytes: u32,
     /// Of the option.
@@ -74,29 +52,6 @@ pub struct RouterSettings {
     pub observe_only: u32,
     /// Nothing.
     pub pad: u32,
-}
-
-/// What a router keeps of its queue: `struct qfcp_router`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct QfcpRecord {
-    /// C \[B/s\].
-    pub capacity: u64,
-    /// R \[B/s\].
-    pub rate: u64,
-    /// N.
-    pub flows_q16: u64,
-    /// T.
-    pub interval_ns: u64,
-    /// What leaves, averaged \[B/s\].
-    pub output: u64,
-    /// What always waits, averaged \[B\].
-    pub queue_q4: u64,
-    /// The same in packets.
-    pub packets_q16: u64,
-    /// Control intervals so far.
-    pub intervals: u64,
-    running: [u64; 8],
 }
 
 /// A router's queue: `struct router`.
@@ -114,7 +69,7 @@ pub struct RouterRecord {
     /// Those that asked for more than they were granted.
     pub lowered: u64,
     /// The law's.
-    pub qfcp: QfcpRecord,
+    pub qfcp: QfcpRouter,
 }
 
 /// What a host's programs are told: `struct host_settings`.
@@ -165,13 +120,13 @@ mod tests {
     #[test]
     fn structures_lie_as_the_programs_have_them() {
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/feedback_router.bpf.o")).unwrap();
-        alike!(&btf, "qfcp_settings", RouterQfcp: "capacity" = capacity, "max_capacity" = max_capacity,
+        alike!(&btf, "qfcp_settings", QfcpSettings: "capacity" = capacity, "max_capacity" = max_capacity,
             "forgets_q24" = forgets_q24, "alpha_q16" = alpha_q16, "beta_q16" = beta_q16, "packet_bytes" = packet_bytes,
             "probing" = probing, "resident" = resident, "virtual_queue" = virtual_queue, "in_packets" = in_packets,
             "bounded" = bounded, "average_flows" = average_flows, "hold" = hold, "time_weighted" = time_weighted);
         alike!(&btf, "router_settings", RouterSettings: "qfcp" = qfcp, "link_header_bytes" = link_header_bytes,
             "exid" = exid, "observe_only" = observe_only);
-        alike!(&btf, "qfcp_router", QfcpRecord: "capacity" = capacity, "rate" = rate, "flows_q16" = flows_q16,
+        alike!(&btf, "qfcp_router", QfcpRouter: "capacity" = capacity, "rate" = rate, "flows_q16" = flows_q16,
             "interval_ns" = interval_ns, "output" = output, "queue_q4" = queue_q4, "packets_q16" = packets_q16,
             "intervals" = intervals, "began_ns" = running);
         alike!(&btf, "router", RouterRecord: "lock" = lock, "is_turning" = is_turning, "passed_bytes" = passed_bytes,
@@ -186,11 +141,11 @@ mod tests {
     #[test]
     fn parameters_are_those_of_the_simulator() {
         let params = QfcpRouterParams::new(FIRST_CAPACITY, Rate::from_bps(80_000_000));
-        let settings = RouterQfcp::new(&params);
+        let settings = qfcp_settings(&params);
         assert_eq!((settings.capacity, settings.max_capacity, settings.packet_bytes), (125_000, 10_000_000, 1500));
         // α = 0.1, β = 0.5, and −ln(0.8) · 2²⁴.
         assert_eq!((settings.alpha_q16, settings.beta_q16, settings.forgets_q24), (6554, 32_768, 3_743_728));
-        let all = RouterQfcp::new(&QfcpRouterParams { weight: 1.0, ..params });
+        let all = qfcp_settings(&QfcpRouterParams { weight: 1.0, ..params });
         assert_eq!(all.forgets_q24, 16 << 24);
         assert_eq!((settings.probing, settings.in_packets, settings.hold), (1, 0, 1));
     }
