@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What ns-2 does otherwise than the RFCs (tcp.cc, tcp-reno.cc, tcp-newreno.cc), rule by rule.
 
-use super::script::{plain, sender};
+use super::script::{FIRST_OF_TEN_LOST, plain, sender};
 use crate::element::Element;
 use crate::law::xcp::XcpParams;
 use crate::packet::{Packet, Signal};
@@ -31,15 +31,7 @@ fn partial_acknowledgements_measure_nothing_and_end_no_timing() {
     // ACK 3 is partial: its own repair would end that by Karn's rule, and then 13 is timed.
     let script = |at_partial, at_full, echo: [&str; 2]| {
         format!(
-            "0   open  -> 0 1 2 3 4 5 6 7 8 9
-             100 ack 0 ->
-             100 ack 0 ->
-             100 ack 0 -> 0
-             100 ack 0 ->
-             100 ack 0 ->
-             100 ack 0 -> 10
-             100 ack 0 -> 11
-             100 ack 0 -> 12
+            "{FIRST_OF_TEN_LOST}
              200 ack 3 {} -> 3 13
              ? rto {at_partial}
              300 ack 14 {} -> 14 15

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! RFC 5681: slow start, congestion avoidance, fast retransmit, fast recovery, loss window, restart.
 
-use super::script::{plain, sender};
+use super::script::{FIRST_OF_TEN_LOST, plain, sender};
 use crate::tcp::{Recovery, SenderConfig, Validation};
 use crate::units::Bytes;
 
@@ -80,17 +80,8 @@ fn fast_retransmit_and_fast_recovery() {
 fn renos_recovery_ends_with_the_first_new_acknowledgement() {
     // §3.2 step 6, and the footnote on several losses: 0 and 3 are lost; the ACK of 0 to 2 ends recovery, and three
     // more duplicates start another. FlightSize is then 13 − 3 = 10 of 5: ssthresh 5 and 5.
-    sender(
-        reno(10),
-        "0   open  -> 0 1 2 3 4 5 6 7 8 9
-         100 ack 0 ->
-         100 ack 0 ->
-         100 ack 0 -> 0
-         100 ack 0 ->
-         100 ack 0 ->
-         100 ack 0 -> 10
-         100 ack 0 -> 11
-         100 ack 0 -> 12
+    let script = format!(
+        "{FIRST_OF_TEN_LOST}
          200 ack 3 ->
          ? state Open
          ? cwnd 5
@@ -98,8 +89,9 @@ fn renos_recovery_ends_with_the_first_new_acknowledgement() {
          200 ack 3 ->
          200 ack 3 -> 3
          ? ssthresh 5
-         ? state Recovery",
+         ? state Recovery"
     );
+    sender(reno(10), &script);
 }
 
 #[test]

@@ -28,6 +28,19 @@ use crate::units::{Bytes, Duration, Instant};
 const MSS: u64 = 1000;
 const HEADER: u32 = 40;
 
+/// The first of ten segments is lost. It is repeated at the third duplicate, and from the sixth on each lets go one more.
+pub(super) const FIRST_OF_TEN_LOST: &str = "
+    0   open  -> 0 1 2 3 4 5 6 7 8 9
+    100 ack 0 ->
+    100 ack 0 ->
+    100 ack 0 -> 0
+    100 ack 0 ->
+    100 ack 0 ->
+    100 ack 0 -> 10
+    100 ack 0 -> 11
+    100 ack 0 -> 12
+";
+
 /// A sender's parameters for scripts: no handshake, segments of 1000 bytes.
 pub(super) fn plain() -> SenderConfig {
     SenderConfig { mss: MSS as u32, header: HEADER, handshake: false, ..SenderConfig::default() }
