@@ -68,10 +68,7 @@ array set opt {
 # red_thresh, red_maxthresh, red_weight, red_max_p, red_wait, red_gentle, red_bytes     thresholds in packets; 0: ns-2's own
 
 if {[llength $argv] % 2} { error "arguments are pairs: key value" }
-foreach {key value} $argv {
-    if {![info exists opt($key)]} { error "unknown key \"$key\"; known: [lsort [array names opt]]" }
-    set opt($key) $value
-}
+source [file join [file dirname [info script]] arguments.tcl]
 if {$opt(stagger_ms) eq "auto"} {
     set opt(stagger_ms) [expr {double([lindex $opt(rtts_ms) 0]) / $opt(flows)}]
 }

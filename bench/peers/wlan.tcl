@@ -33,10 +33,7 @@ array set opt {
 # stagger_ms       flow i starts at 1 s + i * stagger: the routes to the stations are known by then
 
 if {[llength $argv] % 2} { error "arguments are pairs: key value" }
-foreach {key value} $argv {
-    if {![info exists opt($key)]} { error "unknown key \"$key\"; known: [lsort [array names opt]]" }
-    set opt($key) $value
-}
+source [file join [file dirname [info script]] arguments.tcl]
 
 set header 40
 set payload [expr {$opt(packet) - $header}]

@@ -8,10 +8,7 @@
 # starts; each packet's spacing is uniform within ±1 %, so that the flows do not fall in step.
 
 array set opt {flows 4 rate_mbps 10 rtt_ms 100 buffer 84 duration 300 warmup 50 seed 1 stagger 1 damping 1 discount 1}
-foreach {key value} $argv {
-    if {![info exists opt($key)]} { error "unknown key \"$key\"; known: [lsort [array names opt]]" }
-    set opt($key) $value
-}
+source [file join [file dirname [info script]] .. .. bench peers arguments.tcl]
 Agent/TFRC set packetSize_ 1460
 Agent/TFRC set headersize_ 40
 Agent/TFRC set overhead_ 0.02

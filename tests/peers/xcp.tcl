@@ -14,10 +14,7 @@
 # duration, warmup       s; counts are from `warmup` on
 
 array set opt { rate_mbps 5 told_mbps 5 rtt_ms 80 buffer 50 loss 0 duration 600 warmup 10 seed 1 }
-foreach {key value} $argv {
-    if {![info exists opt($key)]} { error "unknown key \"$key\"; known: [lsort [array names opt]]" }
-    set opt($key) $value
-}
+source [file join [file dirname [info script]] .. .. bench peers arguments.tcl]
 
 Agent/TCP set packetSize_ 1300
 Agent/TCP set tcpip_base_hdr_size_ 40
