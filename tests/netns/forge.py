@@ -10,17 +10,9 @@ import sys
 import threading
 import time
 
+from distance import send_all
+
 PORT = 5302
-
-
-def send_all(connection: socket.socket, options: bytes) -> None:
-    connection.setsockopt(socket.IPPROTO_IP, socket.IP_OPTIONS, options)
-    data = bytes(65_536)
-    try:
-        while True:
-            connection.sendall(data)
-    except OSError:
-        connection.close()
 
 
 def serve(words: str) -> None:
@@ -29,7 +21,8 @@ def serve(words: str) -> None:
         print("ready", flush=True)
         while True:
             connection, _ = server.accept()
-            threading.Thread(target=send_all, args=(connection, options), daemon=True).start()
+            connection.setsockopt(socket.IPPROTO_IP, socket.IP_OPTIONS, options)
+            threading.Thread(target=send_all, args=(connection,), daemon=True).start()
 
 
 def fetch(host: str, warm_s: str, take_s: str) -> None:
