@@ -5,13 +5,12 @@ import signal
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from box import demand_program
-from house import AGENT, CLIENT, SERVER, SERVER6, House, house
+from house import AGENT, CLIENT, SERVER, SERVER6, house
 
 LINE_BPS = 9.57e6
 """What 10 Mbit/s carry of payload: 1448 of 1514 B."""
@@ -272,28 +271,3 @@ def test_connections_that_were_there_before_pass_untouched() -> None:
         assert counts["midstream"]["packets"] > 0
         assert counts["lowered"]["packets"] == 0
     assert found["bps"] >= 0.6 * LINE_BPS
-
-
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [
-        (["--dev", "nothing"], ["nothing", "no such device"]),
-        (["--dev", "lan", "--target", "20"], ["--target 20", "wanted"]),
-        (["--dev", "lan", "--target", "0 ms"], ["target", "wanted more than 0"]),
-        (["--dev", "lan", "--config", "/nowhere.toml"], ["/nowhere.toml"]),
-        (["--dev", "lan", "--queue", "modem"], ["--queue modem", '"qdisc"']),
-        (["--dev", "lan", "--set", "law.kappa=1"], ["--set law.kappa = 1", "wanted from 0"]),
-        ([], ["no device"]),
-    ],
-)
-def test_what_is_wrong_is_said_in_a_line(one: House, options: list[str], parts: list[str]) -> None:
-    done = one.ask("router", AGENT, "proxy", *options)
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-    assert all(part in done.stderr for part in parts), done.stderr
-
-
-@pytest.fixture(scope="module")
-def one() -> Iterator[House]:
-    with house() as built:
-        yield built

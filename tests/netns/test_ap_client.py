@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from box import demand_program
-from house import AGENT, SERVER, SERVER6, House, house, until
+from house import SERVER, SERVER6, House, house, until
 from pair import FORGE, PRICE, fields, heard, obey, stamp
 
 LINE_BPS = 9.52e6
@@ -263,29 +263,3 @@ def test_what_the_modem_takes_out_is_let_go() -> None:
         assert lowered > 100
         assert after == before
         assert taken_out["priced"]["packets"] > 100 and taken_out["lowered"]["packets"] == 0
-
-
-@pytest.mark.parametrize(
-    ("mode", "options", "parts"),
-    [
-        ("ap", ["--dev", "nothing"], ["nothing", "no such device"]),
-        ("client", [], ["no device"]),
-        ("ap", ["--dev", "lan", "--a", "20"], ["--a 20", "wanted"]),
-        ("client", ["--dev", "lan", "--tau", "0 B"], ["--tau 0 B", "wanted more than 0"]),
-        ("ap", ["--dev", "lan", "--set", "queue=outstanding"], ["queue", "an access point prices"]),
-        ("client", ["--dev", "lan", "--set", "law.kind=share"], ['"share"', '"clamp"']),
-    ],
-)
-def test_what_is_wrong_is_said_in_a_line(
-    one: House, mode: str, options: list[str], parts: list[str]
-) -> None:
-    done = one.ask("router", AGENT, mode, *options)
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-    assert all(part in done.stderr for part in parts), done.stderr
-
-
-@pytest.fixture(scope="module")
-def one() -> Iterator[House]:
-    with house() as built:
-        yield built
