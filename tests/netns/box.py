@@ -33,6 +33,25 @@ path = ["a", "b"]
 sender = "cubic"
 """
 
+CORE = """
+title = "Flows over a link"
+duration = "{duration} s"
+warmup = "4 s"
+[[link]]
+name = "core"
+from = "server"
+to = "client"
+rate = "10 Mbit/s"
+duplex = false
+{link}
+[[flow]]
+name = "flow"
+path = ["server", "client"]
+receiver = "linux"
+{flow}
+"""
+"""A link of 10 Mbit/s, with what else is to be said of it and of the flow."""
+
 TWO = """
 title = "Two flows to two stations"
 duration = "2 s"

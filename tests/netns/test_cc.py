@@ -11,29 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from box import Box
+from box import CORE, Box
 from house import AGENT, PATIENCE_S, demand_agent, house
 
-LONG = """
-title = "One flow, 100 ms, a buffer of the product"
-duration = "14 s"
-warmup = "4 s"
-[[link]]
-name = "core"
-from = "server"
-to = "client"
-rate = "10 Mbit/s"
-duplex = false
-queue = {{ limit = "84 packets" }}
-[[flow]]
-name = "flow"
-count = {count}
-stagger = "200 ms"
-path = ["server", "client"]
-rtt = "100 ms"
-sender = {sender}
-receiver = "linux"
-"""
+PRODUCT = 'queue = { limit = "84 packets" }'
+"""A buffer of the product, with 100 ms."""
 
 Run = subprocess.CompletedProcess[str]
 
@@ -187,7 +169,8 @@ def test_what_is_wrong_is_told_in_one_line(words: list[str], complaint: str) -> 
 def test_gamma_keeps_the_queue_shorter_than_reno_at_equal_goodput(box: Box) -> None:
     found = {}
     for kind in ('"linux-reno"', '{ kind = "linux-aimd", gamma = {} }'):
-        summary = box.summary(LONG.format(count=1, sender=kind))
+        flow = f'rtt = "100 ms"\nsender = {kind}'
+        summary = box.summary(CORE.format(duration=14, link=PRODUCT, flow=flow))
         found[kind] = summary["flows"][0]["goodput_bps"], summary["queues"][0]["mean_delay_s"]
     (reno_bps, reno_s), (gamma_bps, gamma_s) = found.values()
     # Nothing of ours is left behind, and results name the law.

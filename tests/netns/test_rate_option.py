@@ -14,31 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import Box, demand
+from box import CORE, Box, demand
 from house import AGENT, PATIENCE_S, SERVER, SERVER6, House, demand_agent, house, until
 
 LINE_BPS = 10e6
 
-EMULATED = """
-title = "Flows of QFCP over 10 Mbit/s, 40 ms"
-duration = "{duration} s"
-warmup = "4 s"
-[[link]]
-name = "core"
-from = "server"
-to = "client"
-rate = "10 Mbit/s"
-duplex = false
-queue = {{ limit = "50 packets" }}
-feedback = {{ kind = "qfcp", capacity = "1 Mbit/s"{router} }}
-[[flow]]
-name = "flow"
-path = ["server", "client"]
-rtt = "40 ms"
-sender = {{ kind = "qfcp"{sender} }}
-receiver = "linux"
-sink = {{ loss = {{ kind = "bernoulli", p = {loss} }} }}
-"""
+LIMIT = 'queue = { limit = "50 packets" }'
+FLOW = 'rtt = "40 ms"\nsender = { kind = "qfcp" }'
 
 
 @pytest.fixture
@@ -188,8 +170,8 @@ def test_what_is_wrong_is_told_in_one_line(words: list[str], complaint: str) -> 
 def test_an_emulated_router_is_obeyed(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     demand_agent()
     monkeypatch.setenv("LASTHOP_AGENT", AGENT)
-    router = ', max_capacity = "4 Mbit/s"'
-    summary = box.summary(EMULATED.format(duration=8, router=router, sender="", loss=0.0))
+    router = 'feedback = { kind = "qfcp", capacity = "1 Mbit/s", max_capacity = "4 Mbit/s" }'
+    summary = box.summary(CORE.format(duration=8, link=f"{LIMIT}\n{router}", flow=FLOW))
     (flow,) = summary["flows"]
     # Of the 10 Mbit/s that there are.
     assert 0.85 * 4e6 <= flow["goodput_bps"] <= 4.1e6
@@ -206,8 +188,9 @@ def test_a_loss_tells_nothing_and_the_queue_is_short(
     monkeypatch.setenv("LASTHOP_AGENT", AGENT)
     found = {}
     for loss in (0.0, 0.01):
-        text = EMULATED.format(duration=20, router="", sender="", loss=loss)
-        summary = box.summary(text)
+        router = 'feedback = { kind = "qfcp", capacity = "1 Mbit/s" }'
+        flow = f'{FLOW}\nsink = {{ loss = {{ kind = "bernoulli", p = {loss} }} }}'
+        summary = box.summary(CORE.format(duration=20, link=f"{LIMIT}\n{router}", flow=flow))
         found[loss] = summary["flows"][0]["goodput_bps"]
         assert summary["queues"][0]["mean_bytes"] <= 10_000
     assert found[0.0] >= 0.93 * LINE_BPS
