@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
@@ -87,24 +87,12 @@ def matrix(lab: Lab, places: Sequence[str]) -> pd.DataFrame:
 def _emulated(lab: Lab, places: Sequence[str]) -> list[dict[str, Any]]:
     controls = {place: available(lab, place) for place in places}
     runs = [Real(place, c, seed) for seed in lab.seeds for place in places for c in controls[place]]
-    width = AT_ONCE * cores()
     keys = {run: _key(lab, run) for run in runs}
-    waiting = [run for run in runs if lab.runner.noted(keys[run]) is None]
-    if sys.stderr.isatty():
-        print(f"reality: {len(waiting)} runs in real time, {width} at once", file=sys.stderr)
-    with ThreadPoolExecutor(width) as pool:
-        asked = {pool.submit(_attempt, lab, run): run for run in waiting}
-        try:
-            for done in as_completed(asked):
-                _note(lab, keys[asked[done]], done.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    # What did not keep time beside many others has another chance beside few, and one alone.
+    for width in (AT_ONCE * cores(), cores(), 1):
+        _emulate_all(lab, [run for run in runs if lab.runner.noted(keys[run]) is None], keys, width)
     rows = []
     for run, key in keys.items():
-        if lab.runner.noted(key) is None:
-            # What did not keep time beside others has another chance alone.
-            _note(lab, key, emulate(lab, run))
         record = lab.runner.noted(key)
         if record is None:
             name = f"reality-{run.sweep}, {run.control}, seed {run.seed}"
@@ -112,6 +100,20 @@ def _emulated(lab: Lab, places: Sequence[str]) -> list[dict[str, Any]]:
         else:
             rows.append(_row(run, "kernel", record.summary))
     return rows
+
+
+def _emulate_all(lab: Lab, runs: Sequence[Real], keys: Mapping[Real, str], width: int) -> None:
+    """Tries each once, so many at a time."""
+    if runs and sys.stderr.isatty():
+        print(f"reality: {len(runs)} runs in real time, {width} at once", file=sys.stderr)
+    with ThreadPoolExecutor(width) as pool:
+        asked = {pool.submit(_attempt, lab, run): run for run in runs}
+        try:
+            for done in as_completed(asked):
+                _note(lab, keys[asked[done]], done.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _key(lab: Lab, run: Real) -> str:
