@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from lasthop.lab import Drawing
 
@@ -104,6 +105,9 @@ def assert_drawn(drawing: Drawing) -> None:
         labelled(axes.get_ylabel())
         legends = [*canvas.legends, axes.get_legend()]
         assert any(legend is not None and legend.get_texts() for legend in legends)
+        if len(axes.get_shared_y_axes().get_siblings(axes)) > 1:
+            greatest = max(np.nanmax(line.get_ydata(), initial=0) for line in axes.lines)
+            assert greatest <= axes.get_ylim()[1], f"{axes.get_title()}: a curve leaves the panel"
     labelled(flat[-1].get_xlabel())
 
 

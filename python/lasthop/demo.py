@@ -87,7 +87,8 @@ def _draw(tcp: Result, clamp: Result, path: str) -> None:
                 label = f"{name}: {DELAYS[index]}"
                 axis.plot(time_s, megabits, color=COLOURS[index], lw=1, label=label)
             wait = duration(mean_delay(result.summary))
-            axis.set(title=f"{title} (mean wait {wait})", xlabel="time [s]", ylim=(0, None))
+            axis.set(title=f"{title} (mean wait {wait})", xlabel="time [s]")
+        axes[0].set_ylim(bottom=0)
         axes[0].set_ylabel("throughput [Mbit/s]")
         handles, labels = axes[1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))

@@ -45,7 +45,9 @@ def elephant_and_mice(lab: Lab, senders: list[str], rtt: str) -> Drawing:
                     axes.plot(mean["elephant_bps"] / 1e3, mean[columns[average]] / 1e3, style,
                               color=colour, label=f"{law}; {SENDERS[sender]}")  # fmt: skip
             axes.set(title=label, xlabel="elephant [kbit/s]", ylabel=f"mice of {rtt} ms [kbit/s]")
-            axes.set(xlim=(0, None), ylim=(0, None))
+            axes.set_xlim(left=0)
+        # The panels share their scale: it is held when the last has its curves.
+        panels[0].set_ylim(bottom=0)
         legend_below(figure)
 
     return Drawing(data, draw, (8.6, 3.6), _gains(lab, senders, rtt))

@@ -155,8 +155,8 @@ def knee(lab: Lab) -> Drawing:
             for text, at_window in (("knee", at_knee), ("cliff", at_cliff)):
                 axes.axvline(at_window, color="0.6", lw=0.8, ls="--")
                 axes.annotate(
-                    text, (at_window, 0.02), xycoords=("data", "axes fraction"),
-                    xytext=(2, 0), textcoords="offset points",
+                    text, (at_window, 1), xycoords=("data", "axes fraction"),
+                    xytext=(0, 2), textcoords="offset points", ha="center",
                 )  # fmt: skip
             axes.set_xlabel("sum of the windows [packets]")
         right.plot(ratios, betas, color=COLOURS[0], label="β = 1/(1 + k) (13)")
