@@ -13,6 +13,7 @@ from .errors import UserError
 from .scenario import Overrides, Scenario
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STYLE: Any = {
@@ -49,6 +50,17 @@ def styled(more: Any = ()) -> Any:
     import matplotlib as mpl
 
     return mpl.rc_context({**STYLE, **dict(more)})
+
+
+def log_x(axes: Axes) -> None:
+    """A logarithmic x axis with plain numbers, as many as there is room for; after the curves."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1, 3)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def legend_below(figure: Figure) -> None:

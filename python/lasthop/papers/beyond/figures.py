@@ -13,7 +13,7 @@ import pandas as pd
 from ... import _lasthop
 from ...lab import Drawing, Lab, PlusMinus
 from ...paper import load_paper
-from ...plot import COLOURS, legend_below
+from ...plot import COLOURS, legend_below, log_x
 from .measures import TARGET_MS, TRACES, frame, recordings
 
 if TYPE_CHECKING:
@@ -150,8 +150,6 @@ def _planes(frames: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Dr
 
 
 def _plane(axes: Axes, here: Mapping[str, pd.DataFrame]) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     for name, (axis, _, label, colour) in LINES.items():
         means = here[name].groupby(axis)[["p95_delay_s", "utilisation"]].mean()
         axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], ".-", color=colour, label=label)
@@ -163,10 +161,8 @@ def _plane(axes: Axes, here: Mapping[str, pd.DataFrame]) -> None:
         rows = here["others"][here["others"]["law"] == law]
         axes.plot(rows["p95_delay_s"].mean() * 1e3, rows["utilisation"].mean(), marker, ls="none",
                   color=colour, label=label)  # fmt: skip
-    axes.set(xscale="log", ylim=(0.3, 1.01))
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set(ylim=(0.3, 1.01))
+    log_x(axes)
 
 
 INTEGRAL = {"integral": ("integral price", COLOURS[0]), "clamp": ("CLAMP's price", COLOURS[1])}

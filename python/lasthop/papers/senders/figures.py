@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...lab import Drawing, Lab, PlusMinus
-from ...plot import COLOURS
+from ...plot import COLOURS, log_x
 from .measures import PLACES, recorded
 
 if TYPE_CHECKING:
@@ -71,8 +71,6 @@ def overview(lab: Lab) -> Drawing:
     lines = -(-len(titles) // ABREAST)
 
     def draw(figure: Figure) -> None:
-        from matplotlib.ticker import LogLocator, NullFormatter
-
         grid = figure.subplots(lines, ABREAST, squeeze=False)
         for axes in grid.flat[len(titles) :]:
             axes.remove()
@@ -84,10 +82,8 @@ def overview(lab: Lab) -> Drawing:
                     rows["throughput_bps"].mean() / 1e6,
                     **_nested(str(sender), str(queue)),
                 )
-            axes.set(xscale="log", title=title, xlabel="queueing delay, 95th percentile [ms]")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set(title=title, xlabel="queueing delay, 95th percentile [ms]")
+            log_x(axes)
             axes.annotate(
                 "better", (0.5, 0.66), (0.62, 0.48), xycoords="axes fraction", fontsize="small",
                 color="0.4", arrowprops={"arrowstyle": "->", "color": "0.4"},
