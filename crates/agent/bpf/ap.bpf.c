@@ -40,8 +40,7 @@ int to_client(struct __sk_buff *skb)
 		return TCX_PASS_ON;
 	bpf_spin_lock(&s->lock);
 	station_look(s, now_ns, queue.bytes, queue.departed_bytes);
-	s->average_q16 = station_average_q16(s, now_ns);
-	s->average_ns = now_ns;
+	station_arrival(s, now_ns);
 	station_pass(s, skb->len, kind != COUNTED_DATA);
 	price_q30 = station_price_q30(s, now_ns, settings.a_bytes);
 	bpf_spin_unlock(&s->lock);

@@ -6,11 +6,6 @@
 #include "kernel.h"
 #include "state.h"
 
-#define TCP_FIN 1
-#define TCP_SYN 2
-#define TCP_RST 4
-#define TCP_ACK 16
-
 #define OPTION_MSS 2
 #define OPTION_SCALE 3
 #define OPTION_STAMP 8
@@ -22,31 +17,6 @@
 /* Into how many headers before TCP's a packet is followed: VLAN tags, extensions of IPv6. */
 #define TAGS_MOST 2
 #define EXTENSIONS_MOST 4
-
-struct packet {
-	struct flow_key key;
-	u32 ip_at; /* where the IP header begins */
-	u32 tcp_at; /* and TCP's */
-	u32 mss_at; /* where the option is that tells `mss`, if that is not 0 */
-	u32 payload; /* bytes, of all segments of a super-packet */
-	u32 segment; /* bytes of the largest segment */
-	u32 header_bytes; /* what precedes the payload, once */
-	u32 size_bytes; /* on the wire, as a qdisc counts it */
-	u32 seq;
-	u32 ack;
-	u32 stamp; /* TSval */
-	u32 echo; /* TSecr */
-	u16 window; /* the field */
-	u16 window_raw; /* the same in network order */
-	u16 mss;
-	u8 flags;
-	u8 scale;
-	u8 has_scale;
-	u8 has_stamp;
-	u8 is_foreign;
-	u8 ip_version; /* 0: none that is known */
-	u8 dscp;
-};
 
 struct tcp_header {
 	u16 source;

@@ -8,6 +8,8 @@
 #include "qfcp.h"
 #include "window.h"
 #include "wire.h"
+#include "proxy.h"
+#include "receiver.h"
 
 #define FACE(type, name, list, call) \
 	type lasthop_##name list; \
@@ -55,7 +57,8 @@ FACE(int, share_is_better, (u64 loss_q20, u64 present_q20), (loss_q20, present_q
 FACE(u64, share_fair, (u64 rate, u64 weights_q8), (rate, weights_q8))
 FACE(u64, share_smoothed, (u64 before, u64 fair, u64 gap_ns, u64 delay_ns), (before, fair, gap_ns, delay_ns))
 FACE(u64, share_wait_ns, (u64 queue_bytes, u64 rate), (queue_bytes, rate))
-FACE(u64, share_horizon_ns, (u64 delay_ns, u64 target_ns, u64 wait_ns, u32 g_q10, u32 kappa_q10), (delay_ns, target_ns, wait_ns, g_q10, kappa_q10))
+FACE(s64, share_room_ns, (u64 target_ns, u64 wait_ns, u32 kappa_q10), (target_ns, wait_ns, kappa_q10))
+FACE(u64, share_horizon_ns, (u64 delay_ns, s64 room_ns, u32 g_q10), (delay_ns, room_ns, g_q10))
 FACE(u64, share_window_bytes, (u32 phi_q8, u64 fair, u64 horizon_ns), (phi_q8, fair, horizon_ns))
 FACE(u64, share_rate_beside, (u64 rate, u64 others_q10, int is_all), (rate, others_q10, is_all))
 FACE(u64, share_target_beside_ns, (u64 target_ns, u64 wait_ns, u64 others_q10), (target_ns, wait_ns, others_q10))
@@ -88,3 +91,31 @@ FACE_DO(qfcp_control, (struct qfcp_router *r, const struct qfcp_settings *s, con
 FACE_DO(qfcp_count, (struct qfcp_router *r, const struct qfcp_sight *sight, u64 size_bytes, u32 rtt_us), (r, sight, size_bytes, rtt_us))
 void lasthop_qfcp_turn(struct qfcp_router *r, const struct qfcp_settings *s, const struct qfcp_sight *sight);
 void lasthop_qfcp_turn(struct qfcp_router *r, const struct qfcp_settings *s, const struct qfcp_sight *sight) { qfcp_turn(r, s, sight, qfcp_close); }
+
+FACE_DO(station_look, (struct station *s, u64 now_ns, u64 queue_bytes, u64 departed_bytes), (s, now_ns, queue_bytes, departed_bytes))
+FACE_DO(station_arrival, (struct station *s, u64 now_ns), (s, now_ns))
+FACE_DO(station_pass, (struct station *s, u64 bytes, int is_other), (s, bytes, is_other))
+FACE(u32, station_price_q30, (struct station *s, u64 now_ns, u64 a_bytes), (s, now_ns, a_bytes))
+FACE(u64, station_rate, (const struct station *s), (s))
+FACE(u64, station_weights, (const struct station *s), (s))
+FACE_DO(receiver_arrival, (struct receiver *r, u64 now_ns, u32 bytes, u32 segments), (r, now_ns, bytes, segments))
+FACE_DO(receiver_rtt, (struct receiver *r, u64 now_ns), (r, now_ns))
+FACE_DO(receiver_let_go, (struct receiver *r), (r))
+FACE_DO(receiver_window, (struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes), (r, gap_ns, payload, tau_bytes))
+FACE_DO(proxy_server_begins, (struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns), (f, p, now_ns, wait_ns))
+FACE(u16, proxy_client_begins, (struct flow *f, const struct packet *p, u64 now_ns), (f, p, now_ns))
+FACE(struct found, proxy_meets, (const struct settings *set, struct station *s, u64 now_ns, const struct glance *queue, u32 bytes, int is_other, int begins), (set, s, now_ns, *queue, bytes, is_other, begins))
+FACE_DO(proxy_forwards, (const struct settings *set, struct flow *f, struct station *s, const struct packet *p, u64 now_ns, const struct glance *queue, const struct found *found, u32 weight_q8), (set, f, s, p, now_ns, *queue, *found, weight_q8))
+FACE(u16, proxy_hears, (const struct settings *set, struct flow *f, struct station *s, const struct packet *p, u64 now_ns, const struct glance *queue, u32 random), (set, f, s, p, now_ns, *queue, random))
+FACE_DO(proxy_rests, (struct flow *f, struct station *s), (f, s))
+FACE(int, proxy_is_silent, (const struct flow *f, u64 now_ns), (f, now_ns))
+
+/* The size of a structure that Rust mirrors. */
+u32 lasthop_size_of(u32 which);
+u32 lasthop_size_of(u32 which)
+{
+	static const u32 sizes[] = { sizeof(struct settings), sizeof(struct packet), sizeof(struct flow), sizeof(struct station),
+				     sizeof(struct receiver), sizeof(struct glance), sizeof(struct found) };
+
+	return which < sizeof(sizes) / sizeof(*sizes) ? sizes[which] : 0;
+}

@@ -115,12 +115,18 @@ LASTHOP_INLINE u64 share_wait_ns(u64 queue_bytes, u64 rate)
 	return lasts_ns(queue_bytes, rate);
 }
 
-/* g d + T + kappa (T - y), and 0 where y asks for less. Each up to 2^36 ns. */
-LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, u64 target_ns, u64 wait_ns, u32 g_q10, u32 kappa_q10)
+/* r = T + kappa (T - y), less than nothing where y asks for that. Each up to 2^36 ns. */
+LASTHOP_INLINE s64 share_room_ns(u64 target_ns, u64 wait_ns, u32 kappa_q10)
 {
-	u64 wanted = (g_q10 * delay_ns >> 10) + target_ns + (kappa_q10 * target_ns >> 10);
+	return (s64)(target_ns + (kappa_q10 * target_ns >> 10)) - (s64)(kappa_q10 * least(wait_ns, 1ULL << 36) >> 10);
+}
 
-	return excess(wanted, kappa_q10 * least(wait_ns, 1ULL << 36) >> 10);
+/* g d + r, and 0 where that is less. d up to 2^36 ns. */
+LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, s64 room_ns, u32 g_q10)
+{
+	s64 horizon_ns = (s64)(g_q10 * delay_ns >> 10) + room_ns;
+
+	return horizon_ns > 0 ? (u64)horizon_ns : 0;
 }
 
 /* phi rho times the horizon of 2^36 ns at most, as bytes on the wire. Up to 2^34 B. */

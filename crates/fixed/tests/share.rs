@@ -119,7 +119,7 @@ proptest! {
         let (g_f, kappa_f, phi_f) = (f64::from(g) / 1024.0, f64::from(kappa) / 1024.0, f64::from(phi) / 256.0);
         let room_s = equations::room(s(target), kappa_f, s(wait));
         let exact_s = (g_f * s(delay) + room_s).max(0.0);
-        let found_ns = horizon_ns(delay, target, wait, g, kappa);
+        let found_ns = horizon_ns(delay, room_ns(target, wait, kappa), g);
         close(s(found_ns), exact_s, 1e-12, 3e-9);
         // A horizon counts for 2^36 ns at most, a window and a flow's rate for 2^34 of their units.
         prop_assume!(found_ns <= 1 << 36);

@@ -3,7 +3,6 @@
 #ifndef LASTHOP_FLOW_H
 #define LASTHOP_FLOW_H
 
-#include "packet.h"
 #include "state.h"
 #include "station.h"
 #include "window.h"

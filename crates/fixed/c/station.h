@@ -232,6 +232,13 @@ LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns)
 	return over_arrivals_q16(s->average_q16, s->queue_bytes << 16, excess(now_ns, s->average_ns));
 }
 
+/* It is that from now on. */
+LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns)
+{
+	s->average_q16 = station_average_q16(s, now_ns);
+	s->average_ns = now_ns;
+}
+
 /* CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs. */
 LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes)
 {

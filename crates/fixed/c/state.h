@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * What the programs keep, and what they are told. The agent reads these structures by their layout: `src/state.rs`
- * mirrors them, and a test compares the two by the types' descriptions in the object.
+ * What the programs keep, and what they are told. Rust reads these structures by their layout: `src/state.rs` mirrors
+ * them, and tests compare the two by the types' descriptions in the programs and by their sizes on the host.
  */
 #ifndef LASTHOP_STATE_H
 #define LASTHOP_STATE_H
 
 #include "share.h"
 #include "estimate.h"
+
+/* On the host nobody shares. */
+#ifndef __LINUX_BPF_H__
+struct bpf_spin_lock {
+	u32 value;
+};
+#define bpf_spin_lock(lock) ((void)(lock))
+#define bpf_spin_unlock(lock) ((void)(lock))
+#endif
+
+#define TCP_FIN 1
+#define TCP_SYN 2
+#define TCP_RST 4
+#define TCP_ACK 16
 
 #define TICK_NS (100 * NS_PER_MS)
 /* What of a tick must be busy for it to judge forecasts. */
@@ -79,6 +93,32 @@ struct flow_key {
 	u32 server[4];
 	u16 client_port;
 	u16 server_port;
+};
+
+/* What of a packet matters. */
+struct packet {
+	struct flow_key key;
+	u32 ip_at; /* where the IP header begins */
+	u32 tcp_at; /* and TCP's */
+	u32 mss_at; /* where the option is that tells `mss`, if that is not 0 */
+	u32 payload; /* bytes, of all segments of a super-packet */
+	u32 segment; /* bytes of the largest segment */
+	u32 header_bytes; /* what precedes the payload, once */
+	u32 size_bytes; /* on the wire, as a qdisc counts it */
+	u32 seq;
+	u32 ack;
+	u32 stamp; /* TSval */
+	u32 echo; /* TSecr */
+	u16 window; /* the field */
+	u16 window_raw; /* the same in network order */
+	u16 mss;
+	u8 flags;
+	u8 scale;
+	u8 has_scale;
+	u8 has_stamp;
+	u8 is_foreign;
+	u8 ip_version; /* 0: none that is known */
+	u8 dscp;
 };
 
 /* A segment under way whose round trip is being measured. */

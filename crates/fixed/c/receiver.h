@@ -4,7 +4,6 @@
 #define LASTHOP_RECEIVER_H
 
 #include "clamp.h"
-#include "packet.h"
 #include "state.h"
 #include "window.h"
 

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * The proxy's law: what it makes of each packet that it sees, as functions of a connection, of what shares its queue, and
+ * of the queue where it is seen. The programs look these up; where the queue is hidden, ACKs alone tell.
+ */
+#ifndef LASTHOP_PROXY_H
+#define LASTHOP_PROXY_H
+
+#include "clamp.h"
+#include "flow.h"
+#include "state.h"
+#include "station.h"
+#include "window.h"
+
+/* A qdisc at a glance; nothing where the queue is hidden. */
+struct glance {
+	u64 bytes;
+	u64 departed_bytes;
+};
+
+/* What a packet towards a client finds at its station. */
+struct found {
+	u64 nearest_ns; /* to the nearest client and back, without the queue */
+	u64 wait_ns; /* y, as a handshake takes it */
+	u32 epoch;
+	u32 pad;
+};
+
+/* A SYN or SYN-ACK of the server's side: what it offers. */
+LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns)
+{
+	bpf_spin_lock(&f->lock);
+	if (p->has_scale)
+		f->flags |= FLOW_SERVER_SCALES;
+	if (f->flags & FLOW_FROM_CLIENT) {
+		f->flags |= FLOW_ESTABLISHED;
+		/* The client's SYN opened a window from here. */
+		f->sent = f->ack = f->delivered = p->seq + 1;
+		flow_sample(f, now_ns, p->seq + 1);
+		f->there_ns = now_ns;
+		f->begin_wait_ns = wait_ns;
+		f->edge = p->seq + 1 + (u32)f->window_bytes;
+		if (f->asked_ns)
+			recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
+		f->asked_ns = 0;
+	}
+	f->seen_ns = now_ns;
+	bpf_spin_unlock(&f->lock);
+}
+
+/* The same of the client's side; returns the window that it may begin with. */
+LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u64 now_ns)
+{
+	u64 first;
+
+	bpf_spin_lock(&f->lock);
+	if (p->has_scale)
+		f->flags |= FLOW_CLIENT_SCALES;
+	f->scale = p->scale;
+	/* What is left of it for data (RFC 6691, RFC 9293: 536 B where nothing is said). */
+	f->mss = most(p->mss ? p->mss : 536, 100) - (p->has_stamp ? 12 : 0);
+	first = least((u64)FIRST_SEGMENTS * f->mss, p->window);
+	f->window_bytes = first;
+	if (p->flags & TCP_ACK) {
+		f->flags |= FLOW_ESTABLISHED;
+		f->sent = f->ack = f->delivered = p->ack;
+		f->edge = p->ack + (u32)first;
+	} else {
+		f->flags |= FLOW_FROM_CLIENT;
+	}
+	f->asked_ns = now_ns;
+	f->by_stamp = 0;
+	f->seen_ns = now_ns;
+	bpf_spin_unlock(&f->lock);
+	return (u16)first;
+}
+
+/* Any packet towards a client: what of it its station counts. */
+LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings, struct station *s, u64 now_ns,
+					struct glance queue, u32 bytes, int is_other, int begins)
+{
+	struct found found = {};
+
+	bpf_spin_lock(&s->lock);
+	if (!settings->is_hidden)
+		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+	if (settings->is_clamp)
+		station_arrival(s, now_ns);
+	station_pass(s, bytes, is_other);
+	station_turn(s, now_ns);
+	found.epoch = s->epoch;
+	found.nearest_ns = recent_least(&s->path.least);
+	if (begins)
+		/* Beside others it is not sure that there was none. */
+		found.wait_ns = most(share_wait_ns(s->queue_bytes, station_rate(s)), station_weights(s) > 0);
+	bpf_spin_unlock(&s->lock);
+	return found;
+}
+
+/* A segment of a connection that is known goes on to its client; weight_q8 is 0 where its weight stays. */
+LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, struct flow *f, struct station *s,
+				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
+{
+	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0;
+	u32 fresh = 0;
+
+	bpf_spin_lock(&f->lock);
+	f->seen_ns = now_ns;
+	if (weight_q8) {
+		f->weight_q8 = weight_q8;
+		f->dscp = p->dscp;
+	}
+	if (p->flags & TCP_FIN)
+		f->flags |= FLOW_CLOSING;
+	if (f->asked_ns && (!f->by_stamp || (p->has_stamp && !is_after(f->asked_stamp, p->echo)))) {
+		recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
+		f->asked_ns = 0;
+	}
+	if (p->payload && f->flags & FLOW_ESTABLISHED) {
+		u32 end = p->seq + p->payload;
+
+		if (p->segment > f->mss)
+			f->mss = p->segment;
+		f->header_bytes = p->header_bytes;
+		if (is_after(f->sent, p->seq)) {
+			flow_forget_samples(f);
+		} else if (settings->is_hidden) {
+			flow_sample(f, now_ns, end);
+		} else if (!f->samples[0].sent_ns) {
+			f->samples[0].sent_ns = f->there_ns = now_ns;
+			f->samples[0].end = end;
+			f->leaves_bytes = queue.departed_bytes + queue.bytes + p->size_bytes;
+		}
+		if (is_after(end, f->sent)) {
+			fresh = end - f->sent;
+			f->forwarded_bytes += fresh;
+			f->sent = end;
+			client_ns = flow_client_ns(f, found.nearest_ns);
+		}
+		if (f->epoch != found.epoch || !f->is_counted) {
+			f->epoch = found.epoch;
+			f->is_counted = 1;
+			counted_q8 = f->weight_q8;
+			delay_ns = f->rtt_ns + recent_least(&f->upstream);
+			shortest_ns = flow_client_ns(f, found.nearest_ns) + recent_least(&f->upstream);
+		}
+	}
+	bpf_spin_unlock(&f->lock);
+	if (counted_q8 || (fresh && settings->is_hidden)) {
+		bpf_spin_lock(&s->lock);
+		if (counted_q8)
+			station_join(s, counted_q8, delay_ns, shortest_ns);
+		if (settings->is_hidden)
+			station_forward(s, now_ns, fresh, client_ns);
+		bpf_spin_unlock(&s->lock);
+	}
+}
+
+/* What the law is told of the queue. */
+struct told {
+	u64 rate; /* mu */
+	u64 wait_ns; /* y */
+	u64 weights_q8; /* Phi */
+	u64 nearest_ns; /* to the nearest client and back, without the queue */
+	u64 span_began_ns; /* of its minima */
+	u64 others_q10; /* what of the traffic is not steered */
+	u32 random;
+	u32 price_q30; /* CLAMP's */
+	u32 is_probing;
+};
+
+/* CLAMP's a: windows of two segments must not hold more than what is wanted, or flows starve unequally. */
+LASTHOP_INLINE u64 proxy_a_of(const volatile struct settings *settings, const struct station *s, u64 rate, u64 weights_q8,
+			      u32 mss)
+{
+	u64 shortest_ns = s->delay_least_ns ? s->delay_least_ns : s->last_delay_least_ns;
+	u64 count = most(weights_q8 >> 8, 1);
+	u64 held = count * settings->tau_bytes + least(rate, 1ULL << 30) * shortest_ns / NS_PER_S;
+
+	return most(settings->a_bytes, excess(2 * count * mss, held));
+}
+
+/* CLAMP's window after an ACK of so many bytes. Under the flow's lock. */
+LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, struct flow *f, u64 now_ns, u32 acked,
+				      const struct told *told)
+{
+	u64 delay_ns = f->rtt_ns + recent_least(&f->upstream), gap_ns = now_ns - f->clamp_ns, rate;
+	u32 flight = f->sent - f->ack + acked;
+	s64 change_q16;
+
+	/* What was under way until now, for a round trip: of a thousand packets it would be that of minutes ago. */
+	f->delivery = rate = smoothed(f->delivery, rate_of(flight, delay_ns), 3);
+	if (!f->clamp_q16)
+		f->clamp_q16 = (u64)FIRST_SEGMENTS * f->mss << 16;
+	f->clamp_ns = now_ns;
+	change_q16 = clamp_force_q16(f->weight_q8, settings->tau_bytes, told->price_q30, rate);
+	change_q16 = clamp_scaled_change_q16(change_q16, delay_ns, gap_ns);
+	change_q16 = clamp_clipped_q16(change_q16, acked, CLAMP_MOST_BYTES);
+	if (f->flags & FLOW_STARTED) {
+		/* A window that its sender does not fill grows no further. */
+		if (change_q16 < 0 || f->clamp_q16 >> 17 <= flight)
+			f->clamp_q16 = clamp_floored_q16(f->clamp_q16, change_q16, 2 * f->mss);
+	} else if (change_q16 < 0 || f->duplicates >= 3) {
+		/* Half, but not less than its part of the rate for a round trip: refilling that takes many. */
+		u64 fair = share_fair(told->rate, most(told->weights_q8, f->weight_q8));
+		u64 part_q16 = share_window_bytes(f->weight_q8, fair, delay_ns) << 16;
+
+		f->flags |= FLOW_STARTED;
+		f->clamp_q16 = most(clamp_end_of_slow_start_q16(f->clamp_q16), least(f->clamp_q16, part_q16));
+	} else {
+		f->clamp_q16 += (u64)acked << 16;
+	}
+	f->clamp_q16 = least(f->clamp_q16, 1ULL << 46);
+	return whole_segments(most(f->clamp_q16 >> 16, 2 * f->mss), f->mss, told->random);
+}
+
+/* The window that the law gives a flow now, in whole segments. Under the flow's lock. */
+LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, struct flow *f, u64 now_ns,
+				      const struct told *told)
+{
+	u64 delay_ns = flow_client_ns(f, told->nearest_ns) + recent_least(&f->upstream) + f->ack_delay_ns;
+	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings->is_hidden);
+	u64 target_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
+	u64 fair = share_fair(rate, most(told->weights_q8, f->weight_q8));
+	s64 room_ns = share_room_ns(target_ns, told->wait_ns, settings->kappa_q10);
+	u64 horizon_ns = share_horizon_ns(delay_ns, room_ns, settings->g_q10);
+	u64 bytes;
+
+	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
+	f->fair_ns = now_ns;
+	bytes = share_window_bytes(f->weight_q8, f->fair, told->is_probing ? delay_ns / 2 : horizon_ns);
+	/* Where the queue is hidden, all rates are of payload. */
+	if (!settings->is_hidden)
+		bytes = share_payload(bytes, f->mss, f->header_bytes);
+	return whole_segments(bytes, f->mss, told->random);
+}
+
+/* An ACK of a connection that is established: what it tells, and the field that it is to say. */
+LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
+			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
+{
+	u64 sent_ns = now_ns, sample_ns = 0;
+	u32 delivered = 0, wants_probe = 0, mss, both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES, scale, said;
+	struct told told = {};
+	u16 window;
+
+	/* What the ACK tells of the path. */
+	bpf_spin_lock(&f->lock);
+	f->seen_ns = now_ns;
+	if (p->flags & TCP_FIN)
+		f->flags |= FLOW_CLOSING;
+	if (is_after(p->ack, f->sent)) {
+		/* What went another way was not counted, and does not count as delivered. */
+		f->delivered += p->ack - f->sent;
+		f->sent = p->ack;
+	}
+	if (settings->is_hidden) {
+		u64 forwarded_ns = flow_sampled(f, p->ack);
+
+		sent_ns = flow_sent_at(f, p, now_ns);
+		delivered = flow_delivered(f, p);
+		if (forwarded_ns) {
+			f->rtt_ns = now_ns - forwarded_ns;
+			sample_ns = most(excess(sent_ns, forwarded_ns), 1);
+			wants_probe = flow_wants_probe(f, now_ns);
+		}
+	} else if (f->samples[0].sent_ns && !is_after(f->samples[0].end, p->ack)) {
+		f->rtt_ns = now_ns - f->samples[0].sent_ns;
+		/* It stood in the queue for so long at least. */
+		sample_ns = most(now_ns - f->there_ns, 1);
+		f->samples[0].sent_ns = 0;
+	} else if (f->samples[0].sent_ns && queue.departed_bytes < f->leaves_bytes) {
+		f->there_ns = now_ns;
+	}
+	if (p->has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
+		f->asked_ns = now_ns;
+		f->asked_stamp = p->stamp;
+		f->by_stamp = 1;
+	}
+	bpf_spin_unlock(&f->lock);
+
+	/* What the queue does. */
+	told.random = random;
+	mss = f->mss;
+	bpf_spin_lock(&s->lock);
+	if (settings->is_hidden) {
+		if (sample_ns) {
+			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
+			path_sample(&s->path, now_ns, sample_ns, settings->target_ns);
+		}
+		station_hear(s, sent_ns, delivered);
+		if (wants_probe)
+			station_probe(s, now_ns, s->delay_most_ns, settings->target_ns, f->flags & FLOW_UNSURE);
+		told.is_probing = now_ns < s->probe_until_ns;
+	} else {
+		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+		if (sample_ns)
+			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
+	}
+	station_turn(s, now_ns);
+	told.rate = station_rate(s);
+	told.others_q10 = s->others_q10;
+	if (settings->is_clamp)
+		told.price_q30 =
+			station_price_q30(s, now_ns, proxy_a_of(settings, s, told.rate, station_weights(s), mss));
+	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
+	told.weights_q8 = station_weights(s);
+	told.nearest_ns = recent_least(&s->path.least);
+	told.span_began_ns = s->path.least.began_ns;
+	bpf_spin_unlock(&s->lock);
+
+	/* The window. Duplicates of an ACK stay duplicates: only an ACK that advances gets another one. */
+	bpf_spin_lock(&f->lock);
+	if (sample_ns)
+		flow_path_sample(f, now_ns, sample_ns, told.span_began_ns, told.nearest_ns,
+				 settings->is_hidden ? told.wait_ns : 0, settings->target_ns, told.is_probing,
+				 settings->is_hidden);
+	if (is_after(p->ack, f->ack)) {
+		u32 acked = p->ack - f->ack;
+
+		f->acknowledged_bytes += acked;
+		f->ack = p->ack;
+		if (told.rate && f->mss)
+			f->window_bytes = settings->is_clamp ? proxy_clamp_window(settings, f, now_ns, acked, &told) :
+							       proxy_share_window(settings, f, now_ns, &told);
+		f->duplicates = 0;
+		f->edge = right_edge(p->ack, f->window_bytes, f->edge);
+	} else if (p->ack == f->ack && !p->payload) {
+		f->duplicates++;
+	}
+	scale = (f->flags & both) == both ? f->scale : 0;
+	window = window_field(p->ack, f->edge, scale, p->window);
+	said = p->ack + ((u32)window << (scale & 15));
+	/* What was said stands, though it be the receiver's own field: rounded up, it may end later than the law's. */
+	if (is_after(f->edge, p->ack) && is_after(said, f->edge))
+		f->edge = said;
+	if (window < p->window)
+		f->flags |= FLOW_LIMITED;
+	bpf_spin_unlock(&f->lock);
+	return window;
+}
+
+/* A connection that is silent has nothing under way: a client that vanished must not leave its station throttled. */
+LASTHOP_INLINE int proxy_is_silent(const struct flow *f, u64 now_ns)
+{
+	return now_ns > f->seen_ns + most(SILENT_NS, 4 * f->rtt_ns);
+}
+
+/* A connection ends: nothing of it is under way any more. */
+LASTHOP_INLINE void proxy_rests(struct flow *f, struct station *s)
+{
+	u32 rest;
+
+	bpf_spin_lock(&f->lock);
+	rest = flow_rest(f);
+	bpf_spin_unlock(&f->lock);
+	if (s && rest) {
+		bpf_spin_lock(&s->lock);
+		s->delivered_bytes += rest;
+		bpf_spin_unlock(&s->lock);
+	}
+}
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The proxy's law: what it makes of each packet that it sees.
+
+use crate::state::{FlowRecord, PacketRecord, Settings, StationRecord};
+
+/// A queue at a glance; nothing where it is hidden: `struct glance`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Glance {
+    /// What it holds.
+    pub bytes: u64,
+    /// What has left it so far.
+    pub departed_bytes: u64,
+}
+
+/// What a packet towards a client finds at its station: `struct found`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Found {
+    nearest_ns: u64,
+    /// y, as a handshake takes it.
+    pub wait_ns: u64,
+    epoch: u32,
+    pad: u32,
+}
+
+// SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
+unsafe extern "C" {
+    /// A SYN or SYN-ACK of the server's side: what it offers.
+    #[link_name = "lasthop_proxy_server_begins"]
+    pub safe fn server_begins(flow: &mut FlowRecord, packet: &PacketRecord, now_ns: u64, wait_ns: u64);
+
+    /// The same of the client's side; gives the window that it may begin with.
+    #[link_name = "lasthop_proxy_client_begins"]
+    pub safe fn client_begins(flow: &mut FlowRecord, packet: &PacketRecord, now_ns: u64) -> u16;
+
+    /// Any packet towards a client: what of it its station counts.
+    #[link_name = "lasthop_proxy_meets"]
+    pub safe fn meets(
+        settings: &Settings,
+        station: &mut StationRecord,
+        now_ns: u64,
+        queue: &Glance,
+        bytes: u32,
+        is_other: i32,
+        begins: i32,
+    ) -> Found;
+
+    /// A segment of a connection that is known goes on to its client; `weight_q8` is 0 where its weight stays.
+    #[link_name = "lasthop_proxy_forwards"]
+    pub safe fn forwards(
+        settings: &Settings,
+        flow: &mut FlowRecord,
+        station: &mut StationRecord,
+        packet: &PacketRecord,
+        now_ns: u64,
+        queue: &Glance,
+        found: &Found,
+        weight_q8: u32,
+    );
+
+    /// An ACK of a connection that is established: what it tells, and the field that it is to say.
+    #[link_name = "lasthop_proxy_hears"]
+    pub safe fn hears(
+        settings: &Settings,
+        flow: &mut FlowRecord,
+        station: &mut StationRecord,
+        packet: &PacketRecord,
+        now_ns: u64,
+        queue: &Glance,
+        random: u32,
+    ) -> u16;
+
+    /// A connection ends: nothing of it is under way any more.
+    #[link_name = "lasthop_proxy_rests"]
+    pub safe fn rests(flow: &mut FlowRecord, station: &mut StationRecord);
+
+    /// Whether a connection is silent, so that nothing of it is under way: a client that vanished must not leave its station
+    /// throttled.
+    #[link_name = "lasthop_proxy_is_silent"]
+    pub safe fn is_silent(flow: &FlowRecord, now_ns: u64) -> i32;
+}

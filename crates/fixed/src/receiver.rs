@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CLAMP's receiver: a connection's window from the prices in its data.
+
+use crate::state::ReceiverRecord;
+
+// SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
+unsafe extern "C" {
+    /// A packet of so many bytes arrived.
+    #[link_name = "lasthop_receiver_arrival"]
+    pub safe fn arrival(receiver: &mut ReceiverRecord, now_ns: u64, bytes: u32, segments: u32);
+
+    /// A round trip was measured, from `asked_ns` to now.
+    #[link_name = "lasthop_receiver_rtt"]
+    pub safe fn rtt(receiver: &mut ReceiverRecord, now_ns: u64);
+
+    /// Nothing is known of the queue any more: its ACKs pass as they are.
+    #[link_name = "lasthop_receiver_let_go"]
+    pub safe fn let_go(receiver: &mut ReceiverRecord);
+
+    /// The law, at a packet with so much payload that came with a price, gap after the one before.
+    #[link_name = "lasthop_receiver_window"]
+    pub safe fn window(receiver: &mut ReceiverRecord, gap_ns: u64, payload: u32, tau_bytes: u32);
+}

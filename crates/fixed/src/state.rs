@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the programs keep and are told, as `c/state.h` lays it out.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+#[cfg(feature = "zerocopy")]
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::estimate::{BinnedRate, RecentLeast};
+use crate::share::{self, BusyRate, HORIZONS};
+
+/// What the programs are told when they are loaded: `struct settings`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct Settings {
+    /// T, the standing queue wanted.
+    pub target_ns: u64,
+    /// g, what part of the round trip is filled.
+    pub g_q10: u32,
+    /// κ, how much of a queue other than T is answered at once.
+    pub kappa_q10: u32,
+    /// 14 on Ethernet, 0 where packets begin with IP.
+    pub link_header_bytes: u32,
+    /// 1: nothing is written into packets.
+    pub observe_only: u32,
+    /// 1: the queue is downstream, known from ACKs alone.
+    pub is_hidden: u32,
+    /// 1: CLAMP's law; 0: the share window.
+    pub is_clamp: u32,
+    /// CLAMP's a.
+    pub a_bytes: u32,
+    /// CLAMP's τ.
+    pub tau_bytes: u32,
+    /// How many of the rules there are.
+    pub rule_count: u32,
+    /// 1: one of them goes by the DSCP.
+    pub has_dscp: u32,
+    /// Whose weights are other than 1; the first that fits counts.
+    pub rules: [WeightRule; WEIGHT_RULES],
+}
+
+/// How many rules of weights there may be.
+pub const WEIGHT_RULES: usize = 16;
+
+/// Whose weight it is: `struct weight_rule`. What is 0 is not asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct WeightRule {
+    /// Of the client's or the server's address; IPv4 as `::ffff:a.b.c.d`.
+    pub prefix: [u8; 16],
+    /// How much of it is asked for.
+    pub prefix_bits: u32,
+    /// φ.
+    pub weight_q8: u32,
+    /// Of either end, in network order.
+    pub port: [u8; 2],
+    /// The server's mark.
+    pub dscp: u8,
+    /// 1: it is asked for.
+    pub has_dscp: u8,
+    /// Nothing.
+    pub pad: u32,
+}
+
+/// A connection, as a device's clients see it: `struct flow_key`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct FlowKey {
+    /// The client's address; IPv4 as `::ffff:a.b.c.d`.
+    pub client: [u8; 16],
+    /// The server's.
+    pub server: [u8; 16],
+    /// The client's port, in network order.
+    pub client_port: [u8; 2],
+    /// The server's.
+    pub server_port: [u8; 2],
+}
+
+impl FlowKey {
+    /// The client's end.
+    pub fn client(&self) -> (IpAddr, u16) {
+        (Ipv6Addr::from(self.client).to_canonical(), u16::from_be_bytes(self.client_port))
+    }
+
+    /// The server's end.
+    pub fn server(&self) -> (IpAddr, u16) {
+        (Ipv6Addr::from(self.server).to_canonical(), u16::from_be_bytes(self.server_port))
+    }
+}
+
+/// A path to a client and back: `struct path`.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct PathRecord {
+    /// Its least round trip.
+    pub least: RecentLeast,
+    /// When the running look began.
+    pub look_ns: u64,
+    /// The least round trip in it; 0: none.
+    pub now_ns: u64,
+    /// That of the one before.
+    pub last_ns: u64,
+}
+
+/// Both SYNs were seen.
+pub const FLOW_ESTABLISHED: u32 = 1;
+/// The window has been lowered.
+pub const FLOW_LIMITED: u32 = 16;
+/// A FIN was seen.
+pub const FLOW_CLOSING: u32 = 32;
+
+/// What is kept of a connection: `struct flow`.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct FlowRecord {
+    lock: u32,
+    /// `FLOW_…`.
+    pub flags: u32,
+    scale: u32,
+    /// Largest payload of a segment \[B\].
+    pub mss: u32,
+    header_bytes: u32,
+    sent: u32,
+    ack: u32,
+    edge: u32,
+    epoch: u32,
+    is_counted: u32,
+    /// φ.
+    pub weight_q8: u32,
+    dscp: u32,
+    /// Its last packet, by the monotonic clock.
+    pub seen_ns: u64,
+    /// ρ̄ \[B/s\].
+    pub fair: u64,
+    fair_ns: u64,
+    /// w.
+    pub window_bytes: u64,
+    /// New payload that went to the client.
+    pub forwarded_bytes: u64,
+    /// What the client has acknowledged of it.
+    pub acknowledged_bytes: u64,
+    samples: [[u64; 2]; 8],
+    there_ns: u64,
+    leaves_bytes: u64,
+    sampled_ns: u64,
+    delivered: u32,
+    window: u16,
+    pad1: u16,
+    clock_began_ns: u64,
+    clock_first: u32,
+    clock_state: u32,
+    clock_offset: RecentLeast,
+    /// From the agent to this connection's client and back, without the queue.
+    pub path: PathRecord,
+    begin_wait_ns: u64,
+    /// z, what the client's ACKs have waited on their way.
+    pub ack_delay_ns: u64,
+    /// From the agent to the server and back.
+    pub upstream: RecentLeast,
+    asked_ns: u64,
+    asked_stamp: u32,
+    by_stamp: u32,
+    /// The last round trip to the client, the queue included.
+    pub rtt_ns: u64,
+    /// CLAMP's μ̂ \[B/s\].
+    pub delivery: u64,
+    /// CLAMP's w.
+    pub clamp_q16: u64,
+    clamp_ns: u64,
+    duplicates: u32,
+    pad3: u32,
+}
+
+/// What is kept of a connection whose data may come with a price: `struct receiver`.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct ReceiverRecord {
+    lock: u32,
+    /// `FLOW_…`.
+    pub flags: u32,
+    scale: u32,
+    /// Largest payload of a segment \[B\].
+    pub mss: u32,
+    /// φ.
+    pub weight_q8: u32,
+    ack: u32,
+    edge: u32,
+    /// Acknowledgements in a row that say nothing new.
+    pub duplicates: u32,
+    /// The last price \[2⁻³⁰ s\].
+    pub price_q30: u32,
+    field: u32,
+    /// The station's own window \[B\].
+    pub own_bytes: u64,
+    /// Its last packet, by the monotonic clock.
+    pub seen_ns: u64,
+    /// When data came last.
+    pub arrived_ns: u64,
+    /// Payload that came.
+    pub arrived_bytes: u64,
+    /// What of it the station has acknowledged.
+    pub acknowledged_bytes: u64,
+    /// When the last price came; 0: none yet.
+    pub priced_ns: u64,
+    /// d.
+    pub delay_ns: u64,
+    /// w; 0: there is no price to go by.
+    pub window_q16: u64,
+    /// The round trip, smoothed.
+    pub rtt_ns: u64,
+    /// The least one of late.
+    pub path: RecentLeast,
+    /// When the station said something that the server will answer; 0: nothing.
+    pub asked_ns: u64,
+    asked_stamp: u32,
+    by_stamp: u32,
+    round_ns: u64,
+    round_bytes: u64,
+    last_round_bytes: u64,
+    /// At which data come.
+    pub arrivals: BinnedRate,
+}
+
+/// What the programs write as 0 as long as they do not know it.
+pub fn known(value: u64) -> Option<u64> {
+    (value > 0).then_some(value)
+}
+
+/// What is kept of what shares a queue: `struct station`.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct StationRecord {
+    lock: u32,
+    /// Which horizon the rate is of.
+    pub chosen: u32,
+    /// The last look at the queue, by the monotonic clock.
+    pub seen_ns: u64,
+    /// What the queue held at the last look.
+    pub queue_bytes: u64,
+    departed_bytes: u64,
+    span_ns: u64,
+    span_bytes: u64,
+    /// μ̂ over each horizon.
+    pub rate: BusyRate,
+    tick_ns: u64,
+    tick_bytes: u64,
+    tick_busy_ns: u64,
+    tick_busy_bytes: u64,
+    forecast_q16: [u64; HORIZONS],
+    loss_q20: [u64; HORIZONS],
+    epoch_ns: u64,
+    /// Φ of the running epoch.
+    pub weights_q8: u64,
+    /// That of the one before.
+    pub last_weights_q8: u64,
+    delay_most_ns: u64,
+    delay_least_ns: u64,
+    last_delay_least_ns: u64,
+    epoch: u32,
+    /// CLAMP's price \[2⁻³⁰ s\]; 0 with another law.
+    pub price_q30: u32,
+    /// From the agent to the nearest client and back, without the queue.
+    pub path: PathRecord,
+    passed_bytes: u64,
+    other_bytes: u64,
+    /// What part of the bytes towards the clients is not steered, of late.
+    pub others_q10: u64,
+    /// CLAMP's averaged queue.
+    pub average_q16: u64,
+    average_ns: u64,
+    /// CLAMP's a, raised where many flows share a slow link; 0 before the first ACK, and with another law.
+    pub a_bytes: u64,
+    due_bytes: u64,
+    delivered_bytes: u64,
+    slot: u64,
+    probe_until_ns: u64,
+    is_busy: u32,
+    pad2: u32,
+    /// What is due in each slot to come.
+    pub ring: Ring,
+}
+
+/// What is due in each slot.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(transparent)]
+pub struct Ring([u32; 512]);
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self([0; 512])
+    }
+}
+
+/// What shares a queue: a client's connections where it is hidden, all of them, by `::`, where it is the device's:
+/// `struct station_key`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct StationKey {
+    /// The client's address; `::` for all.
+    pub client: [u8; 16],
+}
+
+impl StationKey {
+    /// The client; none if it is all of them.
+    pub fn client(&self) -> Option<IpAddr> {
+        let address = Ipv6Addr::from(self.client);
+        (!address.is_unspecified()).then(|| address.to_canonical())
+    }
+}
+
+impl StationRecord {
+    /// μ̂ \[B/s\]; none as long as it is unknown.
+    pub fn rate(&self) -> Option<f64> {
+        known(share::rate_over(&self.rate, self.chosen)).map(|rate| rate as f64)
+    }
+
+    /// Over which time that is \[ms\].
+    pub fn horizon_ms(&self) -> u32 {
+        25 << self.chosen.min(6)
+    }
+
+    /// What part of the bytes towards the clients is not steered, of late.
+    pub fn unsteered(&self) -> f64 {
+        self.others_q10 as f64 / 1024.0
+    }
+
+    /// Φ, the weights of the flows seen of late.
+    pub fn weights(&self) -> f64 {
+        self.weights_q8.max(self.last_weights_q8) as f64 / 256.0
+    }
+}
+
+/// What of a packet matters: `struct packet`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct PacketRecord {
+    /// Its connection.
+    pub key: FlowKey,
+    /// Where the IP header begins.
+    pub ip_at: u32,
+    /// And TCP's.
+    pub tcp_at: u32,
+    /// Where the option is that tells `mss`, if that is not 0.
+    pub mss_at: u32,
+    /// Payload, of all segments of a super-packet \[B\].
+    pub payload: u32,
+    /// Payload of the largest segment \[B\].
+    pub segment: u32,
+    /// What precedes the payload, once \[B\].
+    pub header_bytes: u32,
+    /// On the wire, as a qdisc counts it \[B\].
+    pub size_bytes: u32,
+    /// Its first sequence number.
+    pub seq: u32,
+    /// What it acknowledges.
+    pub ack: u32,
+    /// TSval.
+    pub stamp: u32,
+    /// TSecr.
+    pub echo: u32,
+    /// The window's field.
+    pub window: u16,
+    /// The same in network order.
+    pub window_raw: u16,
+    /// What its option says; 0: nothing.
+    pub mss: u16,
+    /// SYN and others.
+    pub flags: u8,
+    /// The window's scale that its option says.
+    pub scale: u8,
+    /// 1: it has that option.
+    pub has_scale: u8,
+    /// 1: it has a time stamp.
+    pub has_stamp: u8,
+    /// 1: it has an option that forbids to touch it.
+    pub is_foreign: u8,
+    /// 0: none that is known.
+    pub ip_version: u8,
+    /// Of its IP header.
+    pub dscp: u8,
+}
+
+/// A SYN.
+pub const TCP_SYN: u8 = 2;
+/// An acknowledgement.
+pub const TCP_ACK: u8 = 16;
