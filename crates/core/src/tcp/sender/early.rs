@@ -30,7 +30,7 @@ impl Sender {
         t.delivered_before = t.delivered;
         t.delivered = ack + self.board.sacked_bytes(ack);
         t.advanced = true;
-        t.reordering.arrived(echo, self.now);
+        let is_latest = t.reordering.arrived(echo, self.now);
         let times = t.acknowledge(ack);
         // What a repetition below it causes echoes the data that moved the acknowledgement (RFC 7323 §4.3); the receiver here
         // echoes what it got.
@@ -43,6 +43,9 @@ impl Sender {
             Some(times) => (self.now.saturating_since(times.first), self.now.saturating_since(times.last)),
             None => (echoed, echoed),
         };
+        if is_latest {
+            t.latest_rtt = last;
+        }
         let is_next_round = ack > t.rtt_round;
         if is_next_round {
             t.rtt_round = self.max;
@@ -92,9 +95,16 @@ impl Sender {
         t.advanced = false;
         if is_news {
             let rtt = self.now.saturating_since(echo);
-            t.reordering.arrived(echo, self.now);
+            if t.reordering.arrived(echo, self.now) {
+                t.latest_rtt = rtt;
+            }
             t.measured(rtt);
+            let first = self.repairs.last_sent(self.una).or(t.first_sent());
             self.rto.linux_sample(rtt, false);
+            // What was sent before the first segment was sent again still arrives: that one has more time (tcp_clean_rtx_queue).
+            if self.rto.is_linux() && first.is_some_and(|first| echo < first) {
+                self.restart_timer();
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //! The sender's loss recovery, one engine for all laws: fast retransmit and fast recovery in three kinds, limited
 //! transmit, time-outs. The law only says how far the window falls.
 
-use super::{Sender, State, Urgent};
+use super::{Sender, State, TOO_LATE, Urgent};
 use crate::packet::Ack;
 use crate::tcp::Segment;
 use crate::tcp::config::Recovery;
@@ -122,8 +122,8 @@ impl Sender {
         if self.config.recovery == Recovery::Sack {
             self.inflation = 0;
             self.board.rescued = false;
-            self.repairs.clear();
             if self.config.rate_reduction {
+                self.repairs.forget(self.una);
                 self.board.high_rxt = self.board.high_rxt.max(self.una);
                 self.measure_pipe();
                 self.reduce(true);
@@ -131,6 +131,7 @@ impl Sender {
                 self.set_urgent(Urgent::Nothing);
                 return;
             }
+            self.repairs.clear();
             self.board.high_rxt = (self.una + self.mss()).min(self.max);
             self.measure_pipe();
             if self.config.find_lost_retransmissions {
@@ -272,7 +273,11 @@ impl Sender {
         self.state = State::Open;
         self.duplicate_acks = 0;
         self.inflation = 0;
-        self.repairs.clear();
+        if self.config.rack {
+            self.repairs.forget(self.una); // what it has sent again above is still under way
+        } else {
+            self.repairs.clear();
+        }
         self.forget_repeats();
         self.set_cwnd(cwnd);
         self.restart_timer();
@@ -334,20 +339,33 @@ impl Sender {
         self.state = State::Loss;
         self.inflation = 0;
         self.duplicate_acks = 0;
-        self.repairs.clear();
         if self.config.rack {
-            self.board.raise_lost_edge(self.una, self.max);
-            self.board.high_rxt = self.una;
-            self.pipe = 0;
+            self.give_up();
         } else {
+            self.repairs.clear();
             self.nxt = self.una;
             self.board.clear();
+            self.set_cwnd(1.0);
         }
         self.stop_timing();
         self.rto.back_off();
-        self.set_cwnd(1.0);
         self.make_request();
         self.set_urgent(Urgent::Nothing);
+    }
+
+    /// Takes for lost what had a round trip's time to arrive, and the first segment in any case, and leaves room for one more than
+    /// what is under way (Linux: tcp_timeout_mark_lost, tcp_enter_loss).
+    fn give_up(&mut self) {
+        let first = (self.una + self.mss()).min(self.max);
+        let rtt = self.tracking.as_ref().map_or(Duration::ZERO, |t| t.latest_rtt);
+        let due = Instant::from_nanos(self.now.as_nanos().saturating_sub(rtt.as_nanos()));
+        let old = self.tracking.as_ref().map_or(self.max, |t| t.sent_before(due + TOO_LATE));
+        self.board.raise_lost_edge(self.una, old.max(first));
+        self.board.high_rxt = self.board.high_rxt.max(self.una);
+        let Self { repairs, board, una, .. } = self;
+        repairs.give_up(first, due, |start, end| board.is_missing(*una, start, end));
+        self.measure_pipe();
+        self.set_cwnd((self.pipe.div_ceil(self.mss()) + 1) as f64);
     }
 
     /// The next segment of a SACK recovery (RFC 6675 §5 step C, NextSeg).
@@ -355,15 +373,16 @@ impl Sender {
         if self.cwnd_bytes < self.pipe + self.mss() {
             return None;
         }
-        if let Some((start, end)) = self.repairs.take_lost() {
+        // F-RTO asks new data first.
+        let asks = self.asks_new_data();
+        if !asks && let Some((start, end)) = self.repairs.take_lost() {
             if start <= self.una {
                 self.restart_timer(); // as for the first retransmission
             }
             return Some(self.repair_again(start, end));
         }
-        // By time only what is lost is sent again; F-RTO asks new data first.
-        let hole = self.board.next_hole(self.una).filter(|&(_, _, is_lost)| is_lost || !self.config.rack);
-        let hole = hole.filter(|_| !self.asks_new_data());
+        // By time only what is lost is sent again.
+        let hole = self.board.next_hole(self.una).filter(|&(_, _, is_lost)| !asks && (is_lost || !self.config.rack));
         let segment = match hole {
             Some((start, end, true)) => self.repair(start, end),
             _ => match (self.new_segment_allowed(), hole) {

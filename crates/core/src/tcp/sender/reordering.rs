@@ -42,9 +42,10 @@ impl Reordering {
         self.came_twice = self.is_seen;
     }
 
-    /// What was sent at `sent` has arrived. The window is widened once a round trip at most.
-    pub(super) fn arrived(&mut self, sent: Instant, now: Instant) {
-        self.is_seen |= sent < self.latest;
+    /// What was sent at `sent` has arrived; whether nothing has that was sent later. The window is widened once a round trip at most.
+    pub(super) fn arrived(&mut self, sent: Instant, now: Instant) -> bool {
+        let is_latest = sent >= self.latest;
+        self.is_seen |= !is_latest;
         self.latest = self.latest.max(sent);
         let is_pending = std::mem::take(&mut self.came_twice) && sent >= self.widened;
         if is_pending {
@@ -54,6 +55,7 @@ impl Reordering {
         } else if self.persist == 0 {
             self.steps = 1;
         }
+        is_latest
     }
 
     /// A recovery has ended, and its response stands.

@@ -48,6 +48,22 @@ impl Repairs {
         latest
     }
 
+    /// The timer went off: what was sent by `due` and `is_missing` is lost, and what begins before `first` in any case. Lost ones are
+    /// sent again in the order of their bytes.
+    pub(super) fn give_up(&mut self, first: u64, due: Instant, is_missing: impl Fn(u64, u64) -> bool) {
+        let Some(Lists { under_way, lost }) = self.0.as_deref_mut() else { return };
+        under_way.retain(|&(start, end, when)| {
+            let is_kept = start >= first && when > due;
+            if !is_kept {
+                lost.push_back((start, end));
+            }
+            is_kept
+        });
+        lost.retain(|&(start, end)| is_missing(start, end));
+        let lost = lost.make_contiguous();
+        lost.sort_unstable();
+    }
+
     /// When the last of those was sent that are acknowledged up to `una`, of those sent by `latest`; none: none was.
     pub(super) fn acknowledged(&self, una: u64, latest: Instant) -> Option<Instant> {
         let under_way = self.0.iter().flat_map(|lists| &lists.under_way);
@@ -64,7 +80,21 @@ impl Repairs {
         self.0.as_mut()?.lost.pop_front()
     }
 
-    /// The recovery is over.
+    /// When the segment that begins at `una` was last sent again, of what is under way.
+    pub(super) fn last_sent(&self, una: u64) -> Option<Instant> {
+        let under_way = self.0.iter().flat_map(|lists| &lists.under_way);
+        under_way.filter(|&&(start, end, _)| start <= una && una < end).map(|&(.., when)| when).max()
+    }
+
+    /// All before `una` is acknowledged.
+    pub(super) fn forget(&mut self, una: u64) {
+        if let Some(Lists { under_way, lost }) = self.0.as_deref_mut() {
+            under_way.retain(|&(_, end, _)| end > una);
+            lost.retain(|&(_, end)| end > una);
+        }
+    }
+
+    /// Nothing that was sent again counts any more.
     pub(super) fn clear(&mut self) {
         if let Some(lists) = &mut self.0 {
             lists.under_way.clear();
@@ -94,6 +124,24 @@ mod tests {
         assert_eq!(repairs.lost_bytes(), 0);
         assert_eq!(repairs.arrived(at(3), NONE, |start, _| start != 20), Some(at(1)));
         assert_eq!((repairs.lost_bytes(), repairs.take_lost(), repairs.take_lost()), (10, Some((0, 10)), None));
+    }
+
+    #[test]
+    fn the_timer_leaves_what_was_sent_since() {
+        let mut repairs = Repairs::default();
+        repairs.sent(0, 10, at(30));
+        repairs.sent(20, 30, at(10));
+        repairs.sent(40, 50, at(20));
+        repairs.sent(60, 70, at(30));
+        assert_eq!((repairs.last_sent(0), repairs.last_sent(10)), (Some(at(30)), None));
+        // The first is lost whenever it was sent; 20 to 30 have arrived.
+        repairs.give_up(10, at(20), |start, _| start != 20);
+        assert_eq!(
+            (repairs.take_lost(), repairs.take_lost(), repairs.take_lost()),
+            (Some((0, 10)), Some((40, 50)), None)
+        );
+        repairs.forget(70);
+        assert_eq!(repairs.last_sent(60), None);
     }
 
     #[test]

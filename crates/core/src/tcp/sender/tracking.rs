@@ -26,6 +26,8 @@ pub(super) struct Tracking {
     pub(super) rtt_round: u64,
     /// Least round-trip time; none before the first measurement.
     pub(super) min_rtt: Option<Duration>,
+    /// Round-trip time of what was sent last of all that has arrived (Linux: rack.rtt_us); 0 before the first measurement.
+    pub(super) latest_rtt: Duration,
     pub(super) reordering: Reordering,
     /// What has not arrived below these bytes is lost at these times.
     pub(super) suspects: VecDeque<(u64, Instant)>,

@@ -257,6 +257,7 @@ impl Sender {
         if unmark {
             t.suspects.clear();
             self.board.unmark(self.una);
+            self.repairs.clear();
             self.nxt = self.nxt.max(self.max);
         }
         self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);

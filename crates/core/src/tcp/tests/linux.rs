@@ -169,6 +169,52 @@ fn a_measurement_is_of_the_first_segment_and_slow_start_by_all() {
     );
 }
 
+#[test]
+fn the_timer_leaves_what_was_sent_within_a_round_trip() {
+    // The round trip takes 100 ms. At 400 ms 2 to 5 have been out for 300, 6 and 7 for 20: those are under way, the others lost.
+    // Beside two in the network there is room for the first; 6 and 7 make room for two more, and are not sent again.
+    sender(
+        SenderConfig { tail_loss_probe: false, ..linux() },
+        "0   open 2                   -> 0 1
+         100 ack 2 echo 0             ->
+         100 write 4                  -> 2 3 4 5
+         380 write 2                  -> 6 7
+         400 wake                     -> 2
+         ? state Loss
+         ? cwnd 3
+         480 ack 2 sack 6-8 echo 380  -> 3 4
+         500 ack 3 sack 6-8 echo 400  -> 5
+         580 ack 6 sack 6-8 echo 480  ->",
+    );
+    // The same for what was sent again: 0 went at 100 ms, and nothing has come that was sent later; 5 went at 350.
+    sender(
+        SenderConfig { tail_loss_probe: false, ..linux() },
+        "0   open 12                         -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 0 sack 1-2 echo 0           -> 10
+         100 ack 0 sack 1-3 echo 0           -> 11
+         100 ack 0 sack 1-4 echo 0           -> 0
+         350 ack 0 sack 1-5 6-12 echo 100    -> 5
+         400 wake                            -> 0
+         ? state Loss
+         ? cwnd 2
+         450 ack 0 sack 1-12 echo 350        ->
+         500 ack 12 echo 400                 ->",
+    );
+}
+
+#[test]
+fn what_was_sent_before_a_repetition_gives_it_more_time() {
+    // 0 goes again at 100 ms. What arrives at 290 ms was sent before that: the time-out begins anew. What was sent after it, or
+    // with it, does not move the time-out.
+    let script = "0   open                           -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 0 sack 1-2 echo 0            -> 10
+         100 ack 0 sack 1-3 echo 0            -> 11
+         100 ack 0 sack 1-4 echo 0            -> 0
+         ? timer 400";
+    sender(linux(), &format!("{script}\n 290 ack 0 sack 1-10 echo 0 -> 12 13\n ? rto 398.125\n ? timer 688.125"));
+    sender(linux(), &format!("{script}\n 290 ack 0 sack 1-4 10-11 echo 100 -> 4\n ? timer 400"));
+}
+
 /// A window of a hundred, in congestion avoidance.
 fn pieces() -> SenderConfig {
     SenderConfig { pieces: true, initial_window: Some(100), initial_ssthresh: Some(Bytes::new(2000)), ..linux() }
