@@ -73,9 +73,11 @@ impl Autotuning {
         let read = next - self.from;
         if read > self.space {
             // Slow start may double what is read, and once more before we know.
-            let growth = 2 * read * (read - self.space) / self.space;
-            let wanted = 2 * read + 2 * growth + highest.saturating_sub(next);
-            self.clamp = self.clamp.max(wanted.min(self.most));
+            // The product of two amounts passes 64 bits where gigabytes are read in a round trip.
+            let (wide, space) = (u128::from(read), u128::from(self.space));
+            let growth = 2 * wide * (wide - space) / space;
+            let wanted = 2 * wide + 2 * growth + u128::from(highest.saturating_sub(next));
+            self.clamp = self.clamp.max(wanted.min(u128::from(self.most)) as u64);
             self.space = read;
         }
         self.from = next;
@@ -121,6 +123,11 @@ mod tests {
         // A byte more was read: 2·28,961·1/28,960 are 2, twice. And what came out of order is to have room, too.
         tuning.receive(at(300), rtt, (1448, 57_920 + 28_961, 300_000));
         assert_eq!(tuning.clamp, 2 * 28_961 + 2 * 2 + 300_000 - (57_920 + 28_961));
+        // 4 GB in a round trip are as much as the buffer holds: 2·4·10⁹·4·10⁹ alone is more than 64 bits hold.
+        let mut vast = super::Autotuning::new(1448, Bytes::new(u64::from(u32::MAX)));
+        vast.receive(at(0), None, (1448, 0, 0));
+        vast.receive(at(100), rtt, (1448, 4_000_000_000, 0));
+        assert_eq!(vast.clamp, u64::from(u32::MAX));
         // And the buffer is the buffer.
         let mut small = super::Autotuning::new(1448, Bytes::new(66_000));
         small.receive(at(0), None, (1448, 0, 0));
