@@ -65,6 +65,7 @@ struct Record {
     size: u32,
     data_outgoing: bool,
     is_tcp: bool,
+    is_pushed: bool,
     extra: Extra,
 }
 
@@ -111,8 +112,21 @@ impl Capture {
         let size = packet.size().get() as u32;
         let data_outgoing = matches!(kind, Kind::Data | Kind::Syn);
         let flow = packet.flow;
+        let is_pushed = packet.is_pushed();
         let extra = self.extra(packet);
-        self.records.push(Record { at, point, kind, flow, number, amount, size, data_outgoing, is_tcp, extra });
+        self.records.push(Record {
+            at,
+            point,
+            kind,
+            flow,
+            number,
+            amount,
+            size,
+            data_outgoing,
+            is_tcp,
+            is_pushed,
+            extra,
+        });
     }
 
     fn extra(&self, packet: &Packet) -> Extra {
@@ -225,6 +239,9 @@ impl Record {
         let mut builder = builder.options(&self.options(after_syn)).map_err(io::Error::other)?;
         if is_syn {
             builder = builder.syn();
+        }
+        if self.is_pushed {
+            builder = builder.psh();
         }
         if let Some(acknowledged) = acknowledged {
             builder = builder.ack(acknowledged);

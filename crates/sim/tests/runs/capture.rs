@@ -30,6 +30,7 @@ const TWO_FLOWS: &str = crate::dumbbell!(
 struct Seen {
     port: u16,
     syn: bool,
+    is_pushed: bool,
     payload: u32,
     acknowledged: u32,
     options: Vec<TcpOptionElement>,
@@ -41,7 +42,11 @@ struct Seen {
 }
 
 fn packets(end: Point) -> Vec<Seen> {
-    let outcome = crate::outcome(TWO_FLOWS, &[]).unwrap();
+    packets_with(end, &[])
+}
+
+fn packets_with(end: Point, settings: &[(&str, &str)]) -> Vec<Seen> {
+    let outcome = crate::outcome(TWO_FLOWS, settings).unwrap();
     let mut bytes = vec![];
     outcome.write_pcapng(&mut bytes, end).unwrap();
     let mut reader = PcapNgReader::new(&bytes[..]).unwrap();
@@ -64,6 +69,7 @@ fn packets(end: Point) -> Vec<Seen> {
         seen.push(Seen {
             port: tcp.source_port().max(tcp.destination_port()),
             syn: tcp.syn(),
+            is_pushed: tcp.psh(),
             payload: tcp.payload().len() as u32,
             acknowledged: tcp.acknowledgment_number(),
             options: tcp.options_iterator().map(Result::unwrap).collect(),
@@ -112,6 +118,20 @@ fn options_stand_where_the_packets_have_room_for_them() {
     assert!(kinds[&(10_000, "blocks")] > 20, "{kinds:?}");
     let data = seen.iter().filter(|packet| packet.port == 10_000 && packet.payload > 0).count();
     assert_eq!(kinds[&(10_000, "timestamps")], data);
+}
+
+#[test]
+fn the_last_segment_of_each_piece_is_pushed() {
+    assert!(packets(Point::Sender).iter().all(|packet| !packet.is_pushed), "by the RFCs there are no pieces");
+    // In slow start of 10 segments pieces are of two, and each second one is pushed, at either end.
+    let linux = [("flow[0].sender", "{ kind = \"linux-reno\" }")];
+    for end in [Point::Sender, Point::Receiver] {
+        let seen = packets_with(end, &linux);
+        let data = seen.iter().filter(|packet| packet.port == 10_000 && packet.payload > 0);
+        let pushed: Vec<_> = data.take(10).map(|packet| packet.is_pushed).collect();
+        assert_eq!(pushed, [[false, true]; 5].concat());
+        assert!(seen.iter().all(|packet| !packet.is_pushed || packet.payload > 0 && packet.port == 10_000));
+    }
 }
 
 #[test]
