@@ -39,12 +39,13 @@ pub fn overhead(sent_bytes: f64, original_bytes: f64) -> Option<f64> {
     (sent_bytes > 0.0).then(|| (sent_bytes - original_bytes) / sent_bytes)
 }
 
-/// Coefficient of variation: standard deviation over mean (of the whole population). None without a positive mean.
+/// Coefficient of variation: standard deviation over mean (of the whole population). None without a positive mean, and of a
+/// single value, which cannot vary.
 pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
-    (mean > 0.0).then(|| libm::sqrt(variance) / mean)
+    (values.len() > 1 && mean > 0.0).then(|| libm::sqrt(variance) / mean)
 }
 
 /// Goodput of all flows together in each interval \[bit/s\], of those too that started or ended within it.
@@ -110,6 +111,8 @@ mod tests {
         assert_eq!(coefficient_of_variation(&[1.0, 3.0]), Some(0.5));
         assert_eq!(coefficient_of_variation(&[2.0, 2.0]), Some(0.0));
         assert_eq!(coefficient_of_variation(&[]), None);
+        // One value cannot vary, so it says nothing about how much they do.
+        assert_eq!(coefficient_of_variation(&[2.0]), None);
     }
 
     #[test]
