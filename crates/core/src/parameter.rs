@@ -37,7 +37,7 @@ use core::fmt::Debug;
 use core::ops::{Bound, RangeBounds};
 
 use crate::error::ParameterError;
-use crate::units::{Amount, Bytes, Duration, Frequency, PerSecond, Rate};
+use crate::units::{Amount, Bytes, Duration, Frequency, Packets, PerSecond, Rate};
 
 /// What a key may have for a value.
 pub trait Parameter {
@@ -213,6 +213,31 @@ impl Bounded for f64 {
 
     fn number(&self) -> Option<f64> {
         Some(*self)
+    }
+}
+
+impl Parameter for Packets {
+    #[cfg(feature = "text")]
+    fn written(&self) -> Option<serde_json::Value> {
+        self.0.written()
+    }
+}
+
+impl Bounded for Packets {
+    fn bound(&self) -> String {
+        format!("{} packets", self.0)
+    }
+
+    fn shown(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn is_finite(&self) -> bool {
+        self.0.is_finite()
+    }
+
+    fn number(&self) -> Option<f64> {
+        Some(self.0)
     }
 }
 

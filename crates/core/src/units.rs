@@ -47,6 +47,10 @@ pub enum Amount {
     Packets(u64),
 }
 
+/// A number of packets that need not be whole, such as a mean; in a file a plain number.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+pub struct Packets(pub f64);
+
 /// A frequency \[Hz\].
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Frequency(f64);

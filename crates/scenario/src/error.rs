@@ -47,10 +47,13 @@ impl ScenarioError {
 
     fn line(&self) -> String {
         let Self { path, value, wanted } = self;
-        match value {
+        let line = match value {
             Some(value) => format!("{path} = {value}: {wanted}"),
             None if path.is_empty() => wanted.clone(),
             None => format!("{path}: {wanted}"),
-        }
+        };
+        // A key may hold whatever a quoted text does.
+        let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+        if line.contains(char::is_control) { line.chars().map(shown).collect() } else { line }
     }
 }

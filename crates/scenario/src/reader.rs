@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::mem;
 
-use lasthop_core::parameter::text::WITH;
+use lasthop_core::parameter::text::{WITH, WITHIN};
 use serde::de::value::{StringDeserializer, UnitDeserializer};
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
@@ -33,16 +33,26 @@ struct Fault {
     error: ScenarioError,
     /// The name of the list in whose place a table stands, if it is one of the file's own lists; empty until it is known.
     list: Option<String>,
+    /// What kind of number is wanted, where none stands, or none that such a number can be.
+    number: Option<&'static str>,
 }
 
 impl Fault {
     fn new(wanted: String) -> Self {
-        Self { error: ScenarioError { path: String::new(), value: None, wanted }, list: None }
+        Self { error: ScenarioError { path: String::new(), value: None, wanted }, list: None, number: None }
     }
 
     fn within(self, place: &str) -> Self {
         let list = self.list.filter(String::is_empty).map(|_| place.to_owned());
-        Self { error: self.error.within(place), list }
+        Self { error: self.error.within(place), list, number: self.number }
+    }
+
+    /// Says where the number must lie, if one is wanted; else what is wanted has said it, or lies deeper.
+    fn in_domain(mut self, domain: &str) -> Self {
+        if let Some(number) = self.number.take() {
+            self.error.wanted = format!("wanted {number}, {domain}");
+        }
+        self
     }
 
     /// Shows the value that is wrong, if that is the one that is being read.
@@ -61,13 +71,13 @@ impl de::Error for Fault {
 
     fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
         let wanted = wanted.to_string();
-        let wanted = of_type(&wanted);
+        let (wanted, number) = of_type(&wanted);
         // Any other value is shown.
-        Self::new(match found {
-            Unexpected::Map => format!("wanted {wanted}, not a table"),
-            Unexpected::Seq => format!("wanted {wanted}, not a list"),
-            _ => format!("wanted {wanted}"),
-        })
+        match found {
+            Unexpected::Map => Self::new(format!("wanted {wanted}, not a table")),
+            Unexpected::Seq => Self::new(format!("wanted {wanted}, not a list")),
+            _ => Self { number, ..Self::new(format!("wanted {wanted}")) },
+        }
     }
 
     fn invalid_value(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
@@ -88,17 +98,18 @@ impl de::Error for Fault {
     }
 }
 
-/// What serde calls a type, as a person would.
-fn of_type(wanted: &str) -> &str {
+/// What serde calls a type, as a person would; and which kind of number it is, if it is one.
+fn of_type(wanted: &str) -> (&str, Option<&'static str>) {
+    const WHOLE: Option<&str> = Some("a whole number");
     match wanted {
-        "u16" => "a whole number from 0 to 65535",
-        "u32" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number of 0 or more",
-        "f64" => "a number",
-        "a boolean" => "true or false",
-        "a string" => "a text",
-        "a sequence" => "a list",
-        other => other,
+        "u16" => ("a whole number from 0 to 65535", WHOLE),
+        "u32" => ("a whole number from 0 to 4294967295", WHOLE),
+        "u64" => ("a whole number of 0 or more", WHOLE),
+        "f64" => ("a number", Some("a number")),
+        "a boolean" => ("true or false", None),
+        "a string" => ("a text", None),
+        "a sequence" => ("a list", None),
+        other => (other, None),
     }
 }
 
@@ -121,6 +132,8 @@ impl Reader {
     fn shown(&self) -> Option<String> {
         match &self.0 {
             Value::Table(_) | Value::Array(_) => None,
+            // TOML would write it in several lines.
+            Value::String(text) if text.contains(char::is_control) => Some(format!("{text:?}")),
             value => Some(value.to_string()),
         }
     }
@@ -150,6 +163,14 @@ impl<'de> Deserializer<'de> for Reader {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Fault> {
+        if name != WITHIN {
+            return self.deserialize_any(visitor);
+        }
+        let domain = (&visitor as &dyn Expected).to_string();
+        visitor.visit_newtype_struct(self).map_err(|fault| fault.in_domain(&domain))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -195,7 +216,7 @@ impl<'de> Deserializer<'de> for Reader {
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct newtype_struct tuple map struct
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct tuple map struct
         identifier ignored_any
     }
 }

@@ -14,7 +14,7 @@ use crate::radio::tests::slow;
 use crate::radio::{ConstantRadio, ErrorModel, FixedMargin, LinearErrors, Margin};
 use crate::role::AqmParams;
 use crate::role::MarkerParams;
-use crate::units::{Amount, Bytes, Frequency};
+use crate::units::{Amount, Bytes, Frequency, Packets};
 
 mod behaviour;
 mod liveness;

@@ -10,6 +10,7 @@ use crate::loss::tests::bernoulli;
 use crate::packet::Packet;
 use crate::parameter::With;
 use crate::queue::Buffer;
+use crate::units::Packets;
 
 const SPAN: Span = Span { from: Instant::ZERO, until: Instant::from_nanos(1_000_000_000) };
 
@@ -121,7 +122,12 @@ fn losses_come_after_the_transmitter() {
 fn managements() -> [AqmParams; 5] {
     let codel =
         CodelParams { target: Duration::from_millis(2), interval: Duration::from_millis(10), mtu: Bytes::new(1500) };
-    let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.2, ..RedParams::default() };
+    let red = RedParams {
+        min_threshold: Packets(2.0),
+        max_threshold: Packets(6.0),
+        queue_weight: 0.2,
+        ..RedParams::default()
+    };
     let fair = With { own: FqParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
     let two = AqmParams::TwoQueues(TwoQueuesParams::default());
     [AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair), AqmParams::Drr(fair.own), two]

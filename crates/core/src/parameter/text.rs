@@ -4,7 +4,8 @@
 //!
 //! serde's data model is used as it is, in two ways that a reader of files must know. A kind is an externally tagged
 //! variant: the reader makes it of a table with the key `kind`, or of a bare name. [`With`] is a tuple struct called [`WITH`]:
-//! the reader gives each of its two parts the keys that it asks for, and refuses the rest.
+//! the reader gives each of its two parts the keys that it asks for, and refuses the rest. A value with a domain is a newtype
+//! struct called [`WITHIN`], whose expectation is the domain: the reader says it beside the type, where that is wrong.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -12,17 +13,20 @@ use core::ops::{Bound, RangeBounds};
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{Bounded, InDomain, Parameter, With};
-use crate::units::{Amount, Bytes, Duration, Frequency, PerSecond, Quantity, Rate};
+use crate::units::{Amount, Bytes, Duration, Frequency, Packets, PerSecond, Quantity, Rate};
 
 pub use {schemars, serde, serde_json};
 
 /// What [`With`] calls itself to whom reads it.
 pub const WITH: &str = "lasthop::With";
+
+/// What a value with a domain calls itself to whom reads it.
+pub const WITHIN: &str = "lasthop::Within";
 
 macro_rules! quantities {
     ($($type:ident),+) => {$(
@@ -56,6 +60,26 @@ macro_rules! quantities {
 }
 
 quantities!(Duration, Bytes, Amount, Rate, Frequency, PerSecond);
+
+impl<'de> Deserialize<'de> for Packets {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(Self)
+    }
+}
+
+impl JsonSchema for Packets {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Packets".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        f64::json_schema(generator)
+    }
+}
 
 struct Text<Q>(PhantomData<Q>);
 
@@ -119,6 +143,41 @@ impl<'de, T: Deserialize<'de>, C: Deserialize<'de>> Visitor<'de> for Parts<T, C>
         let own = parts.next_element()?.ok_or_else(|| de::Error::invalid_length(0, &self))?;
         let common = parts.next_element()?.ok_or_else(|| de::Error::invalid_length(1, &self))?;
         Ok(With { own, common })
+    }
+}
+
+/// Reads a value of which a domain is known. It does not look whether the value lies there: `validate` does.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Within<'a, V, T, R> {
+    domain: &'a R,
+    value: PhantomData<(V, T)>,
+}
+
+impl<'a, V: InDomain<T>, T: Bounded, R: RangeBounds<T>> Within<'a, V, T, R> {
+    /// A value in `domain`.
+    pub fn new(_: PhantomData<V>, domain: &'a R) -> Self {
+        Self { domain, value: PhantomData }
+    }
+}
+
+impl<'de, V: Deserialize<'de>, T: Bounded, R: RangeBounds<T>> DeserializeSeed<'de> for Within<'_, V, T, R> {
+    type Value = V;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V, D::Error> {
+        deserializer.deserialize_newtype_struct(WITHIN, self)
+    }
+}
+
+impl<'de, V: Deserialize<'de>, T: Bounded, R: RangeBounds<T>> Visitor<'de> for Within<'_, V, T, R> {
+    type Value = V;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&super::wanted(self.domain))
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V, D::Error> {
+        V::deserialize(deserializer)
     }
 }
 
@@ -296,6 +355,18 @@ macro_rules! without {
     };
 }
 
+/// How a key's value is read.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! seed {
+    ($type:ty) => {
+        ::core::marker::PhantomData::<$type>
+    };
+    ($type:ty, $domain:expr) => {
+        $crate::parameter::text::Within::new(::core::marker::PhantomData::<$type>, &($domain))
+    };
+}
+
 /// A domain's schema.
 #[doc(hidden)]
 #[macro_export]
@@ -336,7 +407,7 @@ macro_rules! text_parameters {
                             while let Some(key) = table.next_key::<String>()? {
                                 let is_known = match key.as_str() {
                                     $(stringify!($key) => {
-                                        $key = Some(table.next_value()?);
+                                        $key = Some(table.next_value_seed($crate::seed!($type $(, $domain)?))?);
                                         true
                                     })*
                                     _ => false,

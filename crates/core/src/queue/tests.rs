@@ -13,7 +13,7 @@ use crate::law::two_queues::TwoQueuesParams;
 use crate::packet::{Packet, Signal};
 use crate::parameter::With;
 use crate::rng::Streams;
-use crate::units::Duration;
+use crate::units::{Duration, Packets};
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
@@ -93,7 +93,12 @@ fn nothing_fits_is_refused() {
 fn managements() -> [AqmParams; 6] {
     let codel =
         CodelParams { target: Duration::from_millis(1), interval: Duration::from_millis(5), mtu: Bytes::new(1500) };
-    let red = RedParams { min_threshold: 2.0, max_threshold: 6.0, queue_weight: 0.3, ..RedParams::default() };
+    let red = RedParams {
+        min_threshold: Packets(2.0),
+        max_threshold: Packets(6.0),
+        queue_weight: 0.3,
+        ..RedParams::default()
+    };
     let fair = With { own: FqParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
     let two = AqmParams::TwoQueues(TwoQueuesParams::default());
     [
@@ -233,8 +238,13 @@ fn a_marker_goes_on_with_every_management() {
 fn an_idle_line_lowers_reds_average() {
     // 200 arrivals bring the average well above 3; 98 idle milliseconds are 245 packets of 500 B at 10 Mbit/s, and 0.95²⁴⁵
     // is nothing.
-    let red =
-        RedParams { min_threshold: 2.0, max_threshold: 3.0, queue_weight: 0.05, gentle: false, ..RedParams::default() };
+    let red = RedParams {
+        min_threshold: Packets(2.0),
+        max_threshold: Packets(3.0),
+        queue_weight: 0.05,
+        gentle: false,
+        ..RedParams::default()
+    };
     let dropped = |rests: bool| {
         let mut queue = managed(None, AqmParams::Red(red));
         (0..200).for_each(|i| _ = queue.push(at(0), packet(i)));

@@ -21,7 +21,12 @@ fn kinds() -> Vec<ApConfig> {
 fn managed(which: usize) -> Vec<ApConfig> {
     let codel =
         CodelParams { target: Duration::from_millis(2), interval: Duration::from_millis(10), mtu: Bytes::new(1500) };
-    let red = RedParams { min_threshold: 1.5, max_threshold: 4.0, queue_weight: 0.3, ..RedParams::default() };
+    let red = RedParams {
+        min_threshold: Packets(1.5),
+        max_threshold: Packets(4.0),
+        queue_weight: 0.3,
+        ..RedParams::default()
+    };
     let fair = With { own: FqParams { queues: 3, quantum: Bytes::new(800), batch: 2 }, common: codel };
     let aqm = [AqmParams::DropTail, AqmParams::Red(red), AqmParams::Codel(codel), AqmParams::FqCodel(fair)][which];
     let mut kinds = kinds();

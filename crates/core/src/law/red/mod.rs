@@ -12,7 +12,7 @@ use crate::packet::Parcel;
 use crate::parameter::{Parameter, above_to};
 use crate::rng::Stream;
 use crate::role::{AqmLaw, Held};
-use crate::units::{Bytes, Duration, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, Packets, Rate};
 use crate::{kinds, parameters};
 
 kinds! {
@@ -34,10 +34,10 @@ parameters! {
     pub struct RedParams {
         /// Average queue in packets from which packets are dropped. 0: half of what the line carries in `target_delay`, and
         /// at least 5 (ns-2's `thresh_`).
-        pub min_threshold: f64 = 0.0, in 0.0..;
+        pub min_threshold: Packets = Packets(0.0), in Packets(0.0)..;
         /// Average queue in packets at which the probability reaches `max_p`. 0: three times the lower one (ns-2's
         /// `maxthresh_`).
-        pub max_threshold: f64 = 0.0, in 0.0..;
+        pub max_threshold: Packets = Packets(0.0), in Packets(0.0)..;
         /// Weight w_q of a new sample in the average, up to 1. 0: 1 - exp(-1/C), with C packets per second on the line (ns-2's
         /// `q_weight_`).
         pub queue_weight: f64 = 2e-3, in 0.0..=1.0;
@@ -72,9 +72,11 @@ pub enum Verdict {
 ///
 /// ```
 /// use lasthop_core::law::red::{Red, RedParams, Verdict};
+/// use lasthop_core::units::Packets;
 ///
 /// // Thresholds of 4 and 12 packets, the average being the queue itself, on a line of 500 kB/s.
-/// let params = RedParams { min_threshold: 4.0, max_threshold: 12.0, queue_weight: 1.0, ..RedParams::default() };
+/// let (min_threshold, max_threshold) = (Packets(4.0), Packets(12.0));
+/// let params = RedParams { min_threshold, max_threshold, queue_weight: 1.0, ..RedParams::default() };
 /// let mut red = Red::new(params, 500e3)?;
 /// red.observe(8, 4000.0, 0.0);
 /// // Half way between them p = max_p/2.
@@ -107,7 +109,12 @@ impl Red {
     /// A parameter outside its domain.
     pub fn new(params: RedParams, line_bytes_per_s: f64) -> Result<Self, ParameterError> {
         params.validate()?;
-        let RedParams { min_threshold, max_threshold, queue_weight, .. } = params;
+        let RedParams {
+            min_threshold: Packets(min_threshold),
+            max_threshold: Packets(max_threshold),
+            queue_weight,
+            ..
+        } = params;
         let (mean, target) = (params.mean_packet.as_f64(), params.target_delay.as_secs_f64());
         let packets_per_s = line_bytes_per_s / mean;
         let min =
@@ -251,7 +258,13 @@ mod tests {
     }
 
     fn plain() -> RedParams {
-        RedParams { min_threshold: 4.0, max_threshold: 12.0, queue_weight: 0.5, max_p: 0.125, ..RedParams::default() }
+        RedParams {
+            min_threshold: Packets(4.0),
+            max_threshold: Packets(12.0),
+            queue_weight: 0.5,
+            max_p: 0.125,
+            ..RedParams::default()
+        }
     }
 
     /// RED whose average is `packets`, reached in one sample, and which has seen that.
@@ -357,8 +370,8 @@ mod tests {
     fn what_is_no_red_is_refused() {
         let key = |params| Red::new(params, 1e6).unwrap_err().key;
         let usual = RedParams::default();
-        assert_eq!(key(RedParams { min_threshold: -1.0, ..usual }), "min_threshold");
-        assert_eq!(key(RedParams { max_threshold: 3.0, ..usual }), "max_threshold");
+        assert_eq!(key(RedParams { min_threshold: Packets(-1.0), ..usual }), "min_threshold");
+        assert_eq!(key(RedParams { max_threshold: Packets(3.0), ..usual }), "max_threshold");
         assert_eq!(key(RedParams { queue_weight: 1.5, ..usual }), "queue_weight");
         assert_eq!(key(RedParams { max_p: 0.0, ..usual }), "max_p");
         assert_eq!(key(RedParams { mean_packet: Bytes::ZERO, ..usual }), "mean_packet");
