@@ -5,6 +5,7 @@ They are made from the command's own parser, so they cannot differ from it. ``SH
 as ``/usr/share`` is; the wheel brings it along.
 """
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -36,7 +37,9 @@ def manual() -> str:
     page.source = f"lasthop {package['version']}"
     page.manual = "lasthop's manual"
     page.description = "TCP over the last, wireless hop: simulated, emulated, checked"
-    return str(page)
+    # How a command is called stays in the lines in which it is written.
+    text = re.sub(r"^usage: .*?\n(?=\n)", ".nf\n\\g<0>.fi\n", str(page), flags=re.M | re.S)
+    return text.replace(".SH\nPOSITIONAL ARGUMENTS\n", ".SH COMMANDS\n")
 
 
 def main() -> None:

@@ -2,6 +2,8 @@
 """The fluid model against closed forms, and what random loops say."""
 
 import math
+import re
+from typing import Any
 
 import pytest
 from lasthop import analysis
@@ -83,3 +85,31 @@ def test_what_is_no_fluid_is_refused() -> None:
         analysis.trajectory([0.1], price="dear", **known)
     with pytest.raises(ValueError, match="step = 1: wanted at most the shortest delay"):
         analysis.trajectory([0.1], step_s=1, **known)
+
+
+def test_an_argument_of_another_type_is_named() -> None:
+    law: dict[str, Any] = {"rate_bps": 1e6, "tau_bytes": 500, "a_bytes": 5500, "duration_s": 1}
+    for call, message in (
+        (lambda: analysis.critical_b("x"), "delays_s = 'x': wanted a list of numbers"),
+        (lambda: analysis.critical_b(0.1), "delays_s = 0.1: wanted a list of numbers"),
+        (lambda: analysis.critical_b([[0.1]]), "delays_s = [[0.1]]: wanted a list of numbers"),
+        (lambda: analysis.critical_b([0.1], weights=3),
+         "weights = 3: wanted a list of numbers or None"),
+        (lambda: analysis.critical_b([0.1], scale=3), "scale = 3: wanted a name"),
+        (lambda: analysis.critical_b([0.1], average="2"), "average = '2': wanted a number or None"),
+        (lambda: analysis.unstable_roots("1", [0.1]), "b = '1': wanted a number"),
+        (lambda: analysis.two_flows_critical_b(None, 2), "one_s = None: wanted a number"),
+        (lambda: analysis.averaged_critical_b("1", 2), "delay_s = '1': wanted a number"),
+        (lambda: analysis.trajectory([0.1], **law, start="x"),
+         "start = 'x': wanted a number or a list of numbers"),
+        (lambda: analysis.trajectory([0.1], **law, every_s=None),
+         "every_s = None: wanted a number"),
+        (lambda: analysis.random_sets(2.5), "count = 2.5: wanted a whole number"),
+        (lambda: analysis.random_sets(2, flows=3),
+         "flows = 3: wanted the least and the greatest whole number"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+            call()
+    numpy = pytest.importorskip("numpy")
+    one = analysis.critical_b(numpy.array([0.05], dtype="float32"), upto=numpy.int64(3))
+    assert one == pytest.approx(math.pi / 2)

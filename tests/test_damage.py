@@ -78,7 +78,18 @@ def test_what_is_missing_in_a_sweep_is_missed_when_it_is_read(tmp_path: Path, ke
     scenario.write_text(SHORT)
     lasthop.sweep(scenario, seeds=2, out=path)
     altered(path, lambda document: document.pop(key))
-    with pytest.raises(lasthop.UserError, match="damaged: wanted a result of lasthop"):
+    wanted = rf"damaged: wanted a result of lasthop \('{key}' is missing\)$"
+    with pytest.raises(lasthop.UserError, match=wanted):
+        lasthop.read(path)
+
+
+def test_what_is_missing_in_a_run_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    scenario = tmp_path / "short.toml"
+    scenario.write_text(SHORT)
+    lasthop.run(scenario).to_parquet(path)
+    altered(path, lambda document: document.pop("files"))
+    with pytest.raises(lasthop.UserError, match=r"damaged: .* \('files' is missing\)$"):
         lasthop.read(path)
 
 

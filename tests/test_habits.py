@@ -127,6 +127,8 @@ def test_manual_and_completion_know_every_command_and_option(tmp_path: Path) -> 
             options -= {"-h", "--help"}
             missing = {o for o in options if o not in words and o.lstrip("-") not in words}
             assert not missing, (name, command, missing)
+    page = texts["lasthop.1"]
+    assert page.count("\n.nf\nusage: ") == page.count("\nusage: ") >= len(commands), "refilled"
     done = subprocess.run(["bash", "-n", *tmp_path.rglob("lasthop")], check=False)
     assert done.returncode == 0
 

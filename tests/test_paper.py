@@ -15,12 +15,13 @@ import lasthop
 import pandas as pd
 import pytest
 from conftest import Command, assert_drawn, assert_one_line
+from lasthop.claims import check
 from lasthop.figures import make
 from lasthop.lab import Lab, Sweep
 from lasthop.lab.measures import OPERATORS, POINT
 from lasthop.paper import FOLDER, Paper, folder_of, load_paper, select, stems
 from lasthop.plot import hidden_curves, new_figure
-from lasthop.report import Picture
+from lasthop.report import Picture, Section, render
 from lasthop.runs import Runner
 from lasthop.scenario import load
 
@@ -218,6 +219,14 @@ def test_figure_2_and_its_claims(tmp_path: Path) -> None:
     assert set(verdicts) <= page.ids
     assert page.links and {link.removeprefix("#") for link in page.links} <= page.ids
     assert not (tmp_path / "runs.journal").exists()
+
+
+def test_a_claim_of_the_text_alone_stands_under_a_dash() -> None:
+    paper = load_paper("clamp")
+    claims = [check(claim, [1.0], "quick") for claim in paper.claims if claim.figure == "–"]
+    page = render([Section(paper, [], claims)], scale="quick", seeds=[1], most_seeds=1)
+    assert claims and page.count('data-name="figure">–<') == len(claims)
+    assert 'data-name="figure"><' not in page
 
 
 def test_a_curve_under_another_is_named() -> None:

@@ -19,14 +19,20 @@ itself.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import wraps
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from . import _lasthop
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    Given = ParamSpec("Given")
+    Found = TypeVar("Found")
 
 __all__ = [
     "averaged_critical_b",
@@ -42,6 +48,46 @@ QUEUEING_S, PRICE_S = 0.05, 0.005
 """The queueing delay at rest and the price of that, where none are given."""
 
 
+def _numbers(value: Any, kind: type = Real) -> bool:
+    """Whether a value is several numbers: a list, a tuple, an array of one dimension."""
+    return hasattr(value, "__len__") and all(isinstance(item, kind) for item in value)
+
+
+KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "float": ("a number", lambda value: isinstance(value, Real)),
+    "int": ("a whole number", lambda value: isinstance(value, Integral)),
+    "str": ("a name", lambda value: isinstance(value, str)),
+    "None": ("None", lambda value: value is None),
+    "Sequence[float]": ("a list of numbers", _numbers),
+    "tuple[float, float]": (
+        "the least and the greatest",
+        lambda value: _numbers(value) and len(value) == 2,
+    ),
+    "tuple[int, int]": (
+        "the least and the greatest whole number",
+        lambda value: _numbers(value, Integral) and len(value) == 2,
+    ),
+}
+"""What an annotation wants, in words, and whether a value is that."""
+
+
+def _typed(helper: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Names the argument that is of another type than its annotation says."""
+    signature = inspect.signature(helper)
+
+    @wraps(helper)
+    def checked(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+        for key, value in signature.bind(*args, **kwargs).arguments.items():
+            kinds = [KINDS[kind] for kind in signature.parameters[key].annotation.split(" | ")]
+            if not any(is_one(value) for _, is_one in kinds):
+                wanted = " or ".join(words for words, _ in kinds)
+                raise TypeError(f"{key} = {value!r}: wanted {wanted}")
+        return helper(*args, **kwargs)
+
+    return checked
+
+
+@_typed
 def critical_b(
     delays_s: Sequence[float],
     *,
@@ -63,6 +109,7 @@ def critical_b(
     return math.inf if found is None else found
 
 
+@_typed
 def critical_b_by_integration(
     delays_s: Sequence[float],
     *,
@@ -81,6 +128,7 @@ def critical_b_by_integration(
     return math.inf if found is None else found
 
 
+@_typed
 def unstable_roots(
     b: float,
     delays_s: Sequence[float],
@@ -97,6 +145,7 @@ def unstable_roots(
     return loop.unstable_roots(b)
 
 
+@_typed
 def averaged_critical_b(delay_s: float, average: float, *, queueing_s: float = 0.0) -> float:
     """The critical b of one flow behind an average, in closed form.
 
@@ -105,11 +154,13 @@ def averaged_critical_b(delay_s: float, average: float, *, queueing_s: float = 0
     return _lasthop.averaged_critical_b(delay_s, delay_s + queueing_s, average)
 
 
+@_typed
 def two_flows_critical_b(one_s: float, other_s: float) -> float:
     """The critical b, per second, of the older law with two flows, in closed form (Prop. 2)."""
     return _lasthop.two_flows_critical_b(one_s, other_s)
 
 
+@_typed
 def trajectory(
     delays_s: Sequence[float],
     *,
@@ -161,6 +212,7 @@ def trajectory(
     return pd.DataFrame(columns)
 
 
+@_typed
 def random_sets(
     count: int,
     *,

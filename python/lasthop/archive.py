@@ -106,6 +106,9 @@ def sound(name: str) -> Iterator[None]:
         raise
     except _lasthop.ScenarioError as error:
         raise UserError(f"{name}: the scenario in it: {error}") from error
+    except KeyError as error:
+        wanted = f"wanted a result of lasthop ({error} is missing)"
+        raise UserError(f"{name}: damaged: {wanted}") from error
     except (
         pa.ArrowException, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
         RecursionError, zlib.error,

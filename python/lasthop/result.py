@@ -200,23 +200,20 @@ class Result:
         return joined(self.arrow)
 
     def to_xarray(self) -> xarray.Dataset:
-        """The samples of flows and queues over ``time_s`` and their names (needs xarray).
-
-        A window that nobody bounds is not a number.
-        """
+        """The samples of flows and queues over ``time_s`` and their names (needs xarray)."""
         from .errors import UserError
 
         try:
             import xarray
         except ImportError as error:
             raise UserError("to_xarray: wanted xarray: pip install 'lasthop[xarray]'") from error
-        from .tables import UNBOUNDED, unit_of
+        from .tables import unit_of
 
         parts = []
         for group, index in (("flows", "flow"), ("queues", "queue")):
             if group in self.raw_tables:
                 frame = self.table(group).drop(columns="time_ns").set_index(["time_s", index])
-                parts.append(xarray.Dataset.from_dataframe(frame.mask(frame == UNBOUNDED)))
+                parts.append(xarray.Dataset.from_dataframe(frame))
         if not parts:
             raise UserError(f'{self.label}: probe.every: wanted samples, e.g. "100 ms"')
         found = xarray.merge(parts)
@@ -233,7 +230,10 @@ class Result:
         return self._files if self._files is not None else pack(self.scenario, self.directory)
 
     def table(self, name: str) -> pd.DataFrame:
-        """The sampled table ``flows`` or ``queues`` (needs ``[probe]``), or ``packets``."""
+        """The sampled table ``flows`` or ``queues`` (needs ``[probe]``), or ``packets``.
+
+        A window that nobody bounds is not a number.
+        """
         return tables_of(self._record)[name]
 
     @property
@@ -313,11 +313,15 @@ def tables_of(record: Record) -> dict[str, pd.DataFrame]:
     import numpy as np
     import pandas as pd
 
+    from .tables import MAY_BE_UNBOUNDED, UNBOUNDED
+
     frames = {}
     for table, columns in record.tables.items():
         frame = pd.DataFrame(
             {name: np.frombuffer(raw, dtype=kind) for name, (kind, raw) in columns.items()}
         )
+        for window in frame.columns.intersection(list(MAY_BE_UNBOUNDED)):
+            frame[window] = frame[window].astype(float).where(frame[window] != UNBOUNDED)
         for index, group in (("flow", "flows"), ("queue", "queues")):
             if index in frame and record.names.get(group):
                 frame[index] = pd.Categorical.from_codes(

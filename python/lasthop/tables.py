@@ -34,6 +34,9 @@ UNITS = {
 UNBOUNDED = 2**63 - 1
 """What the simulator notes for a window that nobody bounds, in bytes."""
 
+MAY_BE_UNBOUNDED = ("awnd_bytes", "ssthresh_bytes")
+"""Samples that can be that: real numbers in data frames, NaN where nobody bounds them."""
+
 WIDEST = 2**30
 """The greatest window that TCP can advertise with its scale (RFC 7323); more bounds nobody."""
 
