@@ -133,13 +133,13 @@ QUOTED = ("senders", "reality")
 
 
 def keep(folders: Sequence[str]) -> None:
-    """Takes over what ``lasthop fig`` left in some folders, in the place of what was kept."""
+    """Takes over what ``lasthop fig`` left in some folders, claim by claim."""
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     order = [claim.id for stem in stems() for claim in load_paper(stem).claims]
     for folder in map(Path, folders):
         claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-        new = {entry["id"].partition(":")[0] for entry in claims}
-        old = [entry for entry in kept["claims"] if entry["id"].partition(":")[0] not in new]
+        new = {entry["id"] for entry in claims}
+        old = [entry for entry in kept["claims"] if entry["id"] not in new]
         known = [entry for entry in (*old, *claims) if entry["id"] in order]
         kept["claims"] = sorted(known, key=lambda entry: order.index(entry["id"]))
         tables = json.loads((folder / "tables.json").read_text(encoding="utf-8"))

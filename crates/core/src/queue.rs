@@ -237,9 +237,15 @@ impl<P: Parcel> Queue<P> {
     /// A medium that both directions share was busy for `airtime` with this queue's packet, or with another's.
     #[inline]
     pub fn occupy(&mut self, airtime: Duration, is_own: bool) {
-        // Where others have a queue of their own, this tells nothing of what those that speak can have.
-        if !self.marker.is_none() && !self.apart {
+        if !self.marker.is_none() {
             self.marker.on_airtime(airtime, is_own);
+        }
+    }
+
+    /// The medium was busy for `airtime` with packets of the other of two classes, which leaves this queue's `share` of its time.
+    pub fn give_way(&mut self, airtime: Duration, share: f64) {
+        if !self.marker.is_none() {
+            self.marker.on_others_turn(airtime, share);
         }
     }
 

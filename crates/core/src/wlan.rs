@@ -17,6 +17,10 @@
 //! slots count again. What happens at one instant happens in this order: the end of an exchange, the next attempt,
 //! arrivals.
 //!
+//! Where the base station's queue is two queues ([`two_queues`](crate::law::two_queues)), each node has an interface for packets
+//! that speak to routers and one for all others, and these two classes share the medium's time: the one that has had less of it
+//! contends alone while it waits anywhere.
+//!
 //! What is left out: hidden stations, capture, fragments, beacons, propagation delay. After a failed attempt all wait
 //! for an EIFS: for those who sent, that is their time-out for the ACK and a DIFS.
 
@@ -24,8 +28,10 @@ mod interface;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod turns;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use interface::{AccessMeter, Interface};
@@ -35,12 +41,14 @@ use crate::element::{Departure, Element};
 use crate::error::{ParameterError, ensure};
 use crate::loss::{Loss, LossConfig};
 use crate::packet::Parcel;
-use crate::queue::QueueConfig;
+use crate::queue::{Buffer, QueueConfig};
 use crate::rng::Streams;
+use crate::role::{AqmParams, MarkerParams};
 use crate::stats::Span;
 use crate::units::{Duration, Instant};
 use interface::Failure;
 use timing::Timing;
+use turns::Turns;
 
 /// A WLAN's parameters.
 #[derive(Clone, Debug)]
@@ -84,8 +92,10 @@ pub enum Direction {
 #[derive(Debug)]
 pub struct Wlan<P> {
     timing: Timing,
-    /// The base station, then the stations.
+    /// The base station, then the stations; where two classes take turns, those of all others and then those that speak.
     interfaces: Vec<Interface<P>>,
+    /// Whose turn it is, where packets that speak to routers have queues of their own.
+    turns: Option<Turns>,
     /// The ways between the base station and each station: all those down, then all those up.
     ways: Vec<Way>,
     /// Until when a frame or its answer is on the air.
@@ -98,8 +108,8 @@ pub struct Wlan<P> {
     next: Option<Instant>,
     /// From when on somebody has wanted the medium: so long was it busy when the next exchange is over, back-offs included.
     wanted: Instant,
-    /// Packets that wait at stations, as each told with what it sent last.
-    waiting: usize,
+    /// Packets of each class that wait at stations, as each told with what it sent last.
+    waiting: [usize; 2],
     departures: VecDeque<Departure<P>>,
     span: Span,
 }
@@ -128,12 +138,19 @@ impl<P: Parcel> Wlan<P> {
         // What a managed queue takes for the rate of its line; the base station's is that of its fastest station.
         let first_rate = |station: &WlanStationConfig| station.rate.at(Instant::ZERO);
         let fastest = stations.iter().map(first_rate).max().unwrap_or_default();
-        let mut interfaces = vec![Interface::new(name.to_owned(), &config.queue, fastest, &config.mac, streams, span)?];
-        for station in stations {
-            let full_name = format!("{name}/{}", station.name);
-            let rate = first_rate(station);
-            let interface = Interface::new(full_name, &station.queue, rate, &config.mac, streams, span);
-            interfaces.push(interface.map_err(|error| error.within(&station.name))?);
+        let turns = Turns::new(&config.queue.buffer.aqm).map_err(|error| error.within("aqm").within("queue"))?;
+        let mut interfaces = vec![];
+        for class in 0..1 + usize::from(turns.is_some()) {
+            let interface = |name: &str, queue: &QueueConfig, rate| {
+                let class = turns.map(|_| class);
+                let queue = queue_of(queue, class, &config.queue.buffer.aqm)?;
+                Interface::new(class_name(name, class), &queue, rate, &config.mac, streams, span)
+            };
+            interfaces.push(interface(name, &config.queue, fastest)?);
+            for station in stations {
+                let built = interface(&format!("{name}/{}", station.name), &station.queue, first_rate(station));
+                interfaces.push(built.map_err(|error| error.within(&station.name))?);
+            }
         }
         let mut ways = vec![];
         for direction in ["down", "up"] {
@@ -145,13 +162,14 @@ impl<P: Parcel> Wlan<P> {
         Ok(Self {
             timing,
             interfaces,
+            turns,
             ways,
             busy_until: Instant::ZERO,
             unsettled: false,
             free: Instant::ZERO,
             next: None,
             wanted: Instant::ZERO,
-            waiting: 0,
+            waiting: [0; 2],
             departures: VecDeque::with_capacity(4),
             span,
         })
@@ -167,10 +185,11 @@ impl<P: Parcel> Wlan<P> {
 
     /// How many stations there are.
     pub fn stations(&self) -> usize {
-        self.interfaces.len() - 1
+        self.ways.len() / 2
     }
 
-    /// The base station, then the stations in the order of their index.
+    /// The base station, then the stations in the order of their index: with two classes first those of packets that do not
+    /// speak to routers, and then as many of those that do, called "NAME (speaking)".
     pub fn interfaces(&self) -> &[Interface<P>] {
         &self.interfaces
     }
@@ -210,7 +229,29 @@ impl<P: Parcel> Wlan<P> {
 
     /// When the next attempt starts.
     fn earliest(&self) -> Option<Instant> {
-        self.interfaces.iter().filter_map(|interface| interface.start(self.free, self.timing.slot)).min()
+        let contenders = &self.interfaces[self.contenders()];
+        contenders.iter().filter_map(|interface| interface.start(self.free, self.timing.slot)).min()
+    }
+
+    /// The interfaces that contend: all, or those whose class has its turn.
+    #[inline]
+    fn contenders(&self) -> Range<usize> {
+        match &self.turns {
+            None => 0..self.interfaces.len(),
+            Some(turns) => self.of_class(turns.next(self.waits())),
+        }
+    }
+
+    /// The interfaces of a class: all, or half of them.
+    #[inline]
+    fn of_class(&self, class: usize) -> Range<usize> {
+        let nodes = 1 + self.stations();
+        class * nodes..(class + 1) * nodes
+    }
+
+    /// Which classes wait anywhere.
+    fn waits(&self) -> [bool; 2] {
+        [0, 1].map(|class| self.interfaces[self.of_class(class)].iter().any(Interface::has_packet))
     }
 
     /// One attempt starts at `now`, or several do.
@@ -219,7 +260,10 @@ impl<P: Parcel> Wlan<P> {
         let idle_slots = (now - free).as_nanos() / slot.as_nanos();
         let mut senders = 0;
         let mut sender = 0;
-        for (i, interface) in self.interfaces.iter_mut().enumerate() {
+        let contenders = self.contenders();
+        let base = contenders.start;
+        let waits = self.turns.map(|_| self.waits());
+        for (i, interface) in (contenders.clone()).zip(&mut self.interfaces[contenders.clone()]) {
             interface.sends = interface.start(free, slot) == Some(now);
             if interface.sends {
                 senders += 1;
@@ -229,19 +273,25 @@ impl<P: Parcel> Wlan<P> {
             }
         }
         if senders == 1 {
-            self.exchange(now, sender);
+            self.exchange(now, sender, base);
         } else {
-            self.collide(now);
+            self.collide(now, contenders);
         }
-        let base = &mut self.interfaces[0];
-        base.queue.occupy(self.free - self.wanted, base.sends);
+        let airtime = self.free - self.wanted;
+        let sends = self.interfaces[base].sends;
+        self.interfaces[base].queue.occupy(airtime, sends);
+        if let (Some(turns), Some(waits)) = (&mut self.turns, waits) {
+            let (class, nodes) = (usize::from(base > 0), 1 + self.ways.len() / 2);
+            turns.have(class, airtime, waits);
+            self.interfaces[nodes - base].queue.give_way(airtime, turns.share(1 - class));
+        }
         self.wanted = self.free;
         self.unsettled = true;
         self.next = self.earliest();
     }
 
-    /// One interface has the medium to itself.
-    fn exchange(&mut self, now: Instant, sender: usize) {
+    /// One interface has the medium to itself; `base` is the base station's of its class.
+    fn exchange(&mut self, now: Instant, sender: usize, base: usize) {
         let Self { timing, interfaces, ways, waiting, span, .. } = self;
         let interface = &mut interfaces[sender];
         let Some((port, size)) = interface.held.as_ref().map(|packet| (packet.station(), packet.size())) else {
@@ -258,11 +308,12 @@ impl<P: Parcel> Wlan<P> {
             self.free = through + timing.eifs;
         } else {
             let mut packet = interface.succeed();
-            if let (1.., Some(packet)) = (sender, &mut packet) {
+            if let (true, Some(packet)) = (sender > base, &mut packet) {
+                let waiting = &mut waiting[usize::from(base > 0)];
                 *waiting -= core::mem::replace(&mut interface.told, interface.queue.len());
                 *waiting += interface.told;
                 // What stations send comes in over the medium that the base station's queue waits for.
-                interfaces[0].queue.pass(now, size, *waiting, packet.signal_mut());
+                interfaces[base].queue.pass(now, size, *waiting, packet.signal_mut());
             }
             if way.loss.strikes(through) {
                 interfaces[sender].queue.meter_mut().lose(through);
@@ -279,9 +330,10 @@ impl<P: Parcel> Wlan<P> {
         access.airtime += span.overlap(now, self.busy_until);
     }
 
-    /// Several start at `now`, and nobody understands anything.
-    fn collide(&mut self, now: Instant) {
+    /// Several of `contenders` start at `now`, and nobody understands anything.
+    fn collide(&mut self, now: Instant, contenders: Range<usize>) {
         let Self { timing, interfaces, ways, span, .. } = self;
+        let interfaces = &mut interfaces[contenders];
         let mut end = now;
         let counted = u64::from(span.contains(now));
         for interface in interfaces.iter_mut().filter(|interface| interface.sends) {
@@ -306,7 +358,9 @@ impl<P: Parcel> Element<P> for Wlan<P> {
         self.wake(now);
         let port = packet.station();
         let stations = self.stations();
-        let interface = &mut self.interfaces[if port < stations { 0 } else { port - stations + 1 }];
+        let class = usize::from(self.turns.is_some() && packet.signal().speaks());
+        let node = if port < stations { 0 } else { port - stations + 1 };
+        let interface = &mut self.interfaces[class * (stations + 1) + node];
         if !interface.queue.push(now, packet) {
             return;
         }
@@ -318,6 +372,11 @@ impl<P: Parcel> Element<P> for Wlan<P> {
             if now < self.free && interface.backoff.is_none() {
                 interface.back_off();
             }
+        }
+        if self.turns.is_some() {
+            // Whose turn it is may hang on what has come.
+            self.next = self.earliest();
+            return;
         }
         let start = interface.start(self.free, self.timing.slot);
         self.next = match (self.next, start) {
@@ -345,6 +404,26 @@ impl<P: Parcel> Element<P> for Wlan<P> {
     fn poll_departure(&mut self) -> Option<Departure<P>> {
         self.departures.pop_front()
     }
+}
+
+/// What the interface `name` of a class is called.
+fn class_name(name: &str, class: Option<usize>) -> String {
+    if class == Some(1) { format!("{name} (speaking)") } else { name.to_owned() }
+}
+
+/// A node's queue, of a class where there are two: what tells senders that ask is at that of packets that speak, a price at the
+/// others'. Its own management may be that of one queue, or the `shared` two.
+fn queue_of(own: &QueueConfig, class: Option<usize>, shared: &AqmParams) -> Result<QueueConfig, ParameterError> {
+    let is_two = matches!(own.buffer.aqm, AqmParams::TwoQueues(_));
+    if is_two && own.buffer.aqm != *shared {
+        let wanted = "those of the WLAN's queue, as all take turns on one medium";
+        return Err(ParameterError::new("queue.aqm", "two queues of its own", wanted));
+    }
+    let Some(class) = class else { return Ok(own.clone()) };
+    let aqm = if is_two { AqmParams::DropTail } else { own.buffer.aqm };
+    let speaks = own.marker.key() == Some("feedback");
+    let marker = if speaks == (class == 1) { own.marker } else { MarkerParams::None };
+    Ok(QueueConfig { buffer: Buffer { aqm, ..own.buffer }, marker })
 }
 
 impl Way {

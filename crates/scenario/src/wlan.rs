@@ -24,7 +24,7 @@ parameters! {
         /// Changes of that rate while the run goes on, in order of time.
         pub rate_steps: Vec<RateStep> = vec![];
         /// The buffer of the base station, and of every station that has none of its own. The packet that the MAC sends
-        /// has left it.
+        /// has left it. With `aqm = "two-queues"`, of each of the two queues that every node then has.
         pub queue: Buffer = Buffer::default();
         /// What the base station, and every station that has none of its own, writes into the packets that it sends.
         pub price: Option<Price> = None;

@@ -186,7 +186,9 @@ laws! {
         Drr(law::fq_codel::FqParams) = "drr" => law::fq_codel::Drr<P>,
         /// Packets that speak to routers, XCP's and QFCP's, in one queue, all others in another, served in turns (Katabi,
         /// Handley, Rohrs 2002, §6). When there is no room the longer one loses. XCP is to be told its share of the capacity;
-        /// QFCP finds it.
+        /// QFCP finds it. A WLAN's base station and stations then all have two, each of `limit`, that contend for the medium and
+        /// share its time, both ways together, not bytes: of the two kinds of packets, the one that has had less of it contends
+        /// alone while it waits anywhere. Those that speak wait in "NAME (speaking)".
         TwoQueues(law::two_queues::TwoQueuesParams) = "two-queues" => law::two_queues::TwoQueues<P>;
 }
 

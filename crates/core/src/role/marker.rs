@@ -126,6 +126,9 @@ pub trait MarkerLaw: Sized {
     /// queue's own packet, or with another's.
     fn on_airtime(&mut self, _airtime: Duration, _is_own: bool) {}
 
+    /// The medium was busy for `airtime` with packets of the other of two classes, which leaves this one's `share` of its time.
+    fn on_others_turn(&mut self, _airtime: Duration, _share: f64) {}
+
     /// The queue as the law averages it \[B\].
     fn average_bytes(&self) -> Option<f64> {
         None
@@ -321,6 +324,11 @@ impl AnyMarker {
     #[inline]
     pub fn on_airtime(&mut self, airtime: Duration, is_own: bool) {
         with!(mut self, law => MarkerLaw::on_airtime(law, airtime, is_own));
+    }
+
+    /// The medium was busy with the other of two classes.
+    pub fn on_others_turn(&mut self, airtime: Duration, share: f64) {
+        with!(mut self, law => MarkerLaw::on_others_turn(law, airtime, share));
     }
 
     /// The queue as the law averages it \[B\].

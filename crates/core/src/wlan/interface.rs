@@ -124,8 +124,13 @@ impl<P: Parcel> Interface<P> {
     /// When its next attempt starts if the medium stays idle, and slots count from `free` on.
     #[inline]
     pub(super) fn start(&self, free: Instant, slot: Duration) -> Option<Instant> {
-        let has_packet = self.held.is_some() || (self.ending && !self.queue.is_empty());
-        has_packet.then(|| self.ready.max(free + slot * self.backoff.unwrap_or(0)))
+        self.has_packet().then(|| self.ready.max(free + slot * self.backoff.unwrap_or(0)))
+    }
+
+    /// Whether it has a packet to send when the exchange is over.
+    #[inline]
+    pub(super) fn has_packet(&self) -> bool {
+        self.held.is_some() || (self.ending && !self.queue.is_empty())
     }
 
     /// Another's frame starts after `slots` idle ones: the back-off is frozen, or was over by then.

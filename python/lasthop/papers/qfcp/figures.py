@@ -153,15 +153,31 @@ def steps(lab: Lab) -> Drawing:
 
 def beside(lab: Lab) -> Drawing:
     """QFCP's share beside as many TCP flows, by the queue that they meet in."""
-    found = lab.frame("beside").groupby(["each", "queue"], sort=False)["share"].mean()
-    data = found.unstack("queue")
+    data = (
+        lab.frame("beside").groupby(["each", "queue"], sort=False)["share"].mean().unstack("queue")
+    )
+    return _shares(data, "flows of each")
+
+
+def beside_wlan(lab: Lab) -> Drawing:
+    """QFCP's share on a WLAN beside as many TCP flows, by who uploads, in one queue or in two."""
+    frame = lab.frame("beside-wlan")
+    frame["who"] = frame["each"].astype(str) + " " + frame["ways"]
+    data = frame.groupby(["who", "queue"], sort=False)["share"].mean().unstack("queue")
+    return _shares(data, "QFCP beside TCP", rotated=True)
+
+
+def _shares(data: pd.DataFrame, what: str, *, rotated: bool = False) -> Drawing:
+    """Shares by queue, a line each, over ``what``, whose names may be long."""
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         for colour, name in zip(COLOURS, data.columns, strict=False):
             axes.plot(data.index, data[name], "o-", color=colour, label=name)
         axes.axhline(0.5, color="k", linestyle="--", linewidth=0.8, label="half")
-        axes.set(xlabel="flows of each", ylabel="QFCP's share of the goodput", ylim=(0, 1))
+        axes.set(xlabel=what, ylabel="QFCP's share of the goodput", ylim=(0, 1))
+        if rotated:
+            figure.autofmt_xdate(rotation=25)
         legend_below(figure)
 
     return Drawing(data.reset_index(), draw)

@@ -66,8 +66,12 @@ def downloads_percent(run: Run) -> float:
 
 def qfcp_share(run: Run) -> float:
     """The share of the goodput that QFCP's flows have."""
-    qfcp = sum(f["goodput_bps"] for f in run.summary["flows"] if f["sender"] == "qfcp")
-    return float(qfcp / run.figures["total_goodput_bps"])
+    return qfcp_goodput(run) / float(run.figures["total_goodput_bps"])
+
+
+def qfcp_goodput(run: Run) -> float:
+    """What QFCP's flows have together."""
+    return float(sum(f["goodput_bps"] for f in run.summary["flows"] if f["sender"] == "qfcp"))
 
 
 def found_s(run: Run) -> float:

@@ -17,3 +17,21 @@ def mixture(point: Point) -> dict[str, Any]:
         for i, (way, name) in enumerate(ways, start=1)
     ]
     return {"flow": flows}
+
+
+def beside(point: Point) -> dict[str, Any]:
+    """QFCP beside as many TCP flows, each of a station: "up beside down" is QFCP's uploads."""
+    ways = {"down": "station", "up": "source"}
+    qfcp, tcp = point["ways"].split(" beside ")
+    flows = [
+        {
+            "name": f"{name}-{i}",
+            ways[way]: f"{name}-{i}",
+            "rtt": "40 ms",
+            "packet": "1340 B",
+            "sender": sender,
+        }
+        for name, sender, way in (("qfcp", "qfcp", qfcp), ("tcp", "newreno", tcp))
+        for i in range(1, point["each"] + 1)
+    ]
+    return {"flow": flows}

@@ -14,9 +14,10 @@ const IDLE: f64 = 0.1;
 /// What the medium can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Medium {
-    /// What it would carry, of such traffic as comes, if it were never idle \[B/s\].
+    /// What it would carry, of such traffic as comes, if it were never idle and another class had no more than it takes and its
+    /// share \[B/s\].
     pub capacity: f64,
-    /// What it would carry of it in the time that a packet of the queue takes, and one of the stations' \[B\].
+    /// What it would carry of it alone in the time that a packet of the queue takes, and one of the stations' \[B\].
     pub packet_bytes: f64,
     /// The latter.
     pub other_bytes: f64,
@@ -29,6 +30,8 @@ pub struct Medium {
 pub(super) struct Airtime {
     running: Sums,
     average: Option<Sums>,
+    /// Share of the time that another class leaves at least.
+    share: f64,
 }
 
 /// Over an interval, or averaged over intervals.
@@ -44,6 +47,8 @@ struct Sums {
     /// Time that the queue's packets took, and all others.
     own_s: f64,
     others_s: f64,
+    /// Time that another class had, as a share of all.
+    apart: f64,
     /// Share of the time in which the medium was busy.
     busy: f64,
 }
@@ -70,6 +75,12 @@ impl Airtime {
         *(if is_own { own_s } else { others_s }) += airtime_s;
     }
 
+    /// Another class had the medium for so long, and leaves `share` of the time at least.
+    pub(super) fn gave_way(&mut self, airtime_s: f64, share: f64) {
+        self.running.apart += airtime_s;
+        self.share = share;
+    }
+
     /// Packets that have left in this interval, and that came over the air.
     pub(super) fn departures(&self) -> (f64, f64) {
         (self.running.left, self.running.crossed)
@@ -82,15 +93,17 @@ impl Airtime {
         if busy <= 0.0 {
             return None;
         }
-        let running = Sums { input_bytes, busy, ..running };
+        let apart = running.apart / elapsed_s;
+        let running = Sums { input_bytes, apart, busy: busy + apart, ..running };
         let average = self.average.map_or(running, |before| before.moved(&running, weight));
         self.average = Some(average);
         let packet_s = if average.left > 0.0 { average.own_s / average.left } else { 0.0 };
         let other_s = if average.crossed > 0.0 { average.others_s / average.crossed } else { 0.0 };
         let input_s = average.others_s + average.joined * packet_s;
         (input_s > 0.0).then(|| {
-            let capacity = average.input_bytes / input_s;
-            let [packet_bytes, other_bytes] = [packet_s, other_s].map(|time_s| capacity * time_s);
+            let alone = average.input_bytes / input_s;
+            let [packet_bytes, other_bytes] = [packet_s, other_s].map(|time_s| alone * time_s);
+            let capacity = alone * (1.0 - average.apart).max(self.share);
             Medium { capacity, packet_bytes, other_bytes, is_full: average.busy > 1.0 - IDLE }
         })
     }
@@ -106,6 +119,7 @@ impl Sums {
             crossed: of(|sums| sums.crossed),
             own_s: of(|sums| sums.own_s),
             others_s: of(|sums| sums.others_s),
+            apart: of(|sums| sums.apart),
             busy: of(|sums| sums.busy),
         }
     }
@@ -146,6 +160,21 @@ mod tests {
         // 3/512 s each: 20 take 117 of 125 ms, 19 take 111.
         let mut airtime = Airtime::default();
         assert_eq!([20, 19].map(|n| uploads(&mut airtime, n, n).is_full), [true, false]);
+    }
+
+    #[test]
+    fn another_class_leaves_its_share() {
+        // 1000 B in a sixteenth of a second: 16 kB/s alone. The other class takes a quarter of the time, then three quarters.
+        for (apart_s, left) in [(0.25, 0.75), (0.75, 0.5)] {
+            let mut airtime = Airtime::default();
+            airtime.joined();
+            airtime.left();
+            airtime.busy(0.0625, true);
+            airtime.gave_way(apart_s, 0.5);
+            let medium = airtime.close(1000.0, 1.0, 1.0).unwrap();
+            assert_eq!((medium.capacity, medium.packet_bytes), (16_000.0 * left, 1000.0));
+            assert!(!medium.is_full);
+        }
     }
 
     #[test]

@@ -396,6 +396,12 @@ impl MarkerLaw for QfcpRouter {
         }
     }
 
+    fn on_others_turn(&mut self, airtime: Duration, share: f64) {
+        if self.params.airtime && self.params.simplex {
+            self.airtime.gave_way(airtime.as_secs_f64(), share);
+        }
+    }
+
     fn average_bytes(&self) -> Option<f64> {
         Some(self.average_bytes())
     }

@@ -7,7 +7,8 @@
 //!   all others ────────► [ first in, first out ] ─┴─► departure
 //! ```
 //!
-//! XCP's and QFCP's routers hear of their own queue alone. QFCP's finds the share of the service that it is left.
+//! XCP's and QFCP's routers hear of their own queue alone. QFCP's finds the share of the service that it is left. On a
+//! [WLAN](crate::wlan) this law does not act: there packets cost time, which the medium itself shares between the two.
 
 use std::collections::VecDeque;
 
@@ -23,9 +24,9 @@ parameters! {
     /// Two queues, served in turns.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct TwoQueuesParams {
-        /// Share of the service of packets that speak to routers; what one queue leaves the other has.
+        /// Share of the service, on a WLAN of the time, of packets that speak to routers; what one queue leaves the other has.
         pub share: f64 = 0.5, in between(0.0, 1.0);
-        /// Bytes that both queues together send in a round.
+        /// Bytes that both queues together send in a round; on a WLAN turns are by packets, and it does not matter.
         pub quantum: Bytes = Bytes::new(3028), in Bytes::new(1)..=Bytes::new(1 << 30);
     }
 }

@@ -2,6 +2,7 @@
 //! What holds whatever comes.
 use super::*;
 use crate::law::codel::CodelParams;
+use crate::law::two_queues::TwoQueuesParams;
 use crate::law::{qfcp, xcp};
 use crate::packet::{QfcpHeader, Signal, XcpHeader};
 use crate::parameter::With;
@@ -32,7 +33,24 @@ fn kinds() -> Vec<WlanConfig> {
     managed.queue.buffer.aqm = AqmParams::Codel(codel);
     managed.stations[0].queue.buffer.aqm = AqmParams::FqCodel(With { common: codel, ..With::default() });
     managed.stations[0].queue.buffer.limit = Some(Amount::Packets(3));
-    vec![config(3), with_rts(3), noisy, crowded, stepped, managed]
+    let mut shared = crowded.clone();
+    shared.queue.buffer.aqm = two_queues(0.3);
+    shared.stations[0].queue.buffer.aqm = two_queues(0.3);
+    shared.stations[1].queue.buffer.aqm = AqmParams::Codel(codel);
+    vec![config(3), with_rts(3), noisy, crowded, stepped, managed, shared]
+}
+
+fn two_queues(share: f64) -> AqmParams {
+    AqmParams::TwoQueues(TwoQueuesParams { share, ..TwoQueuesParams::default() })
+}
+
+/// A packet that speaks to routers if it is from or to the second station.
+fn of(port: usize, number: u64, size: u32) -> Packet {
+    let mut packet = packet(port, number, size);
+    if port % 3 == 1 {
+        packet.signal = Signal::Change(1.0);
+    }
+    packet
 }
 
 /// (after how many 50 µs, port, size) of an arrival, and whether and how late it is woken before that.
@@ -68,7 +86,7 @@ fn punctual(config: &WlanConfig, arrivals: &[Arrival]) -> Outcome {
     for (number, &(gap, port, size, _)) in arrivals.iter().enumerate() {
         now += STEP * gap;
         run_until(&mut wlan, now, &mut log);
-        wlan.receive(now, packet(port, number as u64, size));
+        wlan.receive(now, of(port, number as u64, size));
     }
     run_until(&mut wlan, END, &mut log);
     outcome(wlan, log)
@@ -84,7 +102,7 @@ fn late(config: &WlanConfig, arrivals: &[Arrival]) -> Outcome {
             wlan.wake((before + STEP * after).min(now));
             collect(&mut wlan, &mut log);
         }
-        wlan.receive(now, packet(port, number as u64, size));
+        wlan.receive(now, of(port, number as u64, size));
     }
     wlan.wake(END);
     collect(&mut wlan, &mut log);
@@ -107,7 +125,7 @@ proptest! {
             let (mut wlan, mut log, mut now) = (wlan_of(&config, 1), Log::new(), Instant::ZERO);
             for (number, &(gap, port, size, _)) in arrivals.iter().enumerate() {
                 now += STEP * gap;
-                wlan.receive(now, packet(port, number as u64, size));
+                wlan.receive(now, of(port, number as u64, size));
             }
             wlan.wake(now + Duration::from_micros(stop));
             collect(&mut wlan, &mut log);
@@ -155,6 +173,53 @@ fn loss_above_the_mac_takes_the_medium_and_no_retry() {
 }
 
 #[test]
+fn two_classes_share_the_time_whoever_sends() {
+    // The second station speaks, both ways; the others' packets are short or long, from one node or from three.
+    let airtime = |share: f64, ports: &[usize], size: u32| {
+        let mut config = config(3);
+        config.queue.buffer.aqm = two_queues(share);
+        let mut wlan = wlan_of(&config, 1);
+        for n in 0..2000 {
+            ports.iter().for_each(|port| wlan.receive(us(0), of(*port, n, if port % 3 == 1 { 1500 } else { size })));
+        }
+        wlan.wake(us(2_000_000));
+        let classes = wlan.interfaces().chunks(4);
+        let [others, speaking] = [0, 1].map(|i| {
+            let class = classes.clone().nth(i).unwrap().iter();
+            class.map(|interface| interface.access().airtime.as_secs_f64()).sum::<f64>()
+        });
+        speaking / (others + speaking)
+    };
+    for share in [0.5, 0.25] {
+        for ports in [&[0, 1][..], &[0, 4], &[3, 1], &[3, 4], &[0, 2, 3, 5, 4], &[1, 4, 3]] {
+            for size in [1500, 100] {
+                // Idle slots are somebody's, too, which are more beside a short packet; and a collision is that of each sender here.
+                let found = airtime(share, ports, size);
+                let most = if size == 1500 { 0.04 } else { 0.11 };
+                assert!((found - share).abs() < most, "{share} {ports:?} {size}: {found}");
+            }
+        }
+    }
+    assert_eq!((airtime(0.5, &[0, 3], 1500), airtime(0.5, &[1, 4], 1500)), (0.0, 1.0), "what one leaves the other has");
+}
+
+#[test]
+fn a_router_speaks_at_the_queue_of_those_that_listen() {
+    let mut config = config(3);
+    config.queue.buffer.aqm = two_queues(0.5);
+    let capacity = Rate::from_bps(1_000_000);
+    config.queue.marker = MarkerParams::Qfcp(qfcp::QfcpRouterParams::new(capacity, Rate::from_bps(11 * MBIT)));
+    let wlan = wlan_of(&config, 1);
+    let marked = |wlan: &Wlan<Packet>| -> Vec<String> {
+        let marked = wlan.interfaces().iter().filter(|interface| !interface.queue().marker().is_none());
+        marked.map(|interface| interface.name().to_owned()).collect()
+    };
+    assert_eq!(marked(&wlan), ["wlan (speaking)"]);
+    config.queue.marker = MarkerParams::Linear(PriceForm::Linear.of(PriceParams::new(Bytes::new(1000))));
+    assert_eq!(marked(&wlan_of(&config, 1)), ["wlan"]);
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let refuse = |config: &WlanConfig| {
         Wlan::<Packet>::new("wlan", config, &Streams::new(1), Span::ALWAYS).unwrap_err().to_string()
@@ -175,6 +240,11 @@ fn what_cannot_be_is_refused() {
     let mut lossy = config(2);
     lossy.stations[1].loss = bernoulli(2.0);
     assert!(refuse(&lossy).starts_with("m2.loss.p = 2"));
+    let mut own = config(2);
+    own.stations[1].queue.buffer.aqm = two_queues(0.5);
+    assert!(refuse(&own).starts_with("m2.queue.aqm = two queues of its own: wanted those of the WLAN"));
+    own.queue.buffer.aqm = two_queues(1.0);
+    assert!(refuse(&own).starts_with("queue.aqm.share = 1"));
     let rates = |steps: &[(u64, u64)]| {
         let steps: Vec<_> = steps.iter().map(|&(at, rate)| step(at, rate)).collect();
         RateSteps::new(Rate::from_bps(1), &steps).map_err(|error| error.to_string())
