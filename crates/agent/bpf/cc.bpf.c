@@ -246,16 +246,6 @@ int cwnd_event(u64 *ctx)
 	return 0;
 }
 
-/* What was taken for a loss was none. */
-SEC("struct_ops")
-int undo_cwnd(u64 *ctx)
-{
-	struct sock *sk = (void *)ctx[0];
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	return most(tp->snd_cwnd, tp->prior_cwnd);
-}
-
 SEC("struct_ops")
 int init(u64 *ctx)
 {
@@ -282,18 +272,7 @@ int release(u64 *ctx)
 	return 0;
 }
 
-/* The agent gives it its name. Any namespace may have it for its default, and any user for a socket. */
-SEC(".struct_ops.link")
-struct tcp_congestion_ops lasthop = {
-	.init = (void *)init,
-	.release = (void *)release,
-	.ssthresh = (void *)ssthresh,
-	.cong_avoid = (void *)cong_avoid,
-	.pkts_acked = (void *)pkts_acked,
-	.cwnd_event = (void *)cwnd_event,
-	.undo_cwnd = (void *)undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "lasthop",
-};
+CONTROL(lasthop, .init = (void *)init, .release = (void *)release, .ssthresh = (void *)ssthresh,
+	.cong_avoid = (void *)cong_avoid, .pkts_acked = (void *)pkts_acked, .cwnd_event = (void *)cwnd_event);
 
 char _license[] SEC("license") = "Dual MIT/GPL";

@@ -142,6 +142,22 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 	return has_price;
 }
 
+/* The connection of what is no SYN, which a RST ends; none for what needs no more than to be counted. */
+static __always_inline struct receiver *known_receiver(const struct packet *p, int *kind)
+{
+	struct receiver *r = bpf_map_lookup_elem(&flows, &p->key);
+
+	if (!r) {
+		*kind = COUNTED_MIDSTREAM;
+		return 0;
+	}
+	if (p->flags & TCP_RST) {
+		bpf_map_delete_elem(&flows, &p->key);
+		return 0;
+	}
+	return r;
+}
+
 SEC("tcx/ingress")
 int to_client(struct __sk_buff *skb)
 {
@@ -157,14 +173,10 @@ int to_client(struct __sk_buff *skb)
 		if (r)
 			hear_server(r, &p, now_ns);
 	} else if (kind == COUNTED_DATA) {
-		r = bpf_map_lookup_elem(&flows, &p.key);
-		if (!r)
-			kind = COUNTED_MIDSTREAM;
-		else if (p.flags & TCP_RST)
-			bpf_map_delete_elem(&flows, &p.key);
-		else if (!(r->flags & FLOW_ESTABLISHED))
+		r = known_receiver(&p, &kind);
+		if (r && !(r->flags & FLOW_ESTABLISHED))
 			r->seen_ns = now_ns;
-		else if (!hear_data(r, &p, now_ns, segments, has_price, price_q30) && p.payload)
+		else if (r && !hear_data(r, &p, now_ns, segments, has_price, price_q30) && p.payload)
 			count(COUNTED_UNPRICED, p.size_bytes);
 	}
 	count(kind, p.size_bytes ? p.size_bytes : skb->len);
@@ -236,15 +248,11 @@ int to_server(struct __sk_buff *skb)
 			hear_station(r, &p, segment_of(&p, mtu_of(skb)), now_ns);
 		return TCX_PASS_ON;
 	}
-	r = bpf_map_lookup_elem(&flows, &p.key);
-	if (!r) {
-		count(COUNTED_MIDSTREAM, p.size_bytes);
+	r = known_receiver(&p, &kind);
+	if (kind == COUNTED_MIDSTREAM)
+		count(kind, p.size_bytes);
+	if (!r)
 		return TCX_PASS_ON;
-	}
-	if (p.flags & TCP_RST) {
-		bpf_map_delete_elem(&flows, &p.key);
-		return TCX_PASS_ON;
-	}
 	if (!(p.flags & TCP_ACK) || !(r->flags & FLOW_ESTABLISHED))
 		return TCX_PASS_ON;
 	window = window_of(r, &p, now_ns, bpf_get_prandom_u32());

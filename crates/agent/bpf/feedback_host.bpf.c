@@ -397,15 +397,6 @@ int qfcp_ssthresh(u64 *ctx)
 }
 
 SEC("struct_ops")
-int undo_cwnd(u64 *ctx)
-{
-	struct sock *sk = (void *)ctx[0];
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-
-	return most(tp->snd_cwnd, tp->prior_cwnd);
-}
-
-SEC("struct_ops")
 int init(u64 *ctx)
 {
 	struct sock *sk = (void *)ctx[0];
@@ -417,15 +408,6 @@ int init(u64 *ctx)
 	return 0;
 }
 
-/* The agent gives it its name. */
-SEC(".struct_ops.link")
-struct tcp_congestion_ops lasthop_qfcp = {
-	.init = (void *)init,
-	.ssthresh = (void *)qfcp_ssthresh,
-	.cong_control = (void *)qfcp_cong_control,
-	.undo_cwnd = (void *)undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "lasthop",
-};
+CONTROL(lasthop_qfcp, .init = (void *)init, .ssthresh = (void *)qfcp_ssthresh, .cong_control = (void *)qfcp_cong_control);
 
 char _license[] SEC("license") = "Dual MIT/GPL";

@@ -74,4 +74,24 @@ struct tcp_congestion_ops {
 extern unsigned int tcp_slow_start(struct tcp_sock *tp, unsigned int acked) __ksym;
 extern void tcp_cong_avoid_ai(struct tcp_sock *tp, unsigned int w, unsigned int acked) __ksym;
 
+/* What was taken for a loss was none. */
+SEC("struct_ops")
+int undo_cwnd(unsigned long long *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
+}
+
+/* The agent gives it its name. Any namespace may have it for its default, and any user for a socket. */
+#define CONTROL(variable, ...) \
+	SEC(".struct_ops.link") \
+	struct tcp_congestion_ops variable = { \
+		.undo_cwnd = (void *)undo_cwnd, \
+		.flags = TCP_CONG_NON_RESTRICTED, \
+		.name = "lasthop", \
+		__VA_ARGS__ \
+	}
+
 #endif
