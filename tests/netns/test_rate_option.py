@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""QFCP by its router and its host on a kernel: agreement, what routers tell, what senders do."""
+"""QFCP and XCP by router and host on a kernel: agreement, what routers tell, what senders do."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from house import AGENT, PATIENCE_S, SERVER, SERVER6, House, demand_agent, house
 LINE_BPS = 10e6
 
 LIMIT = 'queue = { limit = "50 packets" }'
-FLOW = 'rtt = "40 ms"\nsender = { kind = "qfcp" }'
+FLOW = 'rtt = "40 ms"\nsender = "{law}"'
 
 
 @pytest.fixture
@@ -51,26 +51,26 @@ def group() -> Iterator[Path]:
         made.rmdir()
 
 
-def start(built: House, where: str, *words: object) -> subprocess.Popen[str]:
+def start(built: House, where: str, *words: object, law: str = "qfcp") -> subprocess.Popen[str]:
     """A router or host, once it is ready."""
-    process = built.start(where, AGENT, "qfcp", *words)
+    process = built.start(where, AGENT, law, *words)
     built.agents.append(process)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n", process.communicate()
     return process
 
 
-def tell(built: House, where: str, *place: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(built.run(where, AGENT, "qfcp", "status", "--json", *place))
+def tell(built: House, where: str, *place: object, law: str = "qfcp") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(built.run(where, AGENT, law, "status", "--json", *place))
     return found
 
 
 @contextmanager
-def both(group: Path, *options: object, **how: Any) -> Iterator[House]:
+def both(group: Path, *options: object, law: str = "qfcp", **how: Any) -> Iterator[House]:
     """A router at the slow device, and a host: server and client, as all of us are in the group."""
     with house(distances=True, **how) as built:
-        start(built, "router", "router", "--dev", "lan", *options)
-        start(built, "server", "host", "--cgroup", group)
+        start(built, "router", "router", "--dev", "lan", *options, law=law)
+        start(built, "server", "host", "--cgroup", group, law=law)
         built.helper("server", "serve")
         yield built
 
@@ -102,6 +102,21 @@ def test_it_finds_the_capacity_by_itself(group: Path, host: str) -> None:
     assert bps >= 0.85 * LINE_BPS
 
 
+def test_xcp_flows_have_what_the_router_deals_out(group: Path) -> None:
+    with both(group, "--capacity", "8 Mbit/s", law="xcp") as built:
+        found = built.fetch([20_040, 20_041], 4, 4)
+        router = tell(built, "router", "--dev", "lan", law="xcp")
+        host = tell(built, "server", "--cgroup", group, law="xcp")
+        held = backlog(built)
+    # Of a line of 10: what the router was told, less the headers, and no queue.
+    assert 0.85 * 8e6 <= sum(found.values()) <= 8.1e6
+    assert min(found.values()) >= 0.8 * max(found.values())
+    assert host["offered"] == 2 and host["agreed"] == 4 and host["told"] == 2
+    assert router["lowered"] > 100 and router["capacity_bps"] == 8_000_000
+    assert 0.03 <= router["interval_s"] <= 0.08 and router["input_bps"] <= 12e6
+    assert held <= 15_000
+
+
 def test_a_far_end_without_it_is_plain_tcp(group: Path) -> None:
     with house() as built:
         start(built, "router", "router", "--dev", "lan", "--capacity", "1 Mbit/s")
@@ -129,9 +144,11 @@ def test_without_a_router_it_is_plain_tcp(group: Path) -> None:
     assert counts["agreed"] == 2 and counts["told"] == 0 and counts["options"] > 100
 
 
+@pytest.mark.parametrize("law", ["qfcp", "xcp"])
 @pytest.mark.parametrize("which", ["router", "server"])
-def test_traffic_goes_on_when_either_is_killed(group: Path, which: str) -> None:
-    with both(group, "--set", "probing=false", "--capacity", "2 Mbit/s") as built:
+def test_traffic_goes_on_when_either_is_killed(group: Path, which: str, law: str) -> None:
+    words = ["--set", "probing=false"] if law == "qfcp" else []
+    with both(group, "--capacity", "2 Mbit/s", *words, law=law) as built:
         with ThreadPoolExecutor() as pool:
             found = pool.submit(built.fetch, [20_040], 6, 4)
             time.sleep(3)
@@ -146,36 +163,48 @@ def test_traffic_goes_on_when_either_is_killed(group: Path, which: str) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["router", "--dev", "nowhere"], "--dev nowhere: no such device"),
-        (["router", "--dev", "lo", "--capacity", "fast"], 'capacity = "fast": wanted'),
-        (["router", "--dev", "lo", "--set", "alpha=0.0"], "alpha = 0: wanted more than 0"),
-        (["router", "--dev", "lo", "--set", "simplex=false"], "simplex = false: wanted"),
-        (["router", "--dev", "lo", "--set", "gain=1"], "unknown key `gain`"),
-        (["host", "--cgroup", "/nowhere"], "--cgroup /nowhere"),
-        (["host", "--cgroup", "/tmp"], "wanted a folder of cgroup2"),
-        (["host", "--cgroup", "/tmp", "--name", "reno"], "reno is in the kernel already"),
-        (["status", "--dev", "lo"], "no agent is at qfcp router of lo"),
+        (["xcp", "router", "--dev", "lo"], "--capacity: wanted a rate"),
+        (["xcp", "router", "--dev", "lo", "--capacity", "0 Mbit/s"], "capacity = 0 bit/s: wanted"),
+        (["xcp", "router", "--dev", "lo", "--set", "alpha=20.0"], "alpha = 20: wanted at most 16"),
+        (["xcp", "router", "--dev", "lo", "--set", "probing=false"], "unknown key `probing`"),
+        (["xcp", "host", "--cgroup", "/tmp", "--heed-loss"], "--heed-loss"),
+        (["qfcp", "router", "--dev", "nowhere"], "--dev nowhere: no such device"),
+        (["qfcp", "router", "--dev", "lo", "--capacity", "fast"], 'capacity = "fast": wanted'),
+        (["qfcp", "router", "--dev", "lo", "--set", "alpha=0.0"], "alpha = 0: wanted more than 0"),
+        (["qfcp", "router", "--dev", "lo", "--set", "simplex=false"], "simplex = false: wanted"),
+        (["qfcp", "router", "--dev", "lo", "--set", "gain=1"], "unknown key `gain`"),
+        (["qfcp", "host", "--cgroup", "/nowhere"], "--cgroup /nowhere"),
+        (["qfcp", "host", "--cgroup", "/tmp"], "wanted a folder of cgroup2"),
+        (["qfcp", "host", "--cgroup", "/tmp", "--name", "reno"], "reno is in the kernel already"),
+        (["qfcp", "status", "--dev", "lo"], "no agent is at qfcp router of lo"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(words: list[str], complaint: str) -> None:
     demand_agent()
-    done = subprocess.run(
-        [AGENT, "qfcp", *words], capture_output=True, text=True, check=False, timeout=60
-    )
+    done = subprocess.run([AGENT, *words], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2 and done.stdout == ""
     line = done.stderr.splitlines()[-1]
     assert line.startswith("lasthop-agent: ") and complaint in line
 
 
-def test_an_emulated_router_is_obeyed(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("law", "router"),
+    [
+        ("qfcp", 'kind = "qfcp", capacity = "1 Mbit/s", max_capacity = "4 Mbit/s"'),
+        ("xcp", 'kind = "xcp", capacity = "4 Mbit/s"'),
+    ],
+)
+def test_an_emulated_router_is_obeyed(
+    box: Box, monkeypatch: pytest.MonkeyPatch, law: str, router: str
+) -> None:
     demand_agent()
     monkeypatch.setenv("LASTHOP_AGENT", AGENT)
-    router = 'feedback = { kind = "qfcp", capacity = "1 Mbit/s", max_capacity = "4 Mbit/s" }'
-    summary = box.summary(CORE.format(duration=8, link=f"{LIMIT}\n{router}", flow=FLOW))
+    link = f"{LIMIT}\nfeedback = {{ {router} }}"
+    summary = box.summary(CORE.format(duration=8, link=link, flow=FLOW.format(law=law)))
     (flow,) = summary["flows"]
     # Of the 10 Mbit/s that there are.
     assert 0.85 * 4e6 <= flow["goodput_bps"] <= 4.1e6
-    assert summary["emulation"]["congestion_control"] == ["qfcp"]
+    assert summary["emulation"]["congestion_control"] == [law]
     with open("/proc/sys/net/ipv4/tcp_available_congestion_control", encoding="ascii") as file:
         assert not [name for name in file.read().split() if name.startswith("lh")]
 
@@ -189,7 +218,8 @@ def test_a_loss_tells_nothing_and_the_queue_is_short(
     found = {}
     for loss in (0.0, 0.01):
         router = 'feedback = { kind = "qfcp", capacity = "1 Mbit/s" }'
-        flow = f'{FLOW}\nsink = {{ loss = {{ kind = "bernoulli", p = {loss} }} }}'
+        own = FLOW.format(law="qfcp")
+        flow = f'{own}\nsink = {{ loss = {{ kind = "bernoulli", p = {loss} }} }}'
         summary = box.summary(CORE.format(duration=20, link=f"{LIMIT}\n{router}", flow=flow))
         found[loss] = summary["flows"][0]["goodput_bps"]
         assert summary["queues"][0]["mean_bytes"] <= 10_000

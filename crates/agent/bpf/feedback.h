@@ -3,18 +3,19 @@
 #ifndef LASTHOP_FEEDBACK_H
 #define LASTHOP_FEEDBACK_H
 
-#include "qfcp.h"
+#include "xcp.h"
 
 /* What a router is told. */
 struct router_settings {
 	struct qfcp_settings qfcp;
+	struct xcp_settings xcp;
 	u32 link_header_bytes;
 	u32 exid;
 	u32 observe_only;
-	u32 pad;
+	u32 is_xcp;
 };
 
-/* A device's queue. */
+/* A device's queue; of the laws the one that is told. */
 struct router {
 	struct bpf_spin_lock lock;
 	u32 is_turning; /* a processor ends the interval */
@@ -23,6 +24,7 @@ struct router {
 	u64 asked; /* super-packets that asked */
 	u64 lowered; /* those whose grant was too much */
 	struct qfcp_router qfcp;
+	struct xcp_router xcp;
 };
 
 /* What a host is told. */

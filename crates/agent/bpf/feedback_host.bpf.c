@@ -43,8 +43,8 @@ struct host_counts counts;
 struct connection {
 	u64 told_us; /* when a router was last heard of */
 	u64 rate; /* QFCP: what it may have [B/s]; 0: no router speaks */
-	s64 owed_q8; /* XCP: what came and was not sent back yet [B] */
-	s64 change_q8; /* XCP: what was granted and not taken yet [B] */
+	s64 owed_q8; /* XCP: what came and was not sent back yet [B/s] */
+	s64 change_q8; /* XCP: what was granted and not taken yet [B/s] */
 	u16 echo; /* QFCP: what came last */
 	u8 is_agreed;
 	u8 is_told; /* it has our control */
@@ -96,7 +96,17 @@ static __always_inline int is_repeated(struct bpf_sock_ops *ops)
 	return (void *)(acknowledged + 1) > end || bpf_ntohl(*acknowledged) == ops->snd_una;
 }
 
-/* A segment with the option came. */
+/* How many segments lie in what came: each had an option such as this. */
+static __always_inline u32 segments_of(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock_ops_kern *kernel = bpf_cast_to_kern_ctx(ops);
+	struct sk_buff *skb = kernel->skb;
+	struct skb_shared_info *shared = bpf_core_cast(skb->head + skb->end, struct skb_shared_info);
+
+	return most(shared->gso_segs, 1);
+}
+
+/* A segment with the option came, or several in one. */
 static __always_inline void hear(struct bpf_sock_ops *ops, struct connection *c, const struct feedback_option *option)
 {
 	u16 echo = bpf_ntohs(option->echo), granted = bpf_ntohs(option->granted);
@@ -108,7 +118,7 @@ static __always_inline void hear(struct bpf_sock_ops *ops, struct connection *c,
 		c->has_heard = 1;
 		c->is_unasked = granted == WIRE_ANY_CHANGE;
 		if (!c->is_unasked)
-			c->owed_q8 += wire_change_q8(granted);
+			c->owed_q8 += wire_change_q8(granted) * segments_of(ops);
 	}
 	if (echo == (settings.is_xcp ? XCP_UNHEARD : QFCP_UNHEARD))
 		return;
@@ -341,6 +351,21 @@ static __always_inline void without_routers(struct sock *sk, u32 acked)
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
+/* Paces by twice what a window allows in a round trip. */
+static __always_inline void pace(struct sock *sk, u64 rate)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	if (!settings.paces) {
+		sk->sk_pacing_rate = ~0UL;
+		return;
+	}
+	/* What the window allows is what is paced, if it is more: a window has a segment at least. */
+	sk->sk_pacing_rate = most(PACING * rate, (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / most(tp->srtt_us >> 3, 1));
+	if (!sk->sk_pacing_status)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
 /* Bytes of a full segment on the wire. */
 static __always_inline u32 wire_bytes(struct sock *sk)
 {
@@ -356,8 +381,8 @@ int qfcp_cong_control(u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct control *own = control_of(sk);
 	struct connection *c = told_of(sk);
-	u32 acked = tp->delivered - own->delivered, wire, rtt_us;
-	u64 window, rate;
+	u32 acked = tp->delivered - own->delivered, wire;
+	u64 window;
 
 	own->delivered = tp->delivered;
 	if (!c || !c->rate) {
@@ -365,22 +390,13 @@ int qfcp_cong_control(u64 *ctx)
 		return 0;
 	}
 	wire = wire_bytes(sk);
-	rtt_us = most(tp->srtt_us >> 3, 1);
-	window = qfcp_window_q16(c->rate, rtt_us, wire) >> 16;
+	window = qfcp_window_q16(c->rate, most(tp->srtt_us >> 3, 1), wire) >> 16;
 	/* TCP would go on from here. */
 	tp->snd_ssthresh = most(window, 2);
 	if (settings.heeds_loss && state_of(sk) >= CA_CWR)
 		window = most(window / 2, 1);
 	tp->snd_cwnd = most(least(window, tp->snd_cwnd_clamp), 1);
-	if (!settings.paces) {
-		sk->sk_pacing_rate = ~0UL;
-		return 0;
-	}
-	rate = PACING * c->rate * (tp->mss_cache - OPTION_LONG) / most(wire, 1);
-	/* What the window allows is what is paced, if it is more: a window has a segment at least. */
-	sk->sk_pacing_rate = most(rate, (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / rtt_us);
-	if (!sk->sk_pacing_status)
-		sk->sk_pacing_status = SK_PACING_NEEDED;
+	pace(sk, c->rate * (tp->mss_cache - OPTION_LONG) / most(wire, 1));
 	return 0;
 }
 
@@ -393,6 +409,47 @@ int qfcp_ssthresh(u64 *ctx)
 
 	if (told_of(sk) && !settings.heeds_loss)
 		return most(tp->snd_cwnd, 2);
+	return most(tp->snd_cwnd / 2, 2);
+}
+
+/* The window changes by what routers grant, and a loss halves it. */
+SEC("struct_ops")
+int xcp_cong_control(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct control *own = control_of(sk);
+	struct connection *c = told_of(sk);
+	u32 acked = tp->delivered - own->delivered, rtt_us = most(tp->srtt_us >> 3, 1);
+	u64 window_q16 = ((u64)tp->snd_cwnd << 16) + own->part_q16;
+	u8 state = state_of(sk);
+
+	own->delivered = tp->delivered;
+	if (!c) {
+		own->part_q16 = 0;
+		without_routers(sk, acked);
+		return 0;
+	}
+	if (state >= CA_CWR && state < CA_LOSS)
+		window_q16 = least(window_q16, (u64)tp->snd_ssthresh << 16);
+	window_q16 = xcp_window_q16(window_q16, c->change_q8, rtt_us, wire_bytes(sk));
+	c->change_q8 = 0;
+	window_q16 = least(window_q16, (u64)tp->snd_cwnd_clamp << 16);
+	tp->snd_cwnd = most(window_q16 >> 16, 1);
+	own->part_q16 = window_q16 & 0xffff;
+	/* TCP would go on from here. */
+	tp->snd_ssthresh = most(tp->snd_cwnd, 2);
+	pace(sk, (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / rtt_us);
+	return 0;
+}
+
+/* Half. */
+SEC("struct_ops")
+int xcp_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+
 	return most(tp->snd_cwnd / 2, 2);
 }
 
@@ -409,5 +466,6 @@ int init(u64 *ctx)
 }
 
 CONTROL(lasthop_qfcp, .init = (void *)init, .ssthresh = (void *)qfcp_ssthresh, .cong_control = (void *)qfcp_cong_control);
+CONTROL(lasthop_xcp, .init = (void *)init, .ssthresh = (void *)xcp_ssthresh, .cong_control = (void *)xcp_cong_control);
 
 char _license[] SEC("license") = "Dual MIT/GPL";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * A router that tells senders their rate (QFCP): what is about to be queued at a device is counted, and its option says what
- * its flow may have, if that is less than what it says already.
+ * A router that tells senders what they may have, their rate (QFCP) or a change of it (XCP): what is about to be queued at a
+ * device is counted, and its option says what its flow may have, if that is less than what it says already.
  *
  *     senders ──► to_queue ──► qdisc ──► device ──► receivers
  *                 (option)
@@ -216,12 +216,129 @@ static __always_inline void turn(struct router *r, const struct qfcp_sight *sigh
 	bpf_spin_unlock(&r->lock);
 }
 
+/* As close_interval. */
+__noinline int end_interval(struct xcp_router *r, u64 now_ns, u64 queue_bytes)
+{
+	struct xcp_settings law = settings.xcp;
+
+	if (!r)
+		return 0;
+	xcp_turn(r, &law, now_ns, queue_bytes);
+	return 0;
+}
+
+/* As turn. */
+static __always_inline void turn_xcp(struct router *r, const struct qfcp_sight *sight)
+{
+	struct xcp_router next;
+	u64 input_bytes, shares_ns, rtt_shares, intervals;
+
+	bpf_spin_lock(&r->lock);
+	if (r->is_turning) {
+		bpf_spin_unlock(&r->lock);
+		return;
+	}
+	r->is_turning = 1;
+	next = r->xcp;
+	bpf_spin_unlock(&r->lock);
+	input_bytes = next.input_bytes;
+	shares_ns = next.shares_ns;
+	rtt_shares = next.rtt_shares;
+	intervals = next.intervals;
+
+	end_interval(&next, sight->now_ns, sight->queue_bytes);
+
+	bpf_spin_lock(&r->lock);
+	next.input_bytes += r->xcp.input_bytes - input_bytes;
+	next.shares_ns += r->xcp.shares_ns - shares_ns;
+	next.rtt_shares += r->xcp.rtt_shares - rtt_shares;
+	/* What was dealt out meanwhile. */
+	if (next.intervals == intervals) {
+		next.raise = r->xcp.raise;
+		next.lower = r->xcp.lower;
+	}
+	r->xcp = next;
+	r->is_turning = 0;
+	bpf_spin_unlock(&r->lock);
+}
+
+/* Of so many segments with a header each that is as this one: what they ask for together. */
+static __always_inline struct xcp_header header_of(const struct feedback_option *option, u32 size_bytes, u32 segments)
+{
+	u16 asked = bpf_ntohs(option->granted);
+	struct xcp_header header = {
+		.change_q8 = asked == WIRE_ANY_CHANGE ? XCP_ANY_Q8 : wire_change_q8(asked) * segments,
+		.cwnd_bytes = wire_value(bpf_ntohs(option->window)),
+		.size_bytes = size_bytes,
+		.rtt_us = (u32)least(wire_value(bpf_ntohs(option->rtt)), XCP_LONGEST_US),
+	};
+
+	return header;
+}
+
+/* What one of so many segments is granted of a change; there is no division of signed numbers. */
+static __always_inline u16 change_of_one(s64 change_q8, u32 segments)
+{
+	u64 one_q8 = (u64)(change_q8 < 0 ? -change_q8 : change_q8) / segments;
+
+	return wire_change_of(change_q8 < 0 ? -(s64)one_q8 : (s64)one_q8);
+}
+
+/* XCP: counts a piece, and gives what each of its segments is granted. */
+static __always_inline u16 pass_xcp(struct router *r, const struct qfcp_sight *sight, const struct feedback_option *option,
+				    int asks, u32 size_bytes, u32 segments)
+{
+	struct xcp_header header = header_of(option, size_bytes, segments);
+	u64 share_ns = header.rtt_us ? xcp_share_ns(header.rtt_us, size_bytes, header.cwnd_bytes) : 0;
+	u16 asked = bpf_ntohs(option->granted);
+	s64 granted_q8 = header.change_q8;
+
+	if (xcp_is_over(&r->xcp, sight->now_ns))
+		turn_xcp(r, sight);
+
+	bpf_spin_lock(&r->lock);
+	xcp_count(&r->xcp, sight->queue_bytes, &header, share_ns);
+	if (asks)
+		granted_q8 = xcp_deal_q8(&r->xcp, &header, share_ns);
+	r->passed_bytes += size_bytes;
+	r->packets += segments;
+	r->asked += asks;
+	r->lowered += granted_q8 < header.change_q8;
+	bpf_spin_unlock(&r->lock);
+	return granted_q8 < header.change_q8 ? change_of_one(granted_q8, segments) : asked;
+}
+
+/* The same by QFCP: its rate, if it asks for more. */
+static __always_inline u16 pass_qfcp(struct router *r, struct qfcp_sight *sight, int tells,
+				     const struct feedback_option *option, int asks, u32 size_bytes, u32 segments)
+{
+	u32 rtt_us = asks ? (u32)least(wire_value(bpf_ntohs(option->rtt)), 1U << 27) : 0;
+	u16 asked = bpf_ntohs(option->granted), granted;
+
+	/* A device without a queue sends what it gets. */
+	if (!tells)
+		sight->departed_bytes = r->passed_bytes;
+	if (qfcp_is_over(&r->qfcp, sight->now_ns))
+		turn(r, sight);
+
+	bpf_spin_lock(&r->lock);
+	qfcp_count(&r->qfcp, sight, size_bytes, rtt_us);
+	r->passed_bytes += size_bytes;
+	r->packets += segments;
+	r->asked += asks;
+	granted = wire_of(r->qfcp.rate);
+	if (asks && granted < asked)
+		r->lowered++;
+	bpf_spin_unlock(&r->lock);
+	return granted < asked ? granted : asked;
+}
+
 SEC("tcx/egress")
 int to_queue(struct __sk_buff *skb)
 {
 	struct feedback_option option = {};
-	u32 options = 0, tcp_at = tcp_of(skb, &options), option_at = 0, size_bytes = skb->len, key = 0, rtt_us = 0;
-	u32 segments = skb->gso_segs;
+	u32 options = 0, tcp_at = tcp_of(skb, &options), option_at = 0, size_bytes = skb->len, key = 0;
+	u32 segments = most(skb->gso_segs, 1);
 	struct router *r = bpf_map_lookup_elem(&router, &key);
 	struct sight_of_queue queue = queue_of(skb);
 	struct qfcp_sight sight = {
@@ -241,25 +358,11 @@ int to_queue(struct __sk_buff *skb)
 		if (segments > 1)
 			size_bytes += (segments - 1) * (tcp_at + sizeof(struct tcp_header) + options);
 	}
-	if (option_at)
-		rtt_us = (u32)least(wire_value(bpf_ntohs(option.rtt)), 1U << 27);
-	/* A device without a queue sends what it gets. */
-	if (!queue.tells)
-		sight.departed_bytes = r->passed_bytes;
-	if (qfcp_is_over(&r->qfcp, sight.now_ns))
-		turn(r, &sight);
-
-	bpf_spin_lock(&r->lock);
-	qfcp_count(&r->qfcp, &sight, size_bytes, rtt_us);
-	r->passed_bytes += size_bytes;
-	r->packets += most(segments, 1);
-	r->asked += option_at > 0;
-	granted = wire_of(r->qfcp.rate);
-	if (option_at && granted < bpf_ntohs(option.granted))
-		r->lowered++;
-	bpf_spin_unlock(&r->lock);
-
-	if (option_at && granted < bpf_ntohs(option.granted) && !settings.observe_only)
+	if (settings.is_xcp)
+		granted = pass_xcp(r, &sight, &option, option_at > 0, size_bytes, segments);
+	else
+		granted = pass_qfcp(r, &sight, queue.tells, &option, option_at > 0, size_bytes, segments);
+	if (option_at && granted != bpf_ntohs(option.granted) && !settings.observe_only)
 		grant(skb, tcp_at, option_at, option.granted, granted);
 	return TCX_PASS_ON;
 }

@@ -49,6 +49,19 @@ struct tcp_sock {
 	unsigned int delivered;
 };
 
+struct sk_buff {
+	unsigned char *head;
+	unsigned int end;
+};
+
+struct skb_shared_info {
+	unsigned short gso_segs;
+};
+
+struct bpf_sock_ops_kern {
+	struct sk_buff *skb;
+};
+
 struct ack_sample {
 	unsigned int pkts_acked;
 	int rtt_us;
@@ -71,6 +84,7 @@ struct tcp_congestion_ops {
 	void (*release)(struct sock *sk);
 };
 
+extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 extern unsigned int tcp_slow_start(struct tcp_sock *tp, unsigned int acked) __ksym;
 extern void tcp_cong_avoid_ai(struct tcp_sock *tp, unsigned int w, unsigned int acked) __ksym;
 

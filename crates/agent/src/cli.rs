@@ -15,7 +15,7 @@ use crate::cc;
 use crate::control::{self, Request};
 use crate::doctor::{self, Readiness};
 use crate::feedback::FeedbackLaw;
-use crate::feedback::cli::FeedbackCommand;
+use crate::feedback::cli::{FeedbackCommand, LossChoice, NoChoice, ProbedCapacity, ToldCapacity};
 use crate::mode::Mode;
 use crate::options::{self, ApOptions, ClientOptions, ProxyOptions};
 use crate::status::Status;
@@ -72,7 +72,10 @@ enum Command {
     Cc(cc::cli::Command),
     /// QFCP: routers tell all flows one fair rate, and hosts obey it.
     #[command(subcommand)]
-    Qfcp(FeedbackCommand),
+    Qfcp(FeedbackCommand<ProbedCapacity, LossChoice>),
+    /// XCP: routers tell each flow by how much its rate is to change, and hosts obey.
+    #[command(subcommand)]
+    Xcp(FeedbackCommand<ToldCapacity, NoChoice>),
     /// Files of settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -142,6 +145,7 @@ impl Cli {
             }
             Command::Cc(command) => command.run()?,
             Command::Qfcp(command) => command.run(FeedbackLaw::Qfcp)?,
+            Command::Xcp(command) => command.run(FeedbackLaw::Xcp)?,
             Command::Top { device } => top::run(&device)?,
             Command::Config(ConfigCommand::Check { file }) => {
                 let config = options::check(&file)?;

@@ -113,9 +113,14 @@ fn controls() -> Finding {
 
 /// Whether a router can tell rates, and hosts obey; without it the agent runs all the same.
 fn feedback() -> Finding {
-    match FeedbackRouter::load(&RouterSettings::default()).and_then(|_| host::probe()) {
-        Ok(()) => Finding { what: "qfcp", verdict: Readiness::Full, why: "the kernel takes router and host".into() },
-        Err(error) => Finding { what: "qfcp", verdict: Readiness::Partial, why: format!("{error:#}") },
+    let load = |is_xcp| FeedbackRouter::load(&RouterSettings { is_xcp, ..RouterSettings::default() });
+    match load(0).and_then(|_| load(1)).and_then(|_| host::probe()) {
+        Ok(()) => Finding {
+            what: "feedback",
+            verdict: Readiness::Full,
+            why: "the kernel takes routers and hosts of qfcp and xcp".into(),
+        },
+        Err(error) => Finding { what: "feedback", verdict: Readiness::Partial, why: format!("{error:#}") },
     }
 }
 

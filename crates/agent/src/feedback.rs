@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Routers that tell senders what they may have, and hosts that obey: `lasthop-agent qfcp`.
+//! Routers that tell senders what they may have, and hosts that obey: `lasthop-agent qfcp` and `lasthop-agent xcp`.
 //!
 //! ```text
 //!   senders                    routers                      receivers
@@ -9,7 +9,8 @@
 //!     └──────────────────────── echo ◄─────────────────────────┘
 //! ```
 //!
-//! All of it is in one TCP option. The router's law is that of the simulator, by its integer twin in `lasthop-fixed`.
+//! XCP has the same programs. All of it is in one TCP option. The routers' laws are those of the simulator, by their integer
+//! twins in `lasthop-fixed`.
 
 pub mod cli;
 pub mod host;
@@ -22,6 +23,8 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use lasthop_core::law::qfcp::QfcpRouterParams;
+use lasthop_core::law::xcp::{Gains, Told};
+use lasthop_core::parameter::With;
 use lasthop_core::units::Rate;
 use lasthop_linux::clock;
 use lasthop_linux::signals::Signals;
@@ -33,6 +36,8 @@ use crate::service;
 
 /// How often commands are looked for.
 const LOOK_MS: u8 = 100;
+/// The highest gain that the integers hold.
+const MOST_GAIN: f64 = 16.0;
 /// How often it is looked whether what it is at is still there.
 const CHECK: Duration = Duration::from_secs(2);
 
@@ -41,6 +46,8 @@ const CHECK: Duration = Duration::from_secs(2);
 pub enum FeedbackLaw {
     /// One fair rate for all flows.
     Qfcp,
+    /// By how much each flow's rate is to change.
+    Xcp,
 }
 
 impl FeedbackLaw {
@@ -48,6 +55,7 @@ impl FeedbackLaw {
     pub fn name(self) -> &'static str {
         match self {
             Self::Qfcp => "qfcp",
+            Self::Xcp => "xcp",
         }
     }
 
@@ -55,6 +63,7 @@ impl FeedbackLaw {
     pub fn exid(self) -> u16 {
         match self {
             Self::Qfcp => 0x4c51,
+            Self::Xcp => 0x4c58,
         }
     }
 }
@@ -79,6 +88,24 @@ pub fn qfcp_params(keys: &[(String, String)], top: Rate) -> Result<QfcpRouterPar
         return Err(anyhow!("max_capacity = {max}: wanted at least `capacity`, {capacity}"));
     }
     Ok(QfcpRouterParams { capacity: Some(capacity), max_capacity: Some(max), ..read })
+}
+
+/// An XCP router's parameters, with `keys` set to values as in a file, at a device that is so fast, if it tells.
+///
+/// # Errors
+/// The key, its value and what is wanted.
+pub fn xcp_params(keys: &[(String, String)], top: Option<Rate>) -> Result<With<Told, Gains>> {
+    let text = lasthop_scenario::effective("", keys).map_err(|error| anyhow!("{error}"))?;
+    let read: With<Told, Gains> = lasthop_scenario::read(&text).map_err(|error| anyhow!("{error}"))?;
+    for (key, gain) in [("alpha", read.common.alpha), ("beta", read.common.beta)] {
+        if gain > MOST_GAIN {
+            return Err(anyhow!("{key} = {gain}: wanted at most {MOST_GAIN}"));
+        }
+    }
+    let wanted =
+        "--capacity: wanted a rate, such as \"10 Mbit/s\": the device does not tell its speed, and XCP does not probe";
+    let capacity = read.own.capacity.or(top).ok_or_else(|| anyhow!("{wanted}"))?;
+    Ok(With { own: Told { capacity: Some(capacity) }, common: read.common })
 }
 
 /// Answers commands, and shows the page, until a signal, a command, or until `is_there` says no longer; gives why it ends.

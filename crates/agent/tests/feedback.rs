@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The router of QFCP by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
+//! The routers of QFCP and XCP by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
 
 use lasthop_agent::feedback::router::FeedbackRouter;
 use lasthop_agent::feedback::shared::{RouterSettings, qfcp_settings};
 use lasthop_core::law::qfcp::QfcpRouterParams;
 use lasthop_core::units::Rate;
 use lasthop_fixed::wire;
+use lasthop_fixed::xcp::{self, XcpSettings};
 use proptest::prelude::*;
 
 /// TCX_NEXT: another program, or the stack, goes on with the packet.
@@ -15,7 +16,7 @@ const ASKS: [u8; 12] = [253, 12, 0x4c, 0x51, 0, 0, 0xff, 0xff, 0, 0, 0, 0];
 /// What the router has at the start [B/s].
 const RATE: u64 = 1_250_000;
 
-/// The program; none where it may not be loaded.
+/// The program of QFCP; none where it may not be loaded.
 fn router() -> Option<FeedbackRouter> {
     let params = QfcpRouterParams {
         probing: false,
@@ -27,7 +28,17 @@ fn router() -> Option<FeedbackRouter> {
         exid: 0x4c51,
         ..RouterSettings::default()
     };
-    let loaded = FeedbackRouter::load(&settings);
+    loaded(&settings)
+}
+
+/// That of XCP: a capacity of `RATE`, and XCP's own gains.
+fn xcp_router() -> Option<FeedbackRouter> {
+    let xcp = XcpSettings { capacity: RATE, alpha_q16: 26_214, beta_q16: 14_811, gamma_q16: 6554, pad: 0 };
+    loaded(&RouterSettings { xcp, link_header_bytes: 14, exid: 0x4c58, is_xcp: 1, ..RouterSettings::default() })
+}
+
+fn loaded(settings: &RouterSettings) -> Option<FeedbackRouter> {
+    let loaded = FeedbackRouter::load(settings);
     if let Err(error) = &loaded {
         assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
         eprintln!("SKIPPED: {error:#}");
@@ -117,14 +128,69 @@ fn what_has_less_already_or_does_not_ask_stays() {
     assert_eq!(router.try_packet(&udp).unwrap(), (PASSES_ON, udp));
 }
 
+/// A segment that asks an XCP router, with a round-trip time of 10 ms and a window of 15 kB; and what it is granted.
+fn asked_of_xcp(router: &FeedbackRouter, asked: u16) -> u16 {
+    let mut option = ASKS;
+    option[3] = 0x58;
+    option[6..8].copy_from_slice(&asked.to_be_bytes());
+    option[8..10].copy_from_slice(&wire::of(10_000).to_be_bytes());
+    option[10..12].copy_from_slice(&wire::of(15_000).to_be_bytes());
+    let sent = frame(false, &[&STAMP[..], &option].concat());
+    let (verdict, left) = router.try_packet(&sent).unwrap();
+    assert_eq!((verdict, unsummed(&left, 34)), (PASSES_ON, 0xffff));
+    u16::from_be_bytes([left[72], left[73]])
+}
+
+#[test]
+fn a_change_of_the_rate_is_dealt_out() {
+    let Some(router) = xcp_router() else { return };
+    // In the first interval nothing is known: nobody is told to change.
+    assert_eq!(asked_of_xcp(&router, wire::ANY_CHANGE), 0);
+    // Who has been told to slow down elsewhere is not told anything more.
+    let less = wire::change_of(-1000 << 8);
+    assert_eq!(asked_of_xcp(&router, less), less);
+    // The line is idle but for a packet now and then: each interval after one with packets has what is spare to deal out.
+    let spare = 0.4 * RATE as f64;
+    let granted: Vec<f64> = (0..400)
+        .map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(3));
+            wire::change_q8(asked_of_xcp(&router, wire::ANY_CHANGE)) as f64 / 256.0
+        })
+        .collect();
+    let greatest = granted.iter().copied().fold(0.0, f64::max);
+    assert!((0.02..=1.01).contains(&(greatest / spare)), "{greatest} {spare}");
+    assert!(granted.iter().all(|change| *change >= 0.0), "{granted:?}");
+    let told = router.record().unwrap();
+    assert_eq!((told.packets, told.asked, told.lowered), (402, 402, 401));
+    assert!(
+        told.xcp.intervals > 10 && told.xcp.raise.left_q8 as f64 / 256.0 <= 1.01 * spare && told.qfcp.intervals == 0
+    );
+}
+
+/// What the kernel's router keeps is what the host's does: by the same code, and the same numbers to the bit.
+#[test]
+fn kernel_and_host_count_alike() {
+    let Some(router) = xcp_router() else { return };
+    for _ in 0..5 {
+        asked_of_xcp(&router, wire::ANY_CHANGE);
+    }
+    let told = router.record().unwrap().xcp;
+    let size = frame(false, &[&STAMP[..], &ASKS].concat()).len() as u64;
+    let share_ns = xcp::share_ns(10_000, size, wire::value(wire::of(15_000)));
+    let [_, shares_ns, rtt_shares, input_bytes, ..] = told.running;
+    assert_eq!((shares_ns, rtt_shares, input_bytes), (5 * share_ns, 5 * 10_000 * share_ns, 5 * size));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn whatever_comes_passes(cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), whole in any::<bool>()) {
-        thread_local!(static ROUTER: Option<FeedbackRouter> = router());
-        ROUTER.with(|router| {
+        thread_local!(static ROUTERS: [Option<FeedbackRouter>; 2] = [router(), xcp_router()]);
+        ROUTERS.with(|routers| for (router, of_xcp) in routers.iter().zip([false, true]) {
             let Some(router) = router else { return };
-            let mut sent = frame(false, &[&STAMP[..], &ASKS].concat());
+            let mut option = ASKS;
+            option[3] = if of_xcp { 0x58 } else { 0x51 };
+            let mut sent = frame(false, &[&STAMP[..], &option].concat());
             for (at, byte) in &cuts {
                 let at = at.index(sent.len());
                 sent[at] = *byte;

@@ -66,6 +66,11 @@ impl Controls {
                     labels.push(flow.sender.kind().to_owned());
                     continue;
                 }
+                SenderSpec::Xcp(_) => {
+                    names.push(ours.control(&key, Wanted::Xcp)?);
+                    labels.push(flow.sender.kind().to_owned());
+                    continue;
+                }
                 _ => {
                     let message = "the kernel has no such sender: name one of its own by --cc, such as --cc reno";
                     return Err(ScenarioError::at(&key, message).into());
@@ -74,7 +79,7 @@ impl Controls {
             names.push(name.clone());
             labels.push(name);
         }
-        let ask = ours.laws.iter().any(|(law, _)| matches!(law, Wanted::Qfcp(_)));
+        let ask = ours.laws.iter().any(|(law, _)| matches!(law, Wanted::Qfcp(_) | Wanted::Xcp));
         Ok(Self { names, labels, ask, _programs: ours.programs })
     }
 }
@@ -86,6 +91,8 @@ enum Wanted {
     Window(GammaParams),
     /// A host of QFCP, for those connections that choose its control.
     Qfcp(QfcpParams),
+    /// The same of XCP, which has no parameters.
+    Xcp,
 }
 
 /// Our laws, each once for all flows that have it.
@@ -107,9 +114,11 @@ impl Ours {
             return Err(ScenarioError::at(key, no_agent("to put this law into the kernel")).into());
         };
         let words = match law {
-            Wanted::Window(params) => words(&params, &name),
-            Wanted::Qfcp(params) => host_words(&params, &name).map_err(|error| ScenarioError::at(key, error))?,
-        };
+            Wanted::Window(params) => Ok(words(&params, &name)),
+            Wanted::Qfcp(params) => host_words("qfcp", params.heed_loss, &name),
+            Wanted::Xcp => host_words("xcp", false, &name),
+        }
+        .map_err(|error| ScenarioError::at(key, error))?;
         let started = Helper::start(&agent, &words, None);
         self.programs.push(started.map_err(|error| ScenarioError::at(key, error.to_string()))?);
         self.laws.push((law, name.clone()));
@@ -149,13 +158,13 @@ fn words(params: &GammaParams, name: &str) -> Vec<String> {
 }
 
 /// What the agent is told that serves those of our own connections that choose its control.
-fn host_words(params: &QfcpParams, name: &str) -> Result<Vec<String>, String> {
+fn host_words(law: &str, heeds_loss: bool, name: &str) -> Result<Vec<String>, String> {
     let group = unified().ok_or("wanted cgroup2 to be mounted: connections are told apart by control groups")?;
     let group = group.display().to_string();
     // The simulator's sender does not pace.
-    let words = ["qfcp", "host", "--chosen-only", "--unpaced", "--name", name, "--cgroup", &group];
+    let words = [law, "host", "--chosen-only", "--unpaced", "--name", name, "--cgroup", &group];
     let mut words = words.map(str::to_owned).to_vec();
-    if params.heed_loss {
+    if heeds_loss {
         words.push("--heed-loss".to_owned());
     }
     Ok(words)

@@ -3,12 +3,13 @@
 //!
 //! Within the network it is a [`Signal`], as in a simulation; `docs/option.md` says how it lies in a packet.
 
-use lasthop_core::packet::{QfcpHeader, RateFeedback, Signal};
+use lasthop_core::packet::{QfcpHeader, RateFeedback, Signal, XcpHeader};
 use lasthop_fixed::wire;
 
 /// RFC 4727, and what tells ours from other experiments.
 const KIND: u8 = 253;
 const QFCP: u16 = 0x4c51;
+const XCP: u16 = 0x4c58;
 /// Lengths without and with what is asked.
 const SHORT: u8 = 8;
 const LONG: u8 = 12;
@@ -16,6 +17,9 @@ const LONG: u8 = 12;
 const ECHO: usize = 4;
 const GRANTED: usize = 6;
 const RTT: usize = 8;
+const WINDOW: usize = 10;
+/// Of a change of a rate \[B/s\], which the option has in 2⁻⁸.
+const Q8: f32 = 256.0;
 /// TCP's header without options, and where its checksum is.
 const TCP: usize = 20;
 const SUM: usize = 16;
@@ -42,7 +46,7 @@ pub(crate) fn read(packet: &[u8]) -> Option<(Signal, Option<Asked>)> {
             kind => {
                 let size = *options.get(at + 1)?;
                 let option = options.get(at..at + usize::from(size)).filter(|option| option.len() >= 2)?;
-                if kind == KIND && [SHORT, LONG].contains(&size) && field(option, 2) == QFCP {
+                if kind == KIND && [SHORT, LONG].contains(&size) && [QFCP, XCP].contains(&field(option, 2)) {
                     return Some(signal(option, (tcp_at, at)));
                 }
                 at += usize::from(size);
@@ -54,11 +58,12 @@ pub(crate) fn read(packet: &[u8]) -> Option<(Signal, Option<Asked>)> {
 
 /// What a router has granted goes into the packet, with its checksum mended (RFC 1624).
 pub(crate) fn write(packet: &mut [u8], asked: Asked, signal: &Signal) {
-    let Signal::Qfcp(header) = signal else { return };
-    if header.rate.is_infinite() {
-        return;
-    }
-    let granted = wire::of(header.rate as u64).min(asked.granted);
+    let granted = match signal {
+        Signal::Qfcp(header) if header.rate.is_finite() => wire::of(header.rate as u64).min(asked.granted),
+        // In network and option it is the same number, unless a router has lowered it.
+        Signal::Xcp(header) if header.change < change_of(asked.granted) => wire::change_of((header.change * Q8) as i64),
+        _ => return,
+    };
     if granted == asked.granted {
         return;
     }
@@ -73,16 +78,32 @@ pub(crate) fn write(packet: &mut [u8], asked: Asked, signal: &Signal) {
 }
 
 fn signal(option: &[u8], (tcp_at, at): (usize, usize)) -> (Signal, Option<Asked>) {
+    let granted = field(option, GRANTED);
+    let asked = Asked { tcp_at: tcp_at as u16, granted_at: (at + GRANTED) as u16, granted };
+    if field(option, 2) == XCP {
+        if option.len() < usize::from(LONG) {
+            return (Signal::Change(change_of(field(option, ECHO))), None);
+        }
+        let header = XcpHeader {
+            cwnd_bytes: wire::value(field(option, WINDOW)) as f32,
+            rtt_s: wire::value(field(option, RTT)) as f32 / 1e6,
+            change: change_of(granted),
+        };
+        return (Signal::Xcp(header), Some(asked));
+    }
     if option.len() < usize::from(LONG) {
         let echo = field(option, ECHO);
         let rate = if echo == wire::ALL { f32::INFINITY } else { wire::value(echo) as f32 };
         return (Signal::Rate(RateFeedback { rate, silent: 0 }), None);
     }
-    let granted = field(option, GRANTED);
     let rate = if granted == wire::ALL { f32::INFINITY } else { wire::value(granted) as f32 };
     let rtt_s = wire::value(field(option, RTT)) as f32 / 1e6;
-    let asked = Asked { tcp_at: tcp_at as u16, granted_at: (at + GRANTED) as u16, granted };
     (Signal::Qfcp(QfcpHeader { rtt_s, rate, silent: 0 }), Some(asked))
+}
+
+/// A change of a rate \[B/s\]; infinite where no router has lowered it.
+fn change_of(coded: u16) -> f32 {
+    if coded == wire::ANY_CHANGE { f32::INFINITY } else { wire::change_q8(coded) as f32 / Q8 }
 }
 
 /// Where TCP begins in an IP packet; extensions of IPv6 are not followed, as our kernels send none with TCP.
@@ -164,6 +185,30 @@ mod tests {
             let Some((Signal::Qfcp(header), _)) = read(&bytes) else { panic!("no option") };
             assert_eq!(header.rate, 1_024_000.0);
         }
+    }
+
+    #[test]
+    fn changes_of_a_rate_come_back_too() {
+        // 0x3400 of us: 2^6 · 1024 are .07 s; 0x1400: 2^2 · 1024 B of window.
+        let asks = [253, 12, 0x4c, 0x58, 0x80, 0, 0x7f, 0xff, 0x34, 0x00, 0x14, 0x00];
+        for (change, granted) in [(-500.0, -500.0), (0.0, 0.0), (2000.0, 2000.0)] {
+            let mut bytes = packet(false, true, &asks);
+            let (mut signal, asked) = read(&bytes).unwrap();
+            let header = XcpHeader { cwnd_bytes: 4096.0, rtt_s: 0.065_536, change: f32::INFINITY };
+            assert_eq!(signal, Signal::Xcp(header));
+            let before = bytes.clone();
+            write(&mut bytes, asked.unwrap(), &signal);
+            assert_eq!(bytes, before, "no router has spoken");
+            signal.lower_change(change);
+            write(&mut bytes, asked.unwrap(), &signal);
+            assert!(is_summed(&bytes));
+            let (told, _) = read(&bytes).unwrap();
+            assert_eq!(told, Signal::Xcp(XcpHeader { change: granted, ..header }));
+        }
+        let short = |echo: [u8; 2]| [253, 8, 0x4c, 0x58, echo[0], echo[1], 0, 0];
+        let told = |echo| read(&packet(false, false, &short(echo))).unwrap().0;
+        // e = 1, m = 512: 4 B/s.
+        assert_eq!((told([0x06, 0x00]), told([0x86, 0x00])), (Signal::Change(4.0), Signal::Change(-4.0)));
     }
 
     #[test]

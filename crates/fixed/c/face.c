@@ -10,6 +10,7 @@
 #include "wire.h"
 #include "proxy.h"
 #include "receiver.h"
+#include "xcp.h"
 
 #define FACE(type, name, list, call) \
 	type lasthop_##name list; \
@@ -91,6 +92,15 @@ FACE_DO(qfcp_control, (struct qfcp_router *r, const struct qfcp_settings *s, con
 FACE_DO(qfcp_count, (struct qfcp_router *r, const struct qfcp_sight *sight, u64 size_bytes, u32 rtt_us), (r, sight, size_bytes, rtt_us))
 void lasthop_qfcp_turn(struct qfcp_router *r, const struct qfcp_settings *s, const struct qfcp_sight *sight);
 void lasthop_qfcp_turn(struct qfcp_router *r, const struct qfcp_settings *s, const struct qfcp_sight *sight) { qfcp_turn(r, s, sight, qfcp_close); }
+FACE(s64, xcp_told_change_q8, (u32 alpha_q16, u32 beta_q16, u64 capacity, u64 input, u64 queue_bytes, u64 d_ns), (alpha_q16, beta_q16, capacity, input, queue_bytes, d_ns))
+FACE(u64, xcp_shuffled_q8, (u32 gamma_q16, u64 input, u64 d_ns, s64 change_q8), (gamma_q16, input, d_ns, change_q8))
+FACE(u64, xcp_share_ns, (u32 rtt_us, u64 size_bytes, u64 cwnd_bytes), (rtt_us, size_bytes, cwnd_bytes))
+FACE_DO(xcp_fill, (struct xcp_pot *pot, u64 amount_q8, u64 units), (pot, amount_q8, units))
+FACE(u64, xcp_part_q8, (const struct xcp_pot *pot, u64 units), (pot, units))
+FACE(u64, xcp_window_q16, (u64 window_q16, s64 change_q8, u32 rtt_us, u32 wire_bytes), (window_q16, change_q8, rtt_us, wire_bytes))
+FACE_DO(xcp_turn, (struct xcp_router *r, const struct xcp_settings *s, u64 now_ns, u64 queue_bytes), (r, s, now_ns, queue_bytes))
+FACE_DO(xcp_count, (struct xcp_router *r, u64 queue_bytes, const struct xcp_header *h, u64 share_ns), (r, queue_bytes, h, share_ns))
+FACE(s64, xcp_deal_q8, (struct xcp_router *r, const struct xcp_header *h, u64 share_ns), (r, h, share_ns))
 
 FACE_DO(station_look, (struct station *s, u64 now_ns, u64 queue_bytes, u64 departed_bytes), (s, now_ns, queue_bytes, departed_bytes))
 FACE_DO(station_arrival, (struct station *s, u64 now_ns), (s, now_ns))

@@ -2,7 +2,7 @@
 //! The laws in integers: what a kernel's program runs, and can be called from Rust.
 //!
 //! ```text
-//!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h      c/window.h, c/gamma.h, c/qfcp.h, c/wire.h
+//!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h      c/window.h, c/gamma.h, c/qfcp.h ◄── c/xcp.h, c/wire.h
 //!                                       ▲                        ▲
 //!              c/state.h ◄── c/station.h, c/flow.h ◄── c/proxy.h, c/receiver.h
 //!                    ┌──────────────────┬────────────────────────┘
@@ -28,3 +28,4 @@ pub mod state;
 pub mod station;
 pub mod window;
 pub mod wire;
+pub mod xcp;

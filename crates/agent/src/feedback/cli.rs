@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `lasthop-agent qfcp`: the command line.
+//! `lasthop-agent qfcp` and `lasthop-agent xcp`: the command line.
 
+use std::fmt::Debug;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -14,11 +15,11 @@ use crate::control::{self, Request};
 
 /// Routers that tell senders what they may have, and hosts that obey.
 #[derive(Debug, Subcommand)]
-pub enum FeedbackCommand {
+pub enum FeedbackCommand<C: CapacityArgs, L: LossArgs> {
     /// Tell what passes a device what it may have.
-    Router(RouterArgs),
+    Router(RouterArgs<C>),
     /// Have the connections of a control group ask routers, echo what those say, and obey.
-    Host(HostArgs),
+    Host(HostArgs<L>),
     /// Tell how a router or a host is.
     Status {
         /// Which.
@@ -38,17 +39,14 @@ pub enum FeedbackCommand {
 
 /// What a router is told.
 #[derive(Debug, Args)]
-pub struct RouterArgs {
+pub struct RouterArgs<C: CapacityArgs> {
     /// The device whose queue it is.
     #[arg(long = "dev", value_name = "DEV")]
     device: String,
-    /// C at the start, such as "10 Mbit/s"; 1 Mbit/s unless told. It is probed for from there.
-    #[arg(long, value_name = "RATE")]
-    capacity: Option<String>,
-    /// The most that C is probed up to; the device's speed unless told, or 10 Gbit/s where it tells none.
-    #[arg(long, value_name = "RATE")]
-    max_capacity: Option<String>,
-    /// Any other parameter, such as probing=false; they are those of a scenario's router.
+    /// C.
+    #[command(flatten)]
+    capacity: C,
+    /// Any other parameter, such as alpha=0.2; they are those of a scenario's router.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     keys: Vec<String>,
     /// Watch only: packets pass as they are.
@@ -59,9 +57,80 @@ pub struct RouterArgs {
     metrics: Option<String>,
 }
 
+/// What a router is told of its capacity.
+pub trait CapacityArgs: Args + Debug {
+    /// As keys and values of a file.
+    fn keys(self) -> Vec<(String, String)>;
+}
+
+/// A capacity that is probed for.
+#[derive(Debug, Args)]
+pub struct ProbedCapacity {
+    /// C at the start, such as "10 Mbit/s"; 1 Mbit/s unless told. It is probed for from there.
+    #[arg(long, value_name = "RATE")]
+    capacity: Option<String>,
+    /// The most that C is probed up to; the device's speed unless told, or 10 Gbit/s where it tells none.
+    #[arg(long, value_name = "RATE")]
+    max_capacity: Option<String>,
+}
+
+/// A capacity that is held.
+#[derive(Debug, Args)]
+pub struct ToldCapacity {
+    /// C, such as "10 Mbit/s"; the device's speed unless told, which must not be more than it can send.
+    #[arg(long, value_name = "RATE")]
+    capacity: Option<String>,
+}
+
+fn given<const N: usize>(keys: [(&str, Option<String>); N]) -> Vec<(String, String)> {
+    keys.into_iter().filter_map(|(key, value)| Some((key.to_owned(), format!("{:?}", value?)))).collect()
+}
+
+impl CapacityArgs for ProbedCapacity {
+    fn keys(self) -> Vec<(String, String)> {
+        given([("capacity", self.capacity), ("max_capacity", self.max_capacity)])
+    }
+}
+
+impl CapacityArgs for ToldCapacity {
+    fn keys(self) -> Vec<(String, String)> {
+        given([("capacity", self.capacity)])
+    }
+}
+
+/// What a host is told of losses.
+pub trait LossArgs: Args + Debug {
+    /// Whether they are heeded where that is a choice.
+    fn heed_loss(&self) -> bool;
+}
+
+/// Losses tell nothing unless that is chosen.
+#[derive(Debug, Args)]
+pub struct LossChoice {
+    /// Halve the window after a loss until it is repaired.
+    #[arg(long)]
+    heed_loss: bool,
+}
+
+/// The law says what losses tell.
+#[derive(Debug, Args)]
+pub struct NoChoice {}
+
+impl LossArgs for LossChoice {
+    fn heed_loss(&self) -> bool {
+        self.heed_loss
+    }
+}
+
+impl LossArgs for NoChoice {
+    fn heed_loss(&self) -> bool {
+        false
+    }
+}
+
 /// What a host is told.
 #[derive(Debug, Args)]
-pub struct HostArgs {
+pub struct HostArgs<L: LossArgs> {
     /// The control group, a folder of cgroup2.
     #[arg(long, value_name = "PATH")]
     cgroup: PathBuf,
@@ -71,9 +140,9 @@ pub struct HostArgs {
     /// Offer the option on connections alone that have chosen the congestion control by themselves.
     #[arg(long)]
     chosen_only: bool,
-    /// Halve the window after a loss until it is repaired.
-    #[arg(long)]
-    heed_loss: bool,
+    /// Losses.
+    #[command(flatten)]
+    loss: L,
     /// Send as the window lets, in bursts where it grows; otherwise at most twice as fast as the rate.
     #[arg(long)]
     unpaced: bool,
@@ -108,7 +177,7 @@ impl AtDevice {
     }
 }
 
-impl FeedbackCommand {
+impl<C: CapacityArgs, L: LossArgs> FeedbackCommand<C, L> {
     /// Does what is asked.
     ///
     /// # Errors
@@ -116,10 +185,7 @@ impl FeedbackCommand {
     pub fn run(self, law: FeedbackLaw) -> Result<()> {
         match self {
             Self::Router(args) => {
-                let text = |value: String| format!("{value:?}");
-                let own = [("capacity", args.capacity.map(text)), ("max_capacity", args.max_capacity.map(text))];
-                let own = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-                let keys = own.chain(pairs(&args.keys)?).collect();
+                let keys = args.capacity.keys().into_iter().chain(pairs(&args.keys)?).collect();
                 router::run(
                     law,
                     &RouterOptions { device: args.device, keys, dry_run: args.dry_run, metrics: args.metrics },
@@ -131,7 +197,7 @@ impl FeedbackCommand {
                     cgroup: args.cgroup,
                     name: args.name,
                     chosen_only: args.chosen_only,
-                    heed_loss: args.heed_loss,
+                    heed_loss: args.loss.heed_loss(),
                     unpaced: args.unpaced,
                     metrics: args.metrics,
                 },

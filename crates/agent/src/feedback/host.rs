@@ -105,6 +105,7 @@ pub fn probe() -> Result<()> {
 fn control(law: FeedbackLaw) -> &'static str {
     match law {
         FeedbackLaw::Qfcp => "lasthop_qfcp",
+        FeedbackLaw::Xcp => "lasthop_xcp",
     }
 }
 
@@ -140,7 +141,7 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
     let (signals, manager) = (Signals::block()?, Manager::find());
     let mut settings = HostSettings {
         exid: law.exid().into(),
-        is_xcp: 0,
+        is_xcp: (law == FeedbackLaw::Xcp).into(),
         offers_all: (!options.chosen_only).into(),
         heeds_loss: options.heed_loss.into(),
         paces: (!options.unpaced).into(),

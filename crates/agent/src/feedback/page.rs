@@ -19,13 +19,14 @@ use crate::metrics::TYPE;
 /// How often it is brought up to date.
 const EVERY_NS: u64 = 1_000_000_000;
 /// What is told of a status: key, meaning, and whether it only grows.
-const FIELDS: [(&str, &str, bool); 14] = [
+const FIELDS: [(&str, &str, bool); 15] = [
     ("uptime_s", "Since it began", false),
     ("capacity_bps", "C, what the router takes the line for", false),
     ("rate_bps", "R, what it tells each flow", false),
+    ("input_bps", "y, what came in the last interval", false),
     ("flows", "N, how many flows it reckons with", false),
-    ("interval_s", "T, its control interval", false),
-    ("queue_bytes", "What always waits, averaged", false),
+    ("interval_s", "T or d, its control interval", false),
+    ("queue_bytes", "What always waits", false),
     ("packets", "Packets that came", true),
     ("bytes", "Their bytes on the wire", true),
     ("asked", "Pieces of one or more packets that asked", true),

@@ -15,8 +15,8 @@ use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::page::FeedbackPage;
-use super::shared::{RouterRecord, RouterSettings, qfcp_settings};
-use super::{FeedbackLaw, begun, qfcp_params, watch};
+use super::shared::{FIRST_CAPACITY, RouterRecord, RouterSettings, qfcp_settings, xcp_settings};
+use super::{FeedbackLaw, begun, qfcp_params, watch, xcp_params};
 use crate::attach::Device;
 use crate::control::Listener;
 use crate::service::{self, Manager};
@@ -120,21 +120,85 @@ pub struct RouterStatus {
     dry_run: bool,
     /// Since it began.
     uptime_s: f64,
-    /// C.
-    capacity_bps: u64,
-    /// R.
-    rate_bps: u64,
-    /// N.
-    flows: f64,
-    /// T.
-    interval_s: f64,
-    /// What always waits, averaged.
-    queue_bytes: f64,
+    #[serde(flatten)]
+    told: Controller,
     packets: u64,
     bytes: u64,
     /// Pieces that asked, and those that asked for more than they got.
     asked: u64,
     lowered: u64,
+}
+
+/// How a router's law is.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+enum Controller {
+    Qfcp {
+        /// C.
+        capacity_bps: u64,
+        /// R.
+        rate_bps: u64,
+        /// N.
+        flows: f64,
+        /// T.
+        interval_s: f64,
+        /// What always waits, averaged.
+        queue_bytes: f64,
+    },
+    Xcp {
+        /// C.
+        capacity_bps: u64,
+        /// y.
+        input_bps: u64,
+        /// d.
+        interval_s: f64,
+        /// The queue that stands.
+        queue_bytes: f64,
+    },
+}
+
+impl Controller {
+    fn of(settings: &RouterSettings, record: &RouterRecord) -> Self {
+        let RouterRecord { qfcp, xcp, .. } = record;
+        if settings.is_xcp == 1 {
+            return Self::Xcp {
+                capacity_bps: settings.xcp.capacity * 8,
+                input_bps: xcp.input * 8,
+                interval_s: xcp.interval_ns as f64 / 1e9,
+                queue_bytes: xcp.standing_bytes as f64,
+            };
+        }
+        Self::Qfcp {
+            capacity_bps: qfcp.capacity * 8,
+            rate_bps: qfcp.rate * 8,
+            flows: qfcp.flows_q16 as f64 / 65_536.0,
+            interval_s: qfcp.interval_ns as f64 / 1e9,
+            queue_bytes: qfcp.queue_q4 as f64 / 16.0,
+        }
+    }
+}
+
+/// What the programs are told, and what of it is said when they begin.
+fn settings(law: FeedbackLaw, options: &RouterOptions, device: &Device) -> Result<(RouterSettings, String)> {
+    let common = RouterSettings {
+        link_header_bytes: device.link_header_bytes,
+        exid: law.exid().into(),
+        observe_only: options.dry_run.into(),
+        ..RouterSettings::default()
+    };
+    Ok(match law {
+        FeedbackLaw::Qfcp => {
+            let params = qfcp_params(&options.keys, top(device).unwrap_or(TOP))?;
+            let probed = if params.probing { "probed from" } else { "held at" };
+            let capacity = params.capacity.unwrap_or(FIRST_CAPACITY);
+            (RouterSettings { qfcp: qfcp_settings(&params), ..common }, format!("capacity {probed} {capacity}"))
+        }
+        FeedbackLaw::Xcp => {
+            let xcp = xcp_settings(&xcp_params(&options.keys, top(device))?);
+            let capacity = Rate::from_bps(8 * xcp.capacity);
+            (RouterSettings { xcp, is_xcp: 1, ..common }, format!("capacity held at {capacity}"))
+        }
+    })
 }
 
 /// Runs a router until a signal, a command or the device's end.
@@ -144,27 +208,18 @@ pub struct RouterStatus {
 pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
     service::drop_rights()?;
     let device = Device::find(&options.device)?;
-    let params = qfcp_params(&options.keys, top(&device))?;
+    let (settings, capacity) = settings(law, options, &device)?;
     let listener =
         Listener::bind(&address(law, &device.name), &format!("{} detach --dev {}", law.name(), device.name))?;
     let (signals, manager) = (Signals::block()?, Manager::find());
-    let router = FeedbackRouter::load(&RouterSettings {
-        qfcp: qfcp_settings(&params),
-        link_header_bytes: device.link_header_bytes,
-        exid: law.exid().into(),
-        observe_only: options.dry_run.into(),
-        pad: 0,
-    })?;
+    let router = FeedbackRouter::load(&settings)?;
     let link = router.attach(&device)?;
     let page = options.metrics.as_deref().map(|address| FeedbackPage::open(address, &device.name)).transpose()?;
     let (qdisc, _) = device.queue()?;
     let began_ns = clock::monotonic_ns();
-    let capacity = params.capacity.unwrap_or(super::shared::FIRST_CAPACITY);
-    let probed = if params.probing { "probed from" } else { "held at" };
-    begun(&manager, &format!("{} at {}: capacity {probed} {capacity}, queue in {qdisc}", law.name(), device.name));
+    begun(&manager, &format!("{} at {}: {capacity}, queue in {qdisc}", law.name(), device.name));
     let status = || {
         let record = router.record()?;
-        let qfcp = record.qfcp;
         Ok(RouterStatus {
             version: env!("CARGO_PKG_VERSION"),
             pid: std::process::id(),
@@ -172,11 +227,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
             law: law.name(),
             dry_run: options.dry_run,
             uptime_s: (clock::monotonic_ns() - began_ns) as f64 / 1e9,
-            capacity_bps: qfcp.capacity * 8,
-            rate_bps: qfcp.rate * 8,
-            flows: qfcp.flows_q16 as f64 / 65_536.0,
-            interval_s: qfcp.interval_ns as f64 / 1e9,
-            queue_bytes: qfcp.queue_q4 as f64 / 16.0,
+            told: Controller::of(&settings, &record),
             packets: record.packets,
             bytes: record.passed_bytes,
             asked: record.asked,
@@ -201,9 +252,9 @@ pub fn address(law: FeedbackLaw, device: &str) -> String {
 }
 
 /// The highest rate of a device, if it tells it. What /sys shows may be another network namespace's.
-fn top(device: &Device) -> Rate {
+fn top(device: &Device) -> Option<Rate> {
     let folder = Path::new("/sys/class/net").join(&device.name);
     let read = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
     let speed = read("speed").filter(|_| read("ifindex") == Some(device.index.into()));
-    speed.map_or(TOP, |mbps| Rate::from_bps(mbps.clamp(1, 100_000) * 1_000_000))
+    speed.map(|mbps| Rate::from_bps(mbps.clamp(1, 100_000) * 1_000_000))
 }

@@ -3,8 +3,11 @@
 
 use lasthop_core::law::qfcp::QfcpRouterParams;
 use lasthop_core::law::red::QueueUnit;
+use lasthop_core::law::xcp::{Gains, Told};
+use lasthop_core::parameter::With;
 use lasthop_core::units::Rate;
 use lasthop_fixed::qfcp::{QfcpRouter, QfcpSettings};
+use lasthop_fixed::xcp::{XcpRouter, XcpSettings};
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -38,20 +41,34 @@ pub fn qfcp_settings(params: &QfcpRouterParams) -> QfcpSettings {
     }
 }
 
+/// What an XCP router is told, by parameters of which the capacity is given.
+pub fn xcp_settings(params: &With<Told, Gains>) -> XcpSettings {
+    let q16 = |value: f64| (value * ONE_Q16).round() as u32;
+    XcpSettings {
+        capacity: params.own.capacity.map_or(0, |rate| rate.as_bytes_per_sec() as u64).max(1),
+        alpha_q16: q16(params.common.alpha),
+        beta_q16: q16(params.common.beta),
+        gamma_q16: q16(params.common.gamma),
+        pad: 0,
+    }
+}
+
 /// What a router's programs are told: `struct router_settings`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct RouterSettings {
-    /// The law.
+    /// QFCP, if it is that.
     pub qfcp: QfcpSettings,
+    /// XCP, if it is that.
+    pub xcp: XcpSettings,
     /// What stands before the IP header.
     pub link_header_bytes: u32,
     /// Of the option.
     pub exid: u32,
     /// 1: nothing is written into packets.
     pub observe_only: u32,
-    /// Nothing.
-    pub pad: u32,
+    /// 1: XCP; 0: QFCP.
+    pub is_xcp: u32,
 }
 
 /// A router's queue: `struct router`.
@@ -68,8 +85,10 @@ pub struct RouterRecord {
     pub asked: u64,
     /// Those that asked for more than they were granted.
     pub lowered: u64,
-    /// The law's.
+    /// QFCP's.
     pub qfcp: QfcpRouter,
+    /// XCP's.
+    pub xcp: XcpRouter,
 }
 
 /// What a host's programs are told: `struct host_settings`.
@@ -112,6 +131,7 @@ pub struct HostCounts {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_fixed::xcp::XcpPot;
     use libbpf_rs::btf::Btf;
 
     use super::*;
@@ -124,13 +144,18 @@ mod tests {
             "forgets_q24" = forgets_q24, "alpha_q16" = alpha_q16, "beta_q16" = beta_q16, "packet_bytes" = packet_bytes,
             "probing" = probing, "resident" = resident, "virtual_queue" = virtual_queue, "in_packets" = in_packets,
             "bounded" = bounded, "average_flows" = average_flows, "hold" = hold, "time_weighted" = time_weighted);
-        alike!(&btf, "router_settings", RouterSettings: "qfcp" = qfcp, "link_header_bytes" = link_header_bytes,
-            "exid" = exid, "observe_only" = observe_only);
+        alike!(&btf, "router_settings", RouterSettings: "qfcp" = qfcp, "xcp" = xcp,
+            "link_header_bytes" = link_header_bytes, "exid" = exid, "observe_only" = observe_only, "is_xcp" = is_xcp);
+        alike!(&btf, "xcp_settings", XcpSettings: "capacity" = capacity, "alpha_q16" = alpha_q16, "beta_q16" = beta_q16,
+            "gamma_q16" = gamma_q16);
+        alike!(&btf, "xcp_pot", XcpPot: "left_q8" = left_q8, "each" = each, "units" = units, "shift" = shift);
+        alike!(&btf, "xcp_router", XcpRouter: "interval_ns" = interval_ns, "standing_bytes" = standing_bytes,
+            "input" = input, "intervals" = intervals, "raise" = raise, "lower" = lower, "began_ns" = running);
         alike!(&btf, "qfcp_router", QfcpRouter: "capacity" = capacity, "rate" = rate, "flows_q16" = flows_q16,
             "interval_ns" = interval_ns, "output" = output, "queue_q4" = queue_q4, "packets_q16" = packets_q16,
             "intervals" = intervals, "began_ns" = running);
         alike!(&btf, "router", RouterRecord: "lock" = lock, "is_turning" = is_turning, "passed_bytes" = passed_bytes,
-            "packets" = packets, "asked" = asked, "lowered" = lowered, "qfcp" = qfcp);
+            "packets" = packets, "asked" = asked, "lowered" = lowered, "qfcp" = qfcp, "xcp" = xcp);
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/feedback_host.bpf.o")).unwrap();
         alike!(&btf, "host_settings", HostSettings: "exid" = exid, "is_xcp" = is_xcp, "offers_all" = offers_all,
             "heeds_loss" = heeds_loss, "paces" = paces, "name" = name);
@@ -145,6 +170,10 @@ mod tests {
         assert_eq!((settings.capacity, settings.max_capacity, settings.packet_bytes), (125_000, 10_000_000, 1500));
         // α = 0.1, β = 0.5, and −ln(0.8) · 2²⁴.
         assert_eq!((settings.alpha_q16, settings.beta_q16, settings.forgets_q24), (6554, 32_768, 3_743_728));
+        let told = With { own: Told { capacity: Some(Rate::from_bps(8_000_000)) }, common: Gains::default() };
+        let xcp = xcp_settings(&told);
+        // .4, .226 and .1.
+        assert_eq!((xcp.capacity, xcp.alpha_q16, xcp.beta_q16, xcp.gamma_q16), (1_000_000, 26_214, 14_811, 6554));
         let all = qfcp_settings(&QfcpRouterParams { weight: 1.0, ..params });
         assert_eq!(all.forgets_q24, 16 << 24);
         assert_eq!((settings.probing, settings.in_packets, settings.hold), (1, 0, 1));
