@@ -204,6 +204,15 @@ def _other_laws() -> list[Case]:
             ("newreno-limited", 20, (40, 70, 100)),
         )
     ]
+    # Each flow has a path of its own: nothing falls into step, whatever the simulator's ties.
+    spread = [
+        Case(f"{name}-spread-{n}", 100, 20, sender, n, rtts_ms=_own_paths(n), jitter_ms=1)
+        for name, sender, n in (
+            ("smooth", "smooth-newreno", 35),
+            ("smooth", "smooth-newreno", 50),
+            ("newreno", "newreno", 40),
+        )
+    ]
     handoffs = [
         Case(name, 200, 20, sender, flows, dark_every_s=every_s, dark_s=dark_s, jitter_ms=1)
         for name, sender, flows, every_s, dark_s in (
@@ -219,7 +228,12 @@ def _other_laws() -> list[Case]:
         for sender in ("vegas", "veno", "westwood")
         for flows in (4, 10)
     ]
-    return random + many + handoffs + sharing
+    return random + many + spread + handoffs + sharing
+
+
+def _own_paths(flows: int) -> tuple[float, ...]:
+    """Round-trip times of 90 to 110 ms, by the golden section."""
+    return tuple(round(90 + 20 * (0.6180339887 * (i + 1) % 1), 3) for i in range(flows))
 
 
 def _red() -> list[Case]:

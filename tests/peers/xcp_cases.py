@@ -55,10 +55,16 @@ class XcpCase:
         )
 
 
+NEAR = tuple(
+    XcpCase(f"overload-{rtt_ms}", told_mbps=10, rtt_ms=rtt_ms, buffer=100)
+    for rtt_ms in range(36, 52, 2)
+)
+"""At some round-trip times the flow's cycle falls into step with the router's intervals."""
+
 CASES = (
     XcpCase("right", told_mbps=5, rtt_ms=80, buffer=50, duration_s=60),
     XcpCase("overload-80", told_mbps=10, rtt_ms=80, buffer=50),
-    XcpCase("overload-40", told_mbps=10, rtt_ms=40, buffer=100),
+    *NEAR,
     XcpCase("overload-120", told_mbps=7.5, rtt_ms=120, buffer=60),
     XcpCase("loss-0.01", told_mbps=5, rtt_ms=200, buffer=200, loss=0.01, duration_s=1500),
     XcpCase("loss-0.03", told_mbps=5, rtt_ms=80, buffer=100, loss=0.03, duration_s=1500),
