@@ -3,6 +3,7 @@
 
 ``relay PID`` joins a TUN device ``lan`` here with a TUN device ``eth`` in the namespace of a
 process. A connection whose client's port is 20,000 + d is d milliseconds away, there and back.
+From SIGUSR1 on it takes the feedback option out of what passes, as a middlebox may.
 ``serve`` sends without an end to whoever connects; ``fetch`` takes from it by several ports and
 prints how fast each came. ``pour`` sends datagrams.
 """
@@ -14,6 +15,7 @@ import heapq
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import sys
@@ -38,7 +40,30 @@ def away_s(packet: bytes, is_to_client: bool) -> float:
     return (port - NEAREST) / 2000 if NEAREST <= port < FARTHEST else 0.0
 
 
+def without_option(packet: bytes) -> bytes:
+    """TCP over IPv4 with nothing where the option of an experiment was, and its checksum right."""
+    if packet[0] >> 4 != 4 or packet[9] != 6:
+        return packet
+    begin = (packet[0] & 15) * 4
+    end = begin + (packet[begin + 12] >> 4) * 4
+    left = bytearray(packet)
+    at = begin + 20
+    while at < end and left[at]:
+        size = 1 if left[at] == 1 else max(left[at + 1], 2)
+        if left[at] == 253:
+            left[at : at + size] = bytes([1]) * size
+        at += size
+    words = f"!{(end - begin) // 2}H"
+    more = sum(struct.unpack(words, left[begin:end])) - sum(struct.unpack(words, packet[begin:end]))
+    (check,) = struct.unpack_from("!H", packet, begin + 16)
+    # RFC 1624
+    struct.pack_into("!H", left, begin + 16, 0xFFFF - ((0xFFFF - check) + more) % 0xFFFF)
+    return bytes(left)
+
+
 def relay(pid: str) -> None:
+    strips: list[int] = []
+    signal.signal(signal.SIGUSR1, lambda number, _: strips.append(number))
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
     near = tun("lan")
     there = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
@@ -67,6 +92,7 @@ def relay(pid: str) -> None:
                 except OSError:
                     return  # the namespace is gone
                 count += 1
+                packet = without_option(packet) if strips else packet
                 to = far if fd == near else near
                 due = time.monotonic() + away_s(packet, fd == near)
                 heapq.heappush(waiting, (due, count, to, packet))

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import time
@@ -158,6 +159,26 @@ def test_traffic_goes_on_when_either_is_killed(group: Path, which: str, law: str
         assert bps >= 0.8 * LINE_BPS
         (again,) = built.fetch([20_040], 2, 2).values()
     assert again >= 0.8 * LINE_BPS
+
+
+@pytest.mark.parametrize("law", ["qfcp", "xcp"])
+def test_who_hears_nothing_any_more_is_plain_tcp(group: Path, law: str) -> None:
+    words = ["--set", "probing=false"] if law == "qfcp" else []
+    with both(group, "--capacity", "2 Mbit/s", *words, law=law) as built:
+        with ThreadPoolExecutor() as pool:
+            found = pool.submit(built.fetch, [20_040], 6, 4)
+            time.sleep(3)
+            asked = tell(built, "router", "--dev", "lan", law=law)["asked"]
+            heard = tell(built, "server", "--cgroup", group, law=law)["options"]
+            built.helpers[0].send_signal(signal.SIGUSR1)
+            (bps,) = found.result().values()
+        host = tell(built, "server", "--cgroup", group, law=law)
+        (again,) = built.fetch([20_040], 2, 2).values()
+        later = tell(built, "server", "--cgroup", group, law=law)
+    assert asked > 100 and heard > 100
+    # What came after the signal had none; new connections do not agree on it.
+    assert bps >= 0.8 * LINE_BPS and again >= 0.8 * LINE_BPS
+    assert later["options"] == host["options"] and later["agreed"] == host["agreed"] == 2
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,9 @@ static __always_inline u32 tcp_of(struct __sk_buff *skb, u32 *options)
 	return at;
 }
 
+/* A time stamp's kind and length. */
+#define STAMP 0x080a
+
 /* Where the option may be that asks. */
 struct search {
 	u8 bytes[OPTIONS_MOST];
@@ -147,6 +150,9 @@ static __always_inline u32 option_of(struct __sk_buff *skb, u32 tcp_at, u32 leng
 		return 0;
 	if (asks((u8 *)option))
 		return at + length - OPTION_LONG;
+	/* Nothing but two bytes of padding and a time stamp, as most have (RFC 7323, appendix A): no search. */
+	if (length == OPTION_LONG && option->kind == 1 && option->length == 1 && option->exid == bpf_htons(STAMP))
+		return 0;
 	if (bpf_skb_load_bytes(skb, at, s.bytes, length & 63 ? length : 1))
 		return 0;
 	s.length = length;
