@@ -95,9 +95,9 @@ senders! {
         /// XCP, with the recovery of RFC 5681: routers say by how much the window changes, and a loss halves it. Where no router
         /// speaks it is TCP.
         Xcp(law::xcp::XcpParams) = "xcp", Rfc, Reno, SenderParams::Xcp;
-        /// ABC (Goyal et al. 2020), with the recovery of RFC 6675 and without pacing: for each packet acknowledged two are sent or none,
-        /// as routers say. Where no router speaks it is TCP; where one speaks and another is the bottleneck, that one
-        /// overflows: no TCP runs beside.
+        /// ABC (Goyal et al. 2020), with the recovery of RFC 6675: for each packet acknowledged two are sent or none, as routers say.
+        /// Beside it runs CUBIC, for queues that say nothing and for losses; the lesser window holds. Its authors pace it
+        /// (`pacing = 1.5`).
         Abc(law::abc::AbcParams) = "abc", Rfc, Sack, SenderParams::Abc;
         /// QFCP (qfcp), with the recovery of RFC 6675 and lost retransmissions found: routers tell the rate, and a loss says
         /// nothing. Where a queue of the path does not speak, a TCP runs beside and the lesser window holds.

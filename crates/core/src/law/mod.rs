@@ -17,6 +17,7 @@
 
 pub mod abc;
 pub mod aimd;
+mod beside;
 pub mod best_snr;
 pub mod binomial;
 pub mod clamp;

@@ -169,6 +169,8 @@ switches! {
         /// the next ACK is as near; the last segment of a piece of several is pushed (Linux: tcp_tso_autosize,
         /// tcp_tso_should_defer).
         pieces: bool = [false, false, true];
+        /// Let new segments leave at so many times cwnd/SRTT, one by one; 0: as soon as the windows allow.
+        pacing: f64 = [0.0, 0.0, 0.0], in 0.0..;
         /// Speak with routers in segments (ns-2): the window that they are told is of whole ones, in fast recovery with those
         /// that duplicates let go, and the bytes that they speak of are taken for payload; otherwise they are bytes on the
         /// wire.
@@ -219,6 +221,7 @@ impl SenderConfig {
             || self.rtt_estimator == RttEstimator::Linux
             || self.validation == Validation::Linux
             || self.pieces
+            || self.pacing > 0.0
             || self.law.tracks_segments()
     }
 
@@ -231,6 +234,7 @@ impl SenderConfig {
         ensure(has_sack || !self.rack, "rack", true, "`sack` with it")?;
         ensure(has_sack || !self.rate_reduction, "rate_reduction", true, "`sack` with it")?;
         ensure(self.rack || !self.tail_loss_probe, "tail_loss_probe", true, "`rack` with it")?;
+        ensure(!self.pieces || self.pacing == 0.0, "pieces", true, "false with `pacing`")?;
         let bytes = |b: Option<Bytes>| b.map_or(0, Bytes::get);
         let mss = u64::from(self.mss);
         ensure((1..=65_535).contains(&self.mss), "mss", self.mss, "1 B to 65535 B")?;

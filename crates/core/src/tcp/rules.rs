@@ -39,7 +39,7 @@ macro_rules! switches_of {
     )+};
 }
 
-switches_of!(bool, u32, Bytes, Duration, RttEstimator, Validation);
+switches_of!(bool, u32, f64, Bytes, Duration, RttEstimator, Validation);
 
 /// A switch whose rules may leave it open.
 impl Switch for Option<u32> {

@@ -10,6 +10,7 @@ mod application;
 mod early;
 mod element;
 mod output;
+mod pacing;
 mod pieces;
 mod readings;
 mod recovery;

@@ -41,3 +41,10 @@ pub fn increased(window: f64, acked: f64) -> f64 {
     //= abc#4  w = w + 1/w ± 1, at least 2
     window + acked / window
 }
+
+/// The most that either window may hold, with `flight` packets in flight: the one that does not bind is not to run away.
+#[inline]
+pub fn most(flight: f64) -> f64 {
+    //= abc#5  both windows are at most 2 × the packets in flight, and the lesser holds
+    (2.0 * flight).max(LEAST_WINDOW)
+}

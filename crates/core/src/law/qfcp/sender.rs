@@ -5,6 +5,7 @@ use super::equations;
 use crate::error::ParameterError;
 use crate::estimator::Smoothed;
 use crate::law::aimd::{Aimd, AimdParams};
+use crate::law::beside::Beside;
 use crate::packet::{QfcpHeader, RateFeedback, Signal};
 use crate::parameters;
 use crate::role::{AckSample, FeedbackSample, SenderLaw, Window};
@@ -29,8 +30,7 @@ parameters! {
 #[derive(Clone, Debug)]
 pub struct Qfcp {
     heed_loss: bool,
-    tcp: Aimd,
-    beside: Window,
+    beside: Beside<Aimd>,
     /// The rate that the routers allow \[segments/s\]; infinite: none has spoken.
     rate: f64,
     is_complete: bool,
@@ -42,11 +42,6 @@ impl Qfcp {
     fn window(&self) -> f64 {
         equations::window(self.rate, self.rtt_s.value().unwrap_or(0.0))
     }
-
-    fn fall_back(&mut self, cwnd: f64, threshold: f64) {
-        let ssthresh = threshold.max(2.0);
-        self.beside = Window { cwnd: cwnd.clamp(1.0, ssthresh), ssthresh };
-    }
 }
 
 impl SenderLaw for Qfcp {
@@ -57,8 +52,7 @@ impl SenderLaw for Qfcp {
     fn set_up(params: QfcpParams) -> Result<Self, ParameterError> {
         Ok(Self {
             heed_loss: params.heed_loss,
-            tcp: Aimd::set_up(AimdParams::default())?,
-            beside: Window { cwnd: f64::INFINITY, ssthresh: f64::INFINITY },
+            beside: Beside::new(Aimd::set_up(AimdParams::default())?),
             rate: f64::INFINITY,
             is_complete: false,
             rtt_s: Smoothed::new(RTT_WEIGHT),
@@ -76,8 +70,8 @@ impl SenderLaw for Qfcp {
         // On a path without queues nobody is silent, and nobody speaks.
         let is_complete = silent == 0 && rate.is_finite();
         self.rtt_s.push(told.rtt_s);
-        if !is_complete && self.beside.cwnd.is_infinite() {
-            self.beside = *window;
+        if !is_complete && !self.beside.is_set() {
+            self.beside.set(*window);
         }
         self.rate = rate;
         self.is_complete = is_complete;
@@ -88,16 +82,16 @@ impl SenderLaw for Qfcp {
             window.cwnd = self.window();
             // TCP would go on from here, and loss recovery comes back to here.
             window.ssthresh = window.cwnd;
-            self.beside = *window;
+            self.beside.set(*window);
         } else {
-            window.cwnd = self.window().min(self.beside.cwnd);
+            window.cwnd = self.window().min(self.beside.cwnd());
         }
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if !self.is_complete && self.beside.cwnd.is_finite() {
-            self.tcp.on_ack(&mut self.beside, ack);
-            window.cwnd = self.window().min(self.beside.cwnd);
+        if !self.is_complete && self.beside.is_set() {
+            self.beside.on_ack(ack);
+            window.cwnd = self.window().min(self.beside.cwnd());
         }
     }
 
@@ -105,9 +99,7 @@ impl SenderLaw for Qfcp {
         if self.is_complete && !self.heed_loss {
             return window.cwnd;
         }
-        let threshold = self.tcp.on_loss(window, flight);
-        self.fall_back(threshold, threshold);
-        threshold
+        self.beside.on_loss(window, flight)
     }
 
     /// One packet is left until any acknowledgement restores the window.
@@ -115,9 +107,7 @@ impl SenderLaw for Qfcp {
         if self.is_complete && !self.heed_loss {
             return window.cwnd;
         }
-        let threshold = self.tcp.on_timeout(window, flight);
-        self.fall_back(1.0, threshold);
-        threshold
+        self.beside.on_timeout(window, flight)
     }
 }
 

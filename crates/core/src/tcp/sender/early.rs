@@ -246,7 +246,7 @@ impl Sender {
             t.probe.at = wait.map(|wait| at(wait).min(t.rto_at));
         }
         let suspect = t.suspects.front().map_or(Instant::MAX, |&(_, due)| due);
-        self.deadline = t.rto_at.min(suspect).min(t.probe.at.unwrap_or(Instant::MAX));
+        self.deadline = t.rto_at.min(suspect).min(t.probe.at.unwrap_or(Instant::MAX)).min(t.pace.arm());
         t.armed = self.deadline;
     }
 
@@ -264,6 +264,11 @@ impl Sender {
     pub(super) fn on_early_timer(&mut self) -> bool {
         let now = self.now;
         let Some(t) = &mut self.tracking else { return false };
+        if t.pace.is_due(now) {
+            self.deadline = t.rto_at;
+            t.armed = self.deadline;
+            return true;
+        }
         let mut lost = None;
         while let Some(&(edge, due)) = t.suspects.front()
             && due <= now

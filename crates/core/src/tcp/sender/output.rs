@@ -46,7 +46,13 @@ impl Sender {
         } else if self.is_in_sack_recovery() {
             self.next_in_sack_recovery()
         } else if self.nxt + self.mss() <= self.edge {
-            if self.config.pieces { self.next_of_piece() } else { Some(self.send_next(self.mss())) }
+            if self.is_held_back() {
+                None
+            } else if self.config.pieces {
+                self.next_of_piece()
+            } else {
+                Some(self.send_next(self.mss()))
+            }
         } else {
             self.next_small()
         }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::pacing::Pace;
 use super::pieces::Piece;
 use super::reduction::Reduction;
 use super::reordering::Reordering;
@@ -33,6 +34,7 @@ pub(super) struct Tracking {
     pub(super) suspects: VecDeque<(u64, Instant)>,
     pub(super) reduction: Reduction,
     pub(super) piece: Piece,
+    pub(super) pace: Pace,
     pub(super) usage: Usage,
     pub(super) probe: TailProbe,
     pub(super) undo: Undo,

@@ -6,6 +6,7 @@ mod laws;
 mod linux;
 mod network;
 mod ns2;
+mod pacing;
 mod properties;
 mod receiver;
 mod rfc5681;
