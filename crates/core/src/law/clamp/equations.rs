@@ -78,6 +78,20 @@ pub fn unscaled_change(force: f64, gap_s: f64) -> f64 {
     force * gap_s
 }
 
+/// The change of a window of `window_bytes` that fills a path again \[B\]: by a share γ of itself in a round trip.
+#[inline]
+pub fn refill(window_bytes: f64, gamma: f64, rtt_s: f64, gap_s: f64) -> f64 {
+    //= beyond#19  Δw ≥ γw/RTT · (t_k − t_{k−1}), after a round trip of p = 0, while RTT ≤ 9/8 of its least since
+    gamma * window_bytes / rtt_s * gap_s
+}
+
+/// Whether a round-trip time tells of an empty queue.
+#[inline]
+pub fn is_empty(rtt_s: f64, least_s: f64) -> bool {
+    //= beyond#19  Δw ≥ γw/RTT · (t_k − t_{k−1}), after a round trip of p = 0, while RTT ≤ 9/8 of its least since
+    rtt_s <= 1.125 * least_s
+}
+
 /// d̂ \[s\] after a packet, a new sample weighing `beta`; the first one, where `before_s` is 0, is its value.
 #[inline]
 pub fn delay(before_s: f64, awnd_bytes: f64, rate: f64, beta: f64) -> f64 {

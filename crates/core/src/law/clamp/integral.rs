@@ -5,7 +5,7 @@
 //! flows want, kτ, is found by an integral of what the queue is too long.
 
 use super::equations;
-use super::router::Average;
+use super::router::{AtArrivals, Average};
 use crate::error::ParameterError;
 use crate::estimator::{BusyRate, QueueAverage, QueueEstimator, RateEstimator};
 use crate::packet::Signal;
@@ -25,18 +25,19 @@ parameters! {
         /// Gain of the integral per second: about b over the time in which a has come to where it belongs, which is to be ten round
         /// trips or more.
         pub integral: f64 = 0.2, in above(0.0);
-        /// How the queue is averaged; an average takes of the phase, too.
-        pub average: Average = Average::Raw;
+        /// How the queue is averaged. An average takes of the phase, but without one the price answers to bunches of packets, which
+        /// go round on paths whose round-trip times are far apart.
+        pub average: Average = Average::AtArrivals(AtArrivals { gain: 2.0 });
     }
 }
 
 /// One queue's agent at the access router, with the integral price.
 ///
 /// ```
-/// use lasthop_core::law::clamp::{IntegralParams, IntegralRouter};
+/// use lasthop_core::law::clamp::{Average, IntegralParams, IntegralRouter};
 /// use lasthop_core::units::Duration;
 ///
-/// let params = IntegralParams { b: 1.0, integral: 0.5, ..IntegralParams::new(Duration::from_millis(500)) };
+/// let params = IntegralParams { b: 1.0, integral: 0.5, average: Average::Raw, ..IntegralParams::new(Duration::from_millis(500)) };
 /// let mut router = IntegralRouter::new(params)?;
 /// router.arrived(0.0, 2000.0, true);
 /// assert_eq!(router.price_s(), 0.0, "no rate is known");
@@ -174,6 +175,7 @@ mod tests {
         router.arrived(0.0, 0.0, true);
         for step in 1..=seconds as usize * 1000 {
             let queue = (windows - rate * delay_s).max(0.0);
+            router.arrived(step as f64 * 1e-3, queue, false);
             router.departed(step as f64 * 1e-3, rate * 1e-3, queue);
             let price = std::mem::replace(&mut prices[step % 50], router.price_s());
             windows += (flows * tau - price * rate) / delay_s * 1e-3;

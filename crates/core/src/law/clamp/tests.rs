@@ -153,6 +153,29 @@ fn the_window_changes_by_the_force_over_the_round_trip() {
     close(receiver.received(&packet(2.0, 0.6), OPEN), 1250.0 - 100.0 / 1.00025);
 }
 
+//= beyond#19
+#[test]
+fn an_empty_queue_is_refilled_by_a_share_of_the_window() {
+    assert_eq!(equations::refill(8000.0, 0.25, 0.5, 0.1), 400.0);
+    assert!(equations::is_empty(0.1125, 0.1) && !equations::is_empty(0.113, 0.1));
+    // A round trip is a second. The first packet without a price is that at 0; from 1 s on a quarter of the window a second.
+    let with_rtt = |t_s, price_s, rtt_s| ClampArrival { rtt_s: Some(rtt_s), ..packet(t_s, price_s) };
+    let mut receiver = receiver_of(ClampParams { refill: 0.75, ..params() });
+    receiver.started(1.0);
+    receiver.received(&with_rtt(0.0, 0.0, 1.0), OPEN);
+    close(receiver.received(&with_rtt(1.0, 0.0, 1.0), OPEN), MSS + 750.0);
+    // A longer round trip tells of a queue, and a price does: the law alone, + 500/d̂ with a d̂ of a second and a little.
+    let before = receiver.window_bytes();
+    close(receiver.received(&with_rtt(2.0, 0.0, 1.2), OPEN), before + 500.0 / receiver.delay_s());
+    let before = receiver.window_bytes();
+    close(receiver.received(&with_rtt(3.0, 0.25, 1.0), OPEN), before + 250.0 / receiver.delay_s());
+    // And again only after a round trip without one.
+    let before = receiver.window_bytes();
+    close(receiver.received(&with_rtt(3.5, 0.0, 1.0), OPEN), before + 0.5 * 500.0 / receiver.delay_s());
+    let before = receiver.window_bytes();
+    close(receiver.received(&with_rtt(4.5, 0.0, 1.0), OPEN), 1.75 * before);
+}
+
 #[test]
 fn phi_weighs_the_target() {
     let mut receiver = steady(ClampParams { phi: 3.0, ..params() }, 1.0);
