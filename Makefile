@@ -19,7 +19,7 @@ OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 HAS_AGENT = $(shell command -v clang >/dev/null && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ] && echo yes)
 WORKSPACE = --workspace $(if $(HAS_AGENT),,--exclude lasthop-agent)
 
-.PHONY: setup demo test test-netns check check-style check-minimum check-subjects check-speed check-long audit \
+.PHONY: setup demo test test-netns matrix check check-style check-minimum check-subjects check-speed check-long audit \
         fuzz bench bench-keep verdicts docs manual wheel deb hooks clean
 .DELETE_ON_ERROR:
 
@@ -36,6 +36,12 @@ test: setup $(VENV)/.test-tools
 # The tests of emulation alone, none left out for want of rights, with those that measure in real time and want a quiet machine.
 test-netns: setup $(VENV)/.test-tools
 	$(SUDO) env LASTHOP_REQUIRE_ROOT=1 $(BIN)/python -m pytest -m "" -p no:cacheprovider tests/netns
+	$(SUDO) $(BIN)/python tests/netns/matrix.py --few
+
+# The agent on real kernel TCP over a matrix of networks, kept and drawn in the documents: an hour of a quiet machine.
+matrix: setup $(VENV)/.test-tools
+	$(SUDO) $(BIN)/python tests/netns/matrix.py --out docs/matrix.json
+	$(BIN)/python docs/page_matrix.py
 
 check: setup check-style
 	cargo clippy $(WORKSPACE) --all-targets -- -D warnings

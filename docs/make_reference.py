@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import lasthop
+import page_matrix
 import page_verdicts
 from lasthop import analysis, lab
 from lasthop.paper import load_paper, stems
@@ -485,6 +486,7 @@ PAGES = {
     "results.md": results_page,
     "scenario.md": lambda: scenario_page(lasthop.schema()),
     "api.md": api_page,
+    "agent.md": page_matrix.agent_page,
     "verdicts.md": page_verdicts.verdicts_page,
     "../README.md": page_verdicts.readme_page,
 }

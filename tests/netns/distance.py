@@ -2,10 +2,10 @@
 """Hosts at several distances behind one address, and connections to them.
 
 ``relay PID`` joins a TUN device ``lan`` here with a TUN device ``eth`` in the namespace of a
-process. A connection whose client's port is 20,000 + d is d milliseconds away, there and back.
-From SIGUSR1 on it takes the feedback option out of what passes, as a middlebox may.
-``serve`` sends without an end to whoever connects; ``fetch`` takes from it by several ports and
-prints how fast each came. ``pour`` sends datagrams.
+process. A connection whose client's port is 20,000 + 1000 n + d, n < 16, is d milliseconds away,
+there and back. From SIGUSR1 on it takes the feedback option out of what passes, as a middlebox may.
+``serve`` sends without an end to whoever connects, by a congestion control; ``fetch`` takes from it
+by several ports and prints how fast each came. ``pour`` sends datagrams.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ import threading
 import time
 
 PORT = 5301
-NEAREST, FARTHEST = 20_000, 21_000
+NEAREST, FARTHEST = 20_000, 36_000
 
 
 def tun(name: str) -> int:
@@ -35,9 +35,13 @@ def tun(name: str) -> int:
 
 def away_s(packet: bytes, is_to_client: bool) -> float:
     """Half of the distance of a packet's client."""
-    at = (packet[0] & 15) * 4 if packet[0] >> 4 == 4 else 40
+    is_v4 = packet[0] >> 4 == 4
+    # What stands where TCP has its ports is a checksum in an echo.
+    if packet[9 if is_v4 else 6] != socket.IPPROTO_TCP:
+        return 0.0
+    at = (packet[0] & 15) * 4 if is_v4 else 40
     (port,) = struct.unpack_from("!H", packet.ljust(at + 4, b"\0"), at + 2 * is_to_client)
-    return (port - NEAREST) / 2000 if NEAREST <= port < FARTHEST else 0.0
+    return (port - NEAREST) % 1000 / 2000 if NEAREST <= port < FARTHEST else 0.0
 
 
 def without_option(packet: bytes) -> bytes:
@@ -107,8 +111,10 @@ def send_all(connection: socket.socket) -> None:
         connection.close()
 
 
-def serve() -> None:
+def serve(congestion: str = "") -> None:
     with socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+        if congestion:
+            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
         print("ready", flush=True)
         while True:
             connection, _ = server.accept()

@@ -80,6 +80,8 @@ class House:
         for near, here, far, there, net in wires:
             if distances and far == "client":
                 self.helper(near, "relay", pid[far])
+                # Ports that stand for distances are for those who ask for them.
+                run(far, "sysctl", "-qw", "net.ipv4.ip_local_port_range=40000 60999")
             else:
                 run(near, "ip", "link", "add", here, "type", "veth", "peer", "name", there,
                     "netns", str(pid[far]))  # fmt: skip

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The agent on real kernel TCP: goodput, waits and shares with it and without, over a matrix.
+
+Each cell is a house of its own: downloads without the agent, then the same with it, each beside
+a ping. ``python tests/netns/matrix.py --out docs/matrix.json`` keeps what was measured for the
+documents; ``--few`` takes every combination of two settings at least once, and not all of all.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import os
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from house import SERVER, SERVER6, House, house
+from pair import obey, stamp
+
+TARGET_MS = 25.0
+WARM_S, TAKE_S = 5.0, 6.0
+PING_S = 0.02
+"""Between two pings."""
+SEGMENT_BYTES = 1514
+PAYLOAD = 1448 / SEGMENT_BYTES
+TAU_BYTES = 500
+AXES: dict[str, tuple[Any, ...]] = {
+    "way": ("proxy, qdisc", "proxy, outstanding", "ap and client"),
+    "congestion": ("reno", "cubic", "bbr"),
+    "flows": (1, 4, 16),
+    "rtt": ("5 ms", "100 ms", "5 to 100 ms"),
+    "rate": ("10 Mbit/s", "100 Mbit/s"),
+    "ip": (4, 6),
+}
+AWAY_MS = {"5 ms": (5,), "100 ms": (100,), "5 to 100 ms": (5, 20, 50, 100)}
+MEASURES = ("plain_bps", "bps", "plain_p99_ms", "p99_ms", "bound_ms", "plain_jain", "jain")
+
+
+class Cell(NamedTuple):
+    """What is set."""
+
+    way: str
+    congestion: str
+    flows: int
+    rtt: str
+    rate: str
+    ip: int
+
+    @property
+    def mbits(self) -> int:
+        """The rate [Mbit/s]."""
+        return int(self.rate.split()[0])
+
+
+def cells() -> list[Cell]:
+    return [Cell(*values) for values in itertools.product(*AXES.values())]
+
+
+def few() -> list[Cell]:
+    """Cells that hold each pair of two settings' values, greedily."""
+    left = {pair for cell in cells() for pair in _pairs(cell)}
+    chosen = []
+    while left:
+        best = max(cells(), key=lambda cell: len(left & _pairs(cell)))
+        left -= _pairs(best)
+        chosen.append(best)
+    return chosen
+
+
+def _pairs(cell: Cell) -> set[Any]:
+    return set(itertools.combinations(zip(AXES, cell, strict=True), 2))
+
+
+def measure(cell: Cell) -> dict[str, float]:
+    """Goodputs and p99 of pings with and without the agent."""
+    slow = "modem" if cell.way == "proxy, outstanding" else "router"
+    bytes_per_s = cell.mbits * 125_000
+    host = SERVER if cell.ip == 4 else SERVER6
+    with house(
+        rate=f"{cell.mbits}mbit",
+        limit=bytes_per_s // 4,
+        slow=slow,
+        distances=True,
+    ) as built:
+        built.helper("server", "serve", cell.congestion)
+        plain, plain_ms = _load(built, cell, host)
+        queue_s = _attach(built, cell, bytes_per_s)
+        rates, waits_ms = _load(built, cell, host)
+    return {
+        # Data that waited behind a gap may come at once, faster than the line.
+        "plain_bps": min(sum(plain), bytes_per_s * 8 * PAYLOAD),
+        "bps": sum(rates),
+        "plain_p99_ms": p99(plain_ms),
+        "p99_ms": p99(waits_ms),
+        "bound_ms": 2e3 * queue_s + 5,
+        "plain_jain": jain(plain),
+        "jain": jain(rates),
+    }
+
+
+def _attach(built: House, cell: Cell, bytes_per_s: int) -> float:
+    """Puts the agent in; gives the delay of the queue that it aims at [s]."""
+    target_s = TARGET_MS / 1e3
+    if cell.way == "ap and client":
+        a_bytes = int(bytes_per_s * target_s) - cell.flows * TAU_BYTES
+        stamp(built, "--a", f"{max(a_bytes, 5_000)} B")
+        obey(built, "--tau", f"{TAU_BYTES} B")
+        return (max(a_bytes, 5_000) + cell.flows * TAU_BYTES) / bytes_per_s
+    built.agent("--target", f"{TARGET_MS:g} ms")
+    # Windows of two segments are the least: with many flows the queue cannot be shorter.
+    away_s = statistics.mean(away_ms(cell)) / 1e3
+    return max(target_s, cell.flows * 2 * SEGMENT_BYTES / bytes_per_s - away_s)
+
+
+def away_ms(cell: Cell) -> list[int]:
+    """How far each flow's server is."""
+    at = AWAY_MS[cell.rtt]
+    return [at[flow % len(at)] for flow in range(cell.flows)]
+
+
+def _load(built: House, cell: Cell, host: str) -> tuple[list[float], list[float]]:
+    ports = [20_000 + 1000 * flow + away for flow, away in enumerate(away_ms(cell))]
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(built.fetch, ports, WARM_S, TAKE_S, host)
+        # The first pings fall into the slow start: a wait that a user has, but no standing one.
+        warm = int(WARM_S / PING_S)
+        waits_ms = built.ping_ms(warm + int(TAKE_S / PING_S) - 10, PING_S, host)[warm:]
+        return list(found.result().values()), waits_ms
+
+
+def p99(values: Sequence[float]) -> float:
+    return sorted(values)[math.ceil(0.99 * len(values)) - 1]
+
+
+def jain(rates: Sequence[float]) -> float:
+    return sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
+
+
+def missed(row: Mapping[str, Any]) -> Iterator[str]:
+    """The targets that a row misses."""
+    wanted = 0.95 if row["rtt"] == "100 ms" else 0.97
+    if row["bps"] < wanted * row["plain_bps"]:
+        yield f"goodput {row['bps'] / row['plain_bps']:.3f} of {wanted}"
+    if row["p99_ms"] > row["bound_ms"]:
+        yield f"p99 of ping {row['p99_ms']:.0f} of {row['bound_ms']:.0f} ms"
+    if row["jain"] < 0.99:
+        yield f"Jain {row['jain']:.3f} of 0.99"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--few", action="store_true", help="every pair of settings, not all of all")
+    parser.add_argument(
+        "--only", nargs="*", default=[], metavar="NAME=VALUE", help='e.g. "flows=4"'
+    )
+    parser.add_argument("--at-once", type=int, default=os.cpu_count(), help="houses at a time")
+    parser.add_argument(
+        "--out", type=Path, help="JSON: columns and rows; what it has of other cells stays"
+    )
+    options = parser.parse_args()
+    only = dict(text.split("=", 1) for text in options.only)
+    chosen = [
+        cell
+        for cell in (few() if options.few else cells())
+        if all(str(getattr(cell, name)) == value for name, value in only.items())
+    ]
+    rows: list[dict[str, Any]] = []
+    kept = _kept(options.out, chosen) if options.out and options.out.exists() else []
+    try:
+        with ThreadPoolExecutor(options.at_once) as pool:
+            asked = {pool.submit(measure, cell): cell for cell in chosen}
+            for done in as_completed(asked):
+                cell = asked[done]
+                rows.append({**cell._asdict(), **done.result()})
+                told = "; ".join(missed(rows[-1])) or "holds"
+                print(f"{len(rows)}/{len(chosen)} {', '.join(map(str, cell))}: {told}", flush=True)
+    finally:
+        if options.out and rows:
+            order = {cell: number for number, cell in enumerate(cells())}
+            columns = [*AXES, *MEASURES]
+            table = [*kept, *([_short(row[name]) for name in columns] for row in rows)]
+            table.sort(key=lambda line: order[Cell(*line[: len(AXES)])])
+            lines = ",\n  ".join(json.dumps(line) for line in table)
+            text = f'{{"columns": {json.dumps(columns)}, "rows": [\n  {lines}\n]}}\n'
+            options.out.write_text(text, encoding="utf-8")
+    bad = sum(any(missed(row)) for row in rows)
+    print(f"{len(rows)} cells, {len(rows) - bad} hold, {bad} miss a target")
+
+
+def _kept(path: Path, chosen: Sequence[Cell]) -> list[list[Any]]:
+    """The rows of other cells than these."""
+    rows: list[list[Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return [row for row in rows if Cell(*row[: len(AXES)]) not in chosen]
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    main()
