@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The advertised window as Linux lets it grow: by two segments for each that comes, up to what dynamic right-sizing allows, which
-//! is twice what was read in a round trip and more while that grows (tcp_grow_window, tcp_rcv_space_adjust, tcp_rcvbuf_grow).
+//! is twice what was read in a round trip, more while that grows, and what waits for a gap (tcp_grow_window, tcp_rcv_space_adjust,
+//! tcp_rcvbuf_grow).
 
 use crate::units::{Bytes, Duration, Instant};
 
@@ -66,6 +67,10 @@ impl Autotuning {
     }
 
     fn resize(&mut self, now: Instant, next: u64, highest: u64) {
+        if highest > next {
+            // What waits for a gap is to have room beside what a round trip brings (tcp_data_queue_ofo).
+            self.clamp = self.clamp.max((2 * self.space + (highest - next)).min(self.most));
+        }
         let since = *self.since.get_or_insert(now);
         if self.rtt.is_none_or(|rtt| now.saturating_since(since) < rtt) {
             return;
@@ -123,6 +128,10 @@ mod tests {
         // A byte more was read: 2·28,961·1/28,960 are 2, twice. And what came out of order is to have room, too.
         tuning.receive(at(300), rtt, (1448, 57_920 + 28_961, 300_000));
         assert_eq!(tuning.clamp, 2 * 28_961 + 2 * 2 + 300_000 - (57_920 + 28_961));
+        // At once, too, with 200,000 B above a gap: twice what a round trip brings, and these.
+        let mut reordered = super::Autotuning::new(1448, Bytes::new(6_000_000));
+        reordered.receive(at(0), None, (1448, 0, 200_000));
+        assert_eq!(reordered.clamp, 2 * 14_480 + 200_000);
         // 4 GB in a round trip are as much as the buffer holds: 2·4·10⁹·4·10⁹ alone is more than 64 bits hold.
         let mut vast = super::Autotuning::new(1448, Bytes::new(u64::from(u32::MAX)));
         vast.receive(at(0), None, (1448, 0, 0));
