@@ -12,15 +12,19 @@ use lasthop_scenario::{AccessPointSpec, FlowSpec, Radio, Scenario};
 
 /// What no machine without a real-time kernel can promise is borne by all.
 const LEAST: Duration = Duration::from_millis(2);
+/// A network without a delay of its own tells no round trip, as where emulations nest: this is short beside those of the nets
+/// around it, and beside any time-out.
+const UNTOLD: Duration = Duration::from_millis(10);
 
 /// The longest stall that a scenario bears: the shortest round-trip time or what the smallest buffer lasts, whichever is
-/// less, and at least 2 ms. What a recorded channel's buffer lasts is not reckoned.
+/// less, and at least 2 ms. No delay at all tells nothing, and where nothing does it is 10 ms. What a recorded channel's buffer
+/// lasts is not reckoned.
 pub(crate) fn longest_stall(scenario: &Scenario) -> Duration {
     let packet = scenario.flow.iter().map(|flow| flow.packet).max().unwrap_or(Bytes::new(1500));
     let links = scenario.link.iter().filter_map(|link| lasts(&link.queue, link.rate, packet));
     let aps = scenario.ap.iter().filter_map(|ap| lasts(&ap.queue, rate_of(&ap.radio)?, packet));
-    let trips = scenario.flow.iter().map(|flow| round_trip(flow, scenario));
-    links.chain(aps).chain(trips).min().unwrap_or(LEAST).max(LEAST)
+    let trips = scenario.flow.iter().map(|flow| round_trip(flow, scenario)).filter(|trip| !trip.is_zero());
+    links.chain(aps).chain(trips).min().unwrap_or(UNTOLD).max(LEAST)
 }
 
 /// How long a full buffer takes to leave.
@@ -84,5 +88,8 @@ path = ["a", "b"]
         assert_eq!(of(&[("link[0].delay", "50 ms")]), Duration::from_millis(24));
         assert_eq!(of(&[("link[0].delay", "1 ms"), ("flow[0].rtt", "5 ms")]), Duration::from_millis(7));
         assert_eq!(of(&[("link[0].delay", "100 us")]), LEAST);
+        // Without a delay the buffer alone tells; without a limit nothing does.
+        assert_eq!(of(&[("link[0].delay", "0 s")]), Duration::from_millis(24));
+        assert_eq!(of(&[("link[0].delay", "0 s"), ("link[0].queue", "{}")]), UNTOLD);
     }
 }
