@@ -158,14 +158,14 @@ def emulated(network: Network, length: int, seed: int) -> Measured | None:
     return None
 
 
-def simulated(network: Network, length: int, phases: int) -> list[Measured]:
-    """The simulator's, with hosts of several speeds."""
+def simulated(network: Network, length: int, phases: int, seeds: int) -> list[Measured]:
+    """The simulator's, with hosts of several speeds and the same random losses."""
     stream = random.Random(network.name())
     texts = [
         network.scenario(length, stream.uniform(*HOST_MS), stream.uniform(*STAGGER_MS))
         for _ in range(phases)
     ]
-    runs = [measured("run", text, seed) for seed, text in enumerate(texts, 1)]
+    runs = [measured("run", text, 1 + number % seeds) for number, text in enumerate(texts)]
     return [run for run in runs if run]
 
 
@@ -222,7 +222,7 @@ def main() -> None:
         if not real:
             print(f"{name}  real time was not kept", flush=True)
             continue
-        played = simulated(known[n], options.length, options.phases)
+        played = simulated(known[n], options.length, options.phases, options.seeds)
         goodput, is_off = judged([r[0] for r in real], [p[0] for p in played], GOODPUT)
         delay, is_late = judged([r[1] for r in real], [p[1] for p in played], DELAY)
         off += is_off or is_late
