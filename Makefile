@@ -69,6 +69,7 @@ check-speed: $(VENV)/.packages $(VENV)/.test-tools
 check-long: fuzz
 	PROPTEST_CASES=$(CASES) cargo test --release --package lasthop-core --package lasthop-sim
 	LASTHOP_CASES=200 $(BIN)/python -m pytest tests/test_random.py
+	LASTHOP_PACKETS=10000000 cargo test --release --package lasthop-agent --test packets mutated
 
 # Each target for so many seconds. What made one fail lies in out/fuzz.
 fuzz: setup

@@ -3,7 +3,7 @@
 
 pub use lasthop_fixed::state::{
     FLOW_CLOSING, FLOW_ESTABLISHED, FLOW_LIMITED, FlowKey, FlowRecord, PathRecord, ReceiverRecord, Settings,
-    StationKey, StationRecord, WEIGHT_RULES, WeightRule, known,
+    StationKey, StationRecord, WEIGHT_RULES, WeightRule, known, price_s,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -32,11 +32,6 @@ impl Connection {
             Self::Priced(flow) => flow.seen_ns,
         }
     }
-}
-
-/// A price as it is written into packets \[s\].
-pub fn price_s(price_q30: u32) -> f64 {
-    f64::from(price_q30) / f64::from(1 << 30)
 }
 
 /// Packets and bytes by what became of them: `struct count`, in the order of `enum counted`.

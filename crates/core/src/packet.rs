@@ -454,6 +454,12 @@ impl Packet {
         }
     }
 
+    /// Has it advertise no more than `window`.
+    pub fn lower_window(&mut self, window: Bytes) {
+        debug_assert!(matches!(self.kind, Kind::Ack | Kind::SynAck));
+        self.amount = self.amount.min(clamp_window(window));
+    }
+
     /// Advertised window.
     #[inline]
     pub fn window(&self) -> Bytes {

@@ -7,7 +7,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use lasthop_core::law::clamp::ClampParams;
+use lasthop_core::law::kernel::ProxyParams;
 use lasthop_core::role::Price;
+use lasthop_core::units::{Bytes, Duration};
 use lasthop_linux::process::Helper;
 use lasthop_linux::{Error as SystemError, namespace::Namespace};
 use lasthop_scenario::{ReceiverSpec, Scenario, ScenarioError};
@@ -81,9 +83,16 @@ impl Agents {
                     let held = held(&with.own, spec.table)?;
                     clients.push(Client { flow, host: *host, table: spec.table, held });
                 }
+                ReceiverSpec::ClampKernel(with) if !spec.is_upload => {
+                    let held = with.own.phi * with.own.tau.as_f64();
+                    clients.push(Client { flow, host: *host, table: spec.table, held });
+                }
                 ReceiverSpec::Share(_) => _ = shared.get_or_insert(spec.table),
                 _ => {}
             }
+        }
+        if let Some(params) = scenario.ap.iter().find_map(|ap| ap.proxy) {
+            return Ok(Self { clients: vec![], proxy: Some((proxy_words(&params), 0)) });
         }
         if !proxy {
             return Ok(Self { clients, proxy: None });
@@ -176,11 +185,28 @@ fn held(params: &ClampParams, table: usize) -> Result<f64, ScenarioError> {
 fn clamp_words(scenario: &Scenario, tau: f64) -> Result<Vec<String>, ScenarioError> {
     let a = scenario.ap.iter().find_map(|ap| match &ap.price {
         Some(Price::Linear(price) | Price::Mice(price) | Price::Smooth(price)) => Some(price.a),
+        Some(Price::ClampKernel(price)) => Some(price.a),
         _ => None,
     });
     let a = a.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has a price that says `a`"))?;
-    let (a, tau) = (format!("{} B", a.get()), format!("{} B", tau.round()));
-    Ok(words(&["proxy", "--dev", DEVICE, "--law", "clamp", "--a", &a, "--set", &format!("law.tau=\"{tau}\"")]))
+    Ok(told_clamp(a, tau.round() as u64))
+}
+
+fn told_clamp(a: Bytes, tau_bytes: u64) -> Vec<String> {
+    let (a, tau) = (format!("{} B", a.get()), format!("law.tau=\"{tau_bytes} B\""));
+    words(&["proxy", "--dev", DEVICE, "--law", "clamp", "--a", &a, "--set", &tau])
+}
+
+fn told_share(target: Duration) -> Vec<String> {
+    words(&["proxy", "--dev", DEVICE, "--law", "share", "--target", &target.to_string()])
+}
+
+/// What the proxy of an access point is told; it finds out by itself what it sees of the queue.
+fn proxy_words(params: &ProxyParams) -> Vec<String> {
+    match params {
+        ProxyParams::Share(share) => told_share(share.target),
+        ProxyParams::Clamp(clamp) => told_clamp(clamp.a, clamp.tau.get()),
+    }
 }
 
 /// The same as the share window.
@@ -190,5 +216,5 @@ fn share_words(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
         _ => None,
     });
     let target = target.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has price = \"share\""))?;
-    Ok(words(&["proxy", "--dev", DEVICE, "--law", "share", "--target", &target.to_string()]))
+    Ok(told_share(target))
 }

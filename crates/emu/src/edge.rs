@@ -140,7 +140,7 @@ impl Ends<Frame> for Edge {
         }
     }
 
-    fn enters(&mut self, at: Instant, node: u32, packet: &mut Frame) {
+    fn enters(&mut self, at: Instant, node: u32, packet: &mut Frame, _queued: Bytes) {
         if let Some(log) = &mut self.log {
             packet.entered = at;
             log.arrival(at, node, packet.size());

@@ -184,12 +184,16 @@ LASTHOP_INLINE u64 proxy_a_of(const volatile struct settings *settings, const st
 LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, struct flow *f, u64 now_ns, u32 acked,
 				      const struct told *told)
 {
-	u64 delay_ns = f->rtt_ns + recent_least(&f->upstream), gap_ns = now_ns - f->clamp_ns, rate;
+	u64 delay_ns = f->rtt_ns + recent_least(&f->upstream), gap_ns = now_ns - f->clamp_ns, rate, filled;
 	u32 flight = f->sent - f->ack + acked;
 	s64 change_q16;
 
-	/* What was under way until now, for a round trip: of a thousand packets it would be that of minutes ago. */
-	f->delivery = rate = smoothed(f->delivery, rate_of(flight, delay_ns), 3);
+	/*
+	 * What was under way until now between here and the client, for a round trip there: of a thousand packets it would be
+	 * that of minutes ago. As much again is under way between here and the server as that path is long.
+	 */
+	f->delivery = rate = smoothed(f->delivery, rate_of(flight, f->rtt_ns), 3);
+	filled = most(flight, share_window_bytes(256, rate, delay_ns));
 	if (!f->clamp_q16)
 		f->clamp_q16 = (u64)FIRST_SEGMENTS * f->mss << 16;
 	f->clamp_ns = now_ns;
@@ -198,7 +202,7 @@ LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, 
 	change_q16 = clamp_clipped_q16(change_q16, acked, CLAMP_MOST_BYTES);
 	if (f->flags & FLOW_STARTED) {
 		/* A window that its sender does not fill grows no further. */
-		if (change_q16 < 0 || f->clamp_q16 >> 17 <= flight)
+		if (change_q16 < 0 || f->clamp_q16 >> 17 <= filled)
 			f->clamp_q16 = clamp_floored_q16(f->clamp_q16, change_q16, 2 * f->mss);
 	} else if (change_q16 < 0 || f->duplicates >= 3) {
 		/* Half, but not less than its part of the rate for a round trip: refilling that takes many. */

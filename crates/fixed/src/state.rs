@@ -232,6 +232,16 @@ pub fn known(value: u64) -> Option<u64> {
     (value > 0).then_some(value)
 }
 
+/// A price as it is written into packets \[s\].
+pub fn price_s(price_q30: u32) -> f64 {
+    f64::from(price_q30) / f64::from(1 << 30)
+}
+
+/// The same the other way, up to 4 s.
+pub fn price_q30(price_s: f64) -> u32 {
+    (price_s * f64::from(1 << 30)) as u32
+}
+
 /// What is kept of what shares a queue: `struct station`.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]

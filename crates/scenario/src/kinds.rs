@@ -2,6 +2,7 @@
 //! Keys that take one of several kinds: radio, receiver.
 
 use lasthop_core::law::clamp::ClampParams;
+use lasthop_core::law::kernel::ClampKernelParams;
 use lasthop_core::law::share;
 use lasthop_core::parameter::{With, above};
 use lasthop_core::radio::{ConstantRadio, FadingRadio};
@@ -42,6 +43,8 @@ kinds! {
         Linux(ReceiverSwitches) = "linux",
         /// Advertises CLAMP's window (clamp eq. 14–17).
         Clamp(With<ClampParams, ReceiverSwitches>) = "clamp",
+        /// Advertises CLAMP's window as `lasthop-agent client` reckons it: in integers, and with the agent's rules where those are others.
+        ClampKernel(With<ClampKernelParams, ReceiverSwitches>) = "clamp-kernel",
         /// Advertises its share of the line, and of the queue that is wanted, as routers with `price = "share"` tell it.
         Share(With<share::ReceiverKeys, ReceiverSwitches>) = "share",
     }
@@ -60,6 +63,7 @@ impl ReceiverSpec {
         match self {
             Self::Plain(switches) | Self::Linux(switches) => switches,
             Self::Clamp(with) => &with.common,
+            Self::ClampKernel(with) => &with.common,
             Self::Share(with) => &with.common,
         }
     }
@@ -70,6 +74,7 @@ impl ReceiverSpec {
             Self::Plain(_) => (Rules::Rfc, ReceiverParams::Plain),
             Self::Linux(_) => (Rules::Linux, ReceiverParams::Plain),
             Self::Clamp(with) => (Rules::Rfc, ReceiverParams::Clamp(with.own)),
+            Self::ClampKernel(with) => (Rules::Rfc, ReceiverParams::ClampKernel(with.own)),
             Self::Share(with) => (Rules::Rfc, ReceiverParams::Share(with.own)),
         };
         self.switches().over(rules, ReceiverConfig { law, ..config })

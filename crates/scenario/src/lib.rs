@@ -55,6 +55,7 @@ pub use sender::{Kernel, SenderKeys, SenderSpec};
 pub use wlan::{WlanSpec, WlanStationSpec};
 
 use lasthop_core::error::{ParameterError, ensure};
+use lasthop_core::law::kernel::ProxyParams;
 use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{Parameter, above};
 use lasthop_core::parameters;
@@ -162,6 +163,9 @@ parameters! {
         pub price: Option<Price> = None;
         /// What every station's queue that has none of its own tells senders that ask; not together with a price.
         pub feedback: Option<Feedback> = None;
+        /// A proxy beside it, for flows whose ends know nothing of it; it sees data before they are queued, and lowers the windows of
+        /// acknowledgements.
+        pub proxy: Option<ProxyParams> = None;
         /// Packets lost on the radio whatever its state; each station has losses and handoffs of its own, and handoffs take its
         /// acknowledgements too.
         pub loss: Option<LossParams> = None;

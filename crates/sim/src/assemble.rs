@@ -23,6 +23,7 @@ use std::path::Path as FilePath;
 use lasthop_core::ap::AccessPoint;
 use lasthop_core::app::App;
 use lasthop_core::fading::Kinds;
+use lasthop_core::law::kernel::KernelProxy;
 use lasthop_core::link::Link;
 use lasthop_core::packet::Packet;
 use lasthop_core::rng::Streams;
@@ -126,7 +127,7 @@ pub(crate) fn simulation(
     let builder: Builder<'_, Packet> = Builder { ahead: true, apart, ..Builder::new(scenario, seed, directory) };
     let Built { components, labels, mut recorder, of_flow, of_node, .. } = builder.build()?;
     let packets = scenario.probe.as_ref().is_some_and(|probe| probe.packets);
-    let world = |Component { mut parts, flows, .. }| {
+    let world = |Component { mut parts, flows, proxies, .. }| {
         if ahead {
             ahead::shorten(&mut parts, &flows);
         }
@@ -138,7 +139,8 @@ pub(crate) fn simulation(
                 flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
             }
         }
-        World::new(parts, Hosts { flows, end: labels.span.until, packets: 0, recorder: recorder.take(), capture })
+        let recorder = recorder.take();
+        World::new(parts, Hosts { flows, end: labels.span.until, packets: 0, recorder, capture, proxies })
     };
     let worlds = components.into_iter().map(world).collect();
     Ok((Worlds::new(worlds, of_flow, of_node), labels))
@@ -196,6 +198,8 @@ struct Builder<'s, P> {
     apart: bool,
     /// Whether the end is known.
     ends: bool,
+    /// The proxies and the nodes that they are beside, until they come to their components.
+    proxies: Vec<(u32, Box<KernelProxy>)>,
     /// The nodes, until they come to their components.
     nodes: Vec<Node<P>>,
     /// The key of each node, for messages.
@@ -233,6 +237,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             ahead: false,
             apart: false,
             ends: true,
+            proxies: vec![],
             nodes: vec![],
             keys: vec![],
             components: vec![],
@@ -331,6 +336,11 @@ impl<'s, P: Traveller> Builder<'s, P> {
                 ScenarioError::parameter(&place, elements::of_station(e, stations.names(), &listed))
             })?;
             let number = self.node(Node::AccessPoint(built), &place);
+            if let Some(params) = &ap.proxy {
+                let proxy = KernelProxy::new(params);
+                let proxy = proxy.map_err(|e| ScenarioError::parameter("proxy", e).within(&place))?;
+                self.proxies.push((number, Box::new(proxy)));
+            }
             self.aps.push((number, None));
         }
         for (i, (ap, stations)) in self.scenario.ap.iter().zip(&stations).enumerate() {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The ends of the flows in virtual time: simulated hosts and receivers.
 
+use std::collections::BTreeMap;
+
 use lasthop_core::element::{Departure, Element};
+use lasthop_core::law::kernel::KernelProxy;
 use lasthop_core::line::{Path, SegmentLine};
 use lasthop_core::packet::{Ack, Kind, Packet, Signal};
 use lasthop_core::tcp::{self, Segment};
-use lasthop_core::units::Instant;
+use lasthop_core::units::{Bytes, Instant};
 
 use crate::capture::{Capture, Point};
 use crate::host::{self, Host, ReceivingEnd, SendingEnd};
@@ -24,6 +27,8 @@ pub(crate) struct Hosts {
     pub(crate) packets: u64,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) capture: Option<Capture>,
+    /// The proxies of access points, by their numbers among the nodes.
+    pub(crate) proxies: BTreeMap<u32, Box<KernelProxy>>,
 }
 
 /// The ends of a flow. Each packet touches the first lines of the sender and of the receiver, and all behind them.
@@ -163,6 +168,28 @@ impl Ends<Packet> for Hosts {
         host.receive(at, packet);
         self.pump_host(network, flow);
         None
+    }
+
+    #[inline]
+    fn enters(&mut self, at: Instant, node: u32, packet: &mut Packet, queued: Bytes) {
+        if let Some(proxy) = self.proxies.get_mut(&node) {
+            proxy.forwards(at, packet, queued);
+        }
+    }
+
+    #[inline]
+    fn leaves(&mut self, _at: Instant, node: u32, packet: &Packet) {
+        if let Some(proxy) = self.proxies.get_mut(&node) {
+            proxy.departs(packet);
+        }
+    }
+
+    fn returns(&mut self, at: Instant, node: u32, packet: &mut Packet, queued: Bytes) {
+        if let (Some(proxy), SendingEnd::Tcp(sender)) =
+            (self.proxies.get_mut(&node), &self.flows[packet.flow as usize].host.sender)
+        {
+            proxy.returns(at, packet, sender.mss() as u32, queued);
+        }
     }
 
     fn wake(&mut self, network: &mut Network<Packet>, who: u32, now: Instant) {

@@ -74,9 +74,11 @@ pub trait Ends<P: Traveller> {
     fn hear(&mut self, _network: &mut Network<P>, _at: Instant, packet: P) -> Option<P> {
         Some(packet)
     }
-    /// A packet comes to the access point `node`.
+    /// A packet comes to the access point `node`, where the queue of its station holds `queued`.
     #[inline]
-    fn enters(&mut self, _at: Instant, _node: u32, _packet: &mut P) {}
+    fn enters(&mut self, _at: Instant, _node: u32, _packet: &mut P, _queued: Bytes) {}
+    /// An acknowledgement comes by the access point `node` on its way back, where the queue of its station holds `queued`.
+    fn returns(&mut self, _at: Instant, _node: u32, _packet: &mut P, _queued: Bytes) {}
     /// On the arrival of a packet of `size`, the access point `node` has dropped so many.
     #[inline]
     fn drops(&mut self, _at: Instant, _node: u32, _packets: u64, _size: Bytes) {}
@@ -98,6 +100,8 @@ pub enum Place {
     Node(u32),
     /// A WLAN, at its base station or at the flow's station.
     Wlan(u32, Direction),
+    /// The proxy of an access point, by its number among the nodes, which acknowledgements come by.
+    Proxy(u32),
     /// A link, by its number among the nodes, that foresees its departures, and behind it the receiver of the lane's one flow,
     /// which is asked ahead of time: the short way of a node and a hop.
     Through(u32),
@@ -390,6 +394,7 @@ impl<P: Traveller> Network<P> {
             Place::Host | Place::Receiver => ends.take(self, to, now, packet),
             Place::Node(node) => self.enter(ends, node, now, packet),
             Place::Wlan(node, direction) => self.enter_wlan(ends, node, direction, now, packet),
+            Place::Proxy(node) => self.pass_proxy(ends, node, now, packet),
             Place::Through(node) => {
                 if let Some(at) = self.foresee(node, now, packet.size()) {
                     ends.answer(self, at, &packet);
@@ -435,8 +440,8 @@ impl<P: Traveller> Network<P> {
                 return;
             }
             Node::AccessPoint(ap) => {
-                ends.enters(now, node, &mut packet);
                 let (size, station) = (packet.size(), packet.station());
+                ends.enters(now, node, &mut packet, ap.stations()[station].queue().bytes());
                 let before = (ap.next_wake(), ap.stations()[station].queue().meter().drops);
                 ap.receive(now, packet);
                 ends.drops(now, node, ap.stations()[station].queue().meter().drops - before.1, size);
@@ -475,6 +480,16 @@ impl<P: Traveller> Network<P> {
                 },
             }
         }
+    }
+
+    /// An acknowledgement comes by a proxy, and goes on at once.
+    #[cold]
+    fn pass_proxy(&mut self, ends: &mut impl Ends<P>, node: u32, now: Instant, mut packet: P) {
+        if let Node::AccessPoint(ap) = &self.parts.nodes[node as usize] {
+            let queued = ap.stations()[packet.station()].queue().bytes();
+            ends.returns(now, node, &mut packet, queued);
+        }
+        self.forward(ends, now, packet);
     }
 
     /// Data goes up from its source and down to its station, acknowledgements the other way round.

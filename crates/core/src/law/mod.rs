@@ -10,8 +10,8 @@
 //! |---|---|---|
 //! | sender ([`SenderLaw`](crate::role::SenderLaw)) | [`abc`], [`aimd`], [`binomial`], [`cubic`], [`gamma`], [`linux`], [`qfcp`], [`vegas`], [`veno`], [`westwood`], [`xcp`] | the congestion window |
 //! | rate-based sender | [`tfrc`] | the rate |
-//! | receiver ([`ReceiverLaw`](crate::role::ReceiverLaw)) | [`clamp`], [`share`] | the advertised window |
-//! | router ([`MarkerLaw`](crate::role::MarkerLaw)) | [`abc`], [`clamp`], [`qfcp`], [`share`], [`xcp`] | what passing packets are told |
+//! | receiver ([`ReceiverLaw`](crate::role::ReceiverLaw)) | [`clamp`], [`kernel`], [`share`] | the advertised window |
+//! | router ([`MarkerLaw`](crate::role::MarkerLaw)) | [`abc`], [`clamp`], [`kernel`], [`qfcp`], [`share`], [`xcp`] | what passing packets are told |
 //! | queue ([`AqmLaw`](crate::role::AqmLaw)) | [`codel`], [`fq_codel`], [`red`], [`two_queues`] | what is dropped before it must, and the order of the rest |
 //! | scheduler ([`SchedulerLaw`](crate::role::SchedulerLaw)) | [`best_snr`], [`proportional_fair`], [`round_robin`] | who is served next |
 
@@ -25,6 +25,7 @@ pub mod codel;
 pub mod cubic;
 pub mod fq_codel;
 pub mod gamma;
+pub mod kernel;
 pub mod linux;
 pub mod proportional_fair;
 pub mod qfcp;

@@ -77,6 +77,8 @@ laws! {
     in boxes:
         /// CLAMP.
         Clamp(law::clamp::ClampParams) => law::clamp::ClampReceiver,
+        /// CLAMP in integers.
+        ClampKernel(law::kernel::ClampKernelParams) => law::kernel::ClampKernelReceiver,
         /// The share window.
         Share(law::share::ReceiverKeys) => law::share::ShareReceiver;
 }

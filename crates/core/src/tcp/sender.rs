@@ -330,7 +330,7 @@ impl Sender {
 
     /// Payload of a full segment.
     #[inline]
-    fn mss(&self) -> u64 {
+    pub fn mss(&self) -> u64 {
         u64::from(self.mss)
     }
 

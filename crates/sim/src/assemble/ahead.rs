@@ -124,7 +124,7 @@ fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
     match *hop {
         Hop::Lane(lane) => match network.lanes[lane as usize].to {
             Place::Node(node) => Some(node),
-            Place::Host | Place::Receiver | Place::Wlan(..) | Place::Through(_) => None,
+            Place::Host | Place::Receiver | Place::Wlan(..) | Place::Proxy(_) | Place::Through(_) => None,
         },
         Hop::Receiver | Hop::Host(_) | Hop::Link(..) => None,
     }

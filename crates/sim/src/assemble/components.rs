@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use lasthop_core::law::kernel::KernelProxy;
 use lasthop_core::units::{Duration, LONGEST};
 
 use super::legs::Leg;
@@ -30,6 +31,8 @@ pub(super) struct Component<P> {
     /// The lanes between nodes made so far.
     pub(super) between: BTreeMap<(Place, Duration, Place), u32>,
     pub(super) numbers: Numbers,
+    /// The proxies of access points, by their numbers among the nodes.
+    pub(super) proxies: BTreeMap<u32, Box<KernelProxy>>,
 }
 
 /// The numbers that lanes, flows and nodes have in the whole network.
@@ -42,7 +45,13 @@ pub(super) struct Numbers {
 
 impl<P> Default for Component<P> {
     fn default() -> Self {
-        Self { parts: Parts::default(), flows: vec![], between: BTreeMap::new(), numbers: Numbers::default() }
+        Self {
+            parts: Parts::default(),
+            flows: vec![],
+            between: BTreeMap::new(),
+            numbers: Numbers::default(),
+            proxies: BTreeMap::new(),
+        }
     }
 }
 
@@ -114,6 +123,10 @@ impl<P: Traveller> Builder<'_, P> {
             numbers.push(component.parts.nodes.len() as u32);
             component.parts.nodes.push(node);
             component.numbers.nodes.push(number);
+        }
+        for (node, proxy) in self.proxies.drain(..) {
+            let of = self.of_node[node as usize] as usize;
+            self.components[of].proxies.insert(numbers[node as usize], proxy);
         }
         for way in &mut ways {
             way.there.iter_mut().chain(&mut way.back).for_each(|leg| leg.renumber(&numbers));

@@ -30,14 +30,16 @@ impl Leg {
     /// The number of the node that it crosses.
     pub(super) fn node(&self) -> Option<usize> {
         match self.over? {
-            Place::Node(node) | Place::Wlan(node, _) | Place::Through(node) => Some(node as usize),
+            Place::Node(node) | Place::Wlan(node, _) | Place::Proxy(node) | Place::Through(node) => Some(node as usize),
             Place::Host | Place::Receiver => None,
         }
     }
 
     /// From now on the node is called by its number within its component, which is that of `numbers`.
     pub(super) fn renumber(&mut self, numbers: &[u32]) {
-        if let Some(Place::Node(node) | Place::Wlan(node, _) | Place::Through(node)) = &mut self.over {
+        if let Some(Place::Node(node) | Place::Wlan(node, _) | Place::Proxy(node) | Place::Through(node)) =
+            &mut self.over
+        {
             *node = numbers[*node as usize];
         }
     }
@@ -98,6 +100,9 @@ impl<P: Traveller> Builder<'_, P> {
             Some(Wireless::Ap(ap)) => {
                 let (spec, (down, up)) = (&self.scenario.ap[ap], self.aps[ap]);
                 there.push(Leg::over(Place::Node(down), spec.delay));
+                if spec.proxy.is_some() {
+                    back.push(Leg::over(Place::Proxy(down), Duration::ZERO));
+                }
                 back.push(match up {
                     // What takes acknowledgements is part of the uplink.
                     Some(up) => Leg::over(Place::Node(up), spec.delay),

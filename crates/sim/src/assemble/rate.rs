@@ -46,6 +46,7 @@ fn check_receiver(receiver: &scenario::ReceiverSpec) -> Result<(), ScenarioError
         scenario::ReceiverSpec::Plain(_) => "a buffer, delayed ACKs or their size",
         scenario::ReceiverSpec::Linux(_) => "\"linux\"",
         scenario::ReceiverSpec::Clamp(_) => "\"clamp\"",
+        scenario::ReceiverSpec::ClampKernel(_) => "\"clamp-kernel\"",
         scenario::ReceiverSpec::Share(_) => "\"share\"",
     };
     Err(ScenarioError::at("receiver", format!("{unfit}: wanted \"plain\" alone, as the sender \"tfrc\" has no window")))

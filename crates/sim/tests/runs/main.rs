@@ -16,6 +16,7 @@ use dumbbell;
 mod ahead;
 mod capture;
 mod feedback;
+mod kernel;
 mod linux;
 mod metrics;
 mod queues_and_losses;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The laws in integers, as the programs of the agent have them in the kernel: CLAMP's price, CLAMP's receiver, and the proxy,
+//! which is both of them, or the share window, in one box.
+//!
+//! ```text
+//!   price = "clamp-kernel"      ClampKernelRouter   ─┐ station.h   what `lasthop-agent ap` does at each packet
+//!   receiver = "clamp-kernel"   ClampKernelReceiver ─┼ receiver.h  what `lasthop-agent client` does
+//!   proxy = "share-kernel"      KernelProxy         ─┘ proxy.h     what `lasthop-agent proxy` does
+//! ```
+//!
+//! The arithmetic is that of [`lasthop_fixed`]; here times, sizes and packets become its numbers, and its windows ours.
+
+mod proxy;
+mod receiver;
+mod router;
+
+pub use proxy::{ClampProxyParams, KernelProxy, ProxyParams, ShareProxyParams, Sight};
+pub use receiver::{ClampKernelParams, ClampKernelReceiver};
+pub use router::{ClampKernelPrice, ClampKernelRouter};
+
+use crate::units::Instant;
+
+/// The clock of the programs never shows 0, which stands for never.
+const BEFORE_NS: u64 = 1_000_000_000;
+
+/// An instant as the programs' clock shows it \[ns\].
+fn clock_ns(at: Instant) -> u64 {
+    BEFORE_NS + at.as_nanos()
+}
+
+/// What stands for random numbers: multiples of the golden ratio modulo 1, in 2⁻³², as even as a sequence can be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Dither(u32);
+
+impl Dither {
+    fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9);
+        self.0
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `lasthop-agent proxy` beside a queue: it sees data before they are queued and acknowledgements as they come back, and lowers
+//! their windows.
+
+use std::collections::BTreeMap;
+
+use lasthop_fixed::proxy::{self, Found, Glance};
+use lasthop_fixed::state::{FlowRecord, PacketRecord, Settings, StationRecord, TCP_ACK, TCP_SYN};
+
+use super::{Dither, clock_ns};
+use crate::error::ParameterError;
+use crate::kinds;
+use crate::law::share::{G, KAPPA, TARGET};
+use crate::packet::{Kind, Packet, Parcel};
+use crate::parameter::{Parameter, above_to};
+use crate::parameters;
+use crate::units::{Bytes, Duration, Instant};
+
+kinds! {
+    /// What a proxy sees of the queue.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Sight {
+        /// Nothing: queue, rate and path are found from acknowledgements alone, of each station for itself.
+        #[default]
+        Outstanding = "outstanding",
+        /// Its backlog, and what has left it.
+        Qdisc = "qdisc",
+    }
+}
+
+parameters! {
+    /// The share window in integers.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ShareProxyParams {
+        /// T: the standing queue that is wanted, as the time that the line takes for it.
+        pub target: Duration = TARGET, in above_to(Duration::ZERO, Duration::from_secs(60));
+        /// What it sees of the queue.
+        pub queue: Sight = Sight::Outstanding;
+    }
+}
+
+parameters! {
+    /// CLAMP in integers, both of its ends in one box.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ClampProxyParams {
+        /// Queue below which nothing is asked, up to 4 GB; it is raised where many flows share a slow line.
+        pub a: Bytes, in above_to(Bytes::ZERO, Bytes::new(u32::MAX as u64));
+        /// Bytes that each flow aims to keep in the queue (τ), up to 64 kB.
+        pub tau: Bytes = Bytes::new(500), in above_to(Bytes::ZERO, Bytes::new(65_535));
+        /// What it sees of the queue.
+        pub queue: Sight = Sight::Outstanding;
+    }
+}
+
+kinds! {
+    /// The law of a proxy beside an access point, for flows whose ends know nothing of it: as `lasthop-agent proxy` has it.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum ProxyParams {
+        /// The share window.
+        Share(ShareProxyParams) = "share-kernel",
+        /// CLAMP.
+        Clamp(ClampProxyParams) = "clamp-kernel",
+    }
+}
+
+impl ProxyParams {
+    /// What it sees of the queue.
+    pub fn sight(&self) -> Sight {
+        match self {
+            Self::Share(params) => params.queue,
+            Self::Clamp(params) => params.queue,
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        let q10 = |value: f64| (value * 1024.0).round() as u32;
+        let settings = Settings {
+            target_ns: TARGET.as_nanos(),
+            g_q10: q10(G),
+            kappa_q10: q10(KAPPA),
+            is_hidden: (self.sight() == Sight::Outstanding).into(),
+            ..Settings::default()
+        };
+        match self {
+            Self::Share(params) => Settings { target_ns: params.target.as_nanos(), ..settings },
+            Self::Clamp(params) => {
+                Settings { is_clamp: 1, a_bytes: params.a.get() as u32, tau_bytes: params.tau.get() as u32, ..settings }
+            }
+        }
+    }
+}
+
+/// Windows are told in units of 128 B, as those of Linux with the buffers that it has by default.
+const SCALE: u32 = 7;
+/// How often silent connections are looked for \[ns\].
+const LOOK_NS: u64 = 1_000_000_000;
+/// φ.
+const WEIGHT_Q8: u32 = 256;
+
+/// A proxy with its connections and what shares a queue.
+#[derive(Clone, Debug)]
+pub struct KernelProxy {
+    settings: Settings,
+    /// By the flow's number.
+    flows: BTreeMap<u32, Connection>,
+    /// By the station's number; where the queue is seen, each has the one that is its own.
+    stations: BTreeMap<u16, Station>,
+    dither: Dither,
+    looked_ns: u64,
+}
+
+/// What shares a queue, and what has left that.
+#[derive(Clone, Debug, Default)]
+struct Station {
+    record: StationRecord,
+    departed_bytes: u64,
+}
+
+impl Station {
+    fn glance(&self, queued: Bytes) -> Glance {
+        Glance { bytes: queued.get(), departed_bytes: self.departed_bytes }
+    }
+}
+
+/// A connection, and the station that it goes to.
+#[derive(Clone, Debug)]
+struct Connection {
+    station: u16,
+    record: FlowRecord,
+}
+
+impl KernelProxy {
+    /// A proxy that has not seen anything yet.
+    ///
+    /// # Errors
+    /// If a parameter lies outside its domain.
+    pub fn new(params: &ProxyParams) -> Result<Self, ParameterError> {
+        params.validate()?;
+        Ok(Self {
+            settings: params.settings(),
+            flows: BTreeMap::new(),
+            stations: BTreeMap::new(),
+            dither: Dither::default(),
+            looked_ns: 0,
+        })
+    }
+
+    /// A packet comes from its host to the queue of its station, which holds `queued` without it.
+    pub fn forwards(&mut self, now: Instant, packet: &Packet, queued: Bytes) {
+        let now_ns = clock_ns(now);
+        let station = self.stations.entry(packet.station).or_default();
+        let (queue, station) = (station.glance(queued), &mut station.record);
+        let is_syn = packet.kind() == Kind::Syn;
+        let is_other = !matches!(packet.kind(), Kind::Syn | Kind::Data);
+        let size = packet.size().get() as u32;
+        let found: Found = proxy::meets(&self.settings, station, now_ns, &queue, size, is_other.into(), is_syn.into());
+        match packet.kind() {
+            Kind::Syn => {
+                let mut record = FlowRecord::default();
+                record.weight_q8 = WEIGHT_Q8;
+                let flow = Connection { station: packet.station, record };
+                let flow = self.flows.entry(packet.flow).insert_entry(flow).into_mut();
+                let syn = PacketRecord { flags: TCP_SYN, has_scale: 1, ..PacketRecord::default() };
+                proxy::server_begins(&mut flow.record, &syn, now_ns, found.wait_ns);
+            }
+            Kind::Data => {
+                let Some(flow) = self.flows.get_mut(&packet.flow) else { return };
+                let payload = packet.payload();
+                let data = PacketRecord {
+                    payload,
+                    segment: payload,
+                    header_bytes: size - payload,
+                    size_bytes: size,
+                    seq: packet.seq() as u32,
+                    flags: TCP_ACK,
+                    has_stamp: 1,
+                    echo: stamp(packet.echo),
+                    ..PacketRecord::default()
+                };
+                proxy::forwards(&self.settings, &mut flow.record, station, &data, now_ns, &queue, &found, 0);
+            }
+            _ => {}
+        }
+        self.look_through(now_ns);
+    }
+
+    /// A packet leaves the queue of its station.
+    pub fn departs(&mut self, packet: &Packet) {
+        self.stations.entry(packet.station).or_default().departed_bytes += packet.size().get();
+    }
+
+    /// A packet comes back from its station, of a connection with segments of `mss` bytes: its window is lowered. The queue holds
+    /// `queued`.
+    pub fn returns(&mut self, now: Instant, packet: &mut Packet, mss: u32, queued: Bytes) {
+        let Some(flow) = self.flows.get_mut(&packet.flow) else { return };
+        let now_ns = clock_ns(now);
+        if !matches!(packet.kind(), Kind::SynAck | Kind::Ack) {
+            return;
+        }
+        let own = packet.window().get();
+        let mut heard = PacketRecord { ack: packet.ack_number() as u32, flags: TCP_ACK, ..PacketRecord::default() };
+        match packet.kind() {
+            Kind::SynAck => {
+                heard.flags |= TCP_SYN;
+                (heard.has_scale, heard.scale) = (1, SCALE as u8);
+                heard.mss = mss.min(u32::from(u16::MAX)) as u16;
+                heard.window = own.min(u64::from(u16::MAX)) as u16;
+                let first = proxy::client_begins(&mut flow.record, &heard, now_ns);
+                packet.lower_window(Bytes::new(first.into()));
+            }
+            Kind::Ack => {
+                heard.window = (own >> SCALE).min(u64::from(u16::MAX)) as u16;
+                (heard.has_stamp, heard.stamp) = (1, stamp(packet.sent));
+                let station = self.stations.entry(flow.station).or_default();
+                let (queue, station, random) = (station.glance(queued), &mut station.record, self.dither.next());
+                let field = proxy::hears(&self.settings, &mut flow.record, station, &heard, now_ns, &queue, random);
+                if field < heard.window {
+                    packet.lower_window(Bytes::new(u64::from(field) << SCALE));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What is silent has nothing under way.
+    fn look_through(&mut self, now_ns: u64) {
+        if now_ns - self.looked_ns < LOOK_NS {
+            return;
+        }
+        self.looked_ns = now_ns;
+        for Connection { station, record } in self.flows.values_mut() {
+            if let Some(station) = self.stations.get_mut(station)
+                && proxy::is_silent(record, now_ns) != 0
+            {
+                proxy::rests(record, &mut station.record);
+            }
+        }
+    }
+}
+
+/// An instant as a time stamp counts it, in ms.
+fn stamp(at: Instant) -> u32 {
+    (clock_ns(at) / 1_000_000) as u32
+}

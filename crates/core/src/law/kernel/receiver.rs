@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CLAMP's receiver as `lasthop-agent client` has it.
+
+use lasthop_fixed::state::{ReceiverRecord, price_q30};
+use lasthop_fixed::{receiver, window};
+
+use super::{Dither, clock_ns};
+use crate::error::ParameterError;
+use crate::parameter::{Parameter, above_to};
+use crate::parameters;
+use crate::role::{DataSample, ReceiverLaw};
+use crate::units::Bytes;
+
+parameters! {
+    /// CLAMP's receiver in integers.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ClampKernelParams {
+        /// Bytes that the flow aims to keep in the queue (τ), up to 64 kB.
+        pub tau: Bytes, in above_to(Bytes::ZERO, Bytes::new(65_535));
+        /// Weight, in 256ths: the flow's share of the queue's rate is φ/Σφ.
+        pub phi: f64 = 1.0, in above_to(0.0, 256.0);
+    }
+}
+
+/// The window of a SYN has no scale.
+const UNSCALED: u64 = 65_535;
+/// For so long prices are good once data come without one \[ns\].
+const STALE_NS: u64 = 1_000_000_000;
+const DUPLICATES: u32 = 3;
+
+/// One connection's agent at its station.
+#[derive(Clone, Debug)]
+pub struct ClampKernelReceiver {
+    tau_bytes: u32,
+    record: ReceiverRecord,
+    dither: Dither,
+}
+
+impl ReceiverLaw for ClampKernelReceiver {
+    type Params = ClampKernelParams;
+
+    fn set_up(params: ClampKernelParams, mss: u32) -> Result<Self, ParameterError> {
+        params.validate()?;
+        let mut record = ReceiverRecord::default();
+        record.mss = mss;
+        record.weight_q8 = ((params.phi * 256.0) as u32).max(1);
+        Ok(Self { tau_bytes: params.tau.get() as u32, record, dither: Dither::default() })
+    }
+
+    fn first_window(&self, os_window: Bytes) -> Bytes {
+        os_window.min(Bytes::new(UNSCALED))
+    }
+
+    fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
+        let (record, now_ns) = (&mut self.record, clock_ns(sample.now));
+        // What the station said last is answered by the first packet that its sender sent since.
+        if let Some(rtt) = sample.rtt {
+            let said_ns = now_ns.saturating_sub(rtt.as_nanos());
+            if record.asked_ns == 0 || said_ns >= record.asked_ns {
+                record.asked_ns = if record.asked_ns == 0 { said_ns } else { record.asked_ns };
+                receiver::rtt(record, now_ns);
+                record.asked_ns = now_ns;
+            }
+        }
+        record.own_bytes = os_window.get();
+        let gap_ns = if record.arrived_ns == 0 { 0 } else { now_ns - record.arrived_ns };
+        record.arrived_ns = now_ns;
+        receiver::arrival(record, now_ns, sample.size.get() as u32, 1);
+        if let Some(price) = sample.signal.price() {
+            record.price_q30 = price_q30(price);
+            record.priced_ns = now_ns;
+            receiver::window(record, gap_ns, sample.payload, self.tau_bytes);
+            record.duplicates = 0;
+        } else if now_ns - record.priced_ns > STALE_NS {
+            receiver::let_go(record);
+        }
+        if record.window_q16 == 0 {
+            return os_window;
+        }
+        let bytes = window::whole_segments(record.window_q16 >> 16, record.mss, self.dither.next());
+        Bytes::new(bytes).min(os_window)
+    }
+
+    fn on_three_duplicate_acks(&mut self) {
+        self.record.duplicates = DUPLICATES;
+    }
+}

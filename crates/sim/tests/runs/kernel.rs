@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The laws in integers, as the agent's programs have them. What is wanted of the proxy was measured on kernels.
+
+use lasthop_sim::Summary;
+
+use crate::{figures, outcome, refuse, run};
+
+/// A download by a sender of Linux, 10 ms between access point and station included.
+const DOWNLOAD: &str = r#"
+    duration = "40 s"
+    warmup = "10 s"
+    [[ap]]
+    name = "ap"
+    delay = "5 ms"
+    radio = { kind = "constant", rate = "10 Mbit/s" }
+    queue = { limit = "1.5 MB" }
+    proxy = "share-kernel"
+    [[flow]]
+    name = "near"
+    station = "m"
+    rtt = "30 ms"
+    sender = "linux-cubic"
+    receiver = "linux"
+"#;
+const QDISC: (&str, &str) = ("ap[0].proxy", r#"{ kind = "share-kernel", queue = "qdisc" }"#);
+
+/// The same with three more, from 10 to 180 ms.
+fn mixed() -> String {
+    let more = [("middle", 130), ("nearest", 10), ("far", 180)].map(|(name, rtt)| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nstation = \"m\"\nrtt = \"{rtt} ms\"\nstart = \"100 ms\"\n\
+            sender = \"linux-cubic\"\nreceiver = \"linux\"\n"
+        )
+    });
+    DOWNLOAD.to_owned() + &more.concat()
+}
+
+/// Goodput of all \[Mbit/s\], and the mean delay in the queue \[ms\].
+fn found(summary: &Summary) -> (f64, f64) {
+    let goodput: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
+    (goodput * 1e-6, summary.queues[0].mean_delay_s.unwrap() * 1e3)
+}
+
+#[test]
+fn the_share_proxy_holds_its_queue_seen_or_hidden() {
+    for rtt in [20.0, 40.0, 100.0] {
+        for set in [None, Some(QDISC)] {
+            let rtt_ms = format!("{rtt} ms");
+            let set: Vec<_> = set.into_iter().chain([("flow[0].rtt", rtt_ms.as_str())]).collect();
+            let summary = run(DOWNLOAD, &set);
+            let (goodput, delay_ms) = found(&summary);
+            // T − (1 − g)d/(1 + κ).
+            let wanted_ms = 25.0 - 0.1 * (rtt + 10.0) / 1.5;
+            assert!(goodput > 9.4 && (-1.0..2.5).contains(&(delay_ms - wanted_ms)), "{set:?}: {goodput}, {delay_ms}");
+            assert_eq!(summary.queues[0].drops, 0);
+        }
+    }
+    let (mixed, hidden) = (mixed(), ("ap[0].delay", "5 ms"));
+    for set in [hidden, QDISC] {
+        let summary = run(&mixed, &[set]);
+        let ((goodput, delay_ms), jain) = (found(&summary), summary.fairness.jain.unwrap());
+        assert!(goodput > 9.3 && delay_ms < 23.0 && jain > 0.99, "{set:?}: {goodput}, {delay_ms}, {jain}");
+    }
+}
+
+#[test]
+fn a_queue_is_found_from_acknowledgements_wherever_the_proxy_stands_before_it() {
+    // All of the path behind the proxy.
+    let (goodput, delay_ms) = found(&run(DOWNLOAD, &[("ap[0].delay", "25 ms"), ("flow[0].rtt", "0 s")]));
+    assert!(goodput > 9.4 && (20.7..24.2).contains(&delay_ms), "{goodput}, {delay_ms}");
+}
+
+#[test]
+fn clamps_proxy_fills_the_line_though_most_of_the_path_is_before_it() {
+    for queue in ["outstanding", "qdisc"] {
+        let proxy = format!("{{ kind = \"clamp-kernel\", a = \"20 kB\", queue = \"{queue}\" }}");
+        let (goodput, _) = found(&run(DOWNLOAD, &[("ap[0].proxy", &proxy), ("warmup", "20 s")]));
+        assert!(goodput > 9.6, "{queue}: {goodput}");
+    }
+}
+
+#[test]
+fn clamps_agents_hold_the_queue_that_the_paper_says() {
+    // q* = kτ + a, shares by φ.
+    let two = r#"[{ name = "one", station = "m", rtt = "30 ms", receiver = { kind = "clamp-kernel", tau = "500 B" } },
+        { name = "two", station = "m", rtt = "30 ms", receiver = { kind = "clamp-kernel", tau = "500 B", phi = 2.0 } }]"#;
+    let price = ("ap[0].price", r#"{ kind = "clamp-kernel", a = "5.5 kB" }"#);
+    let text = DOWNLOAD.replace("    proxy = \"share-kernel\"\n", "");
+    let summary = run(&text, &[price, ("flow", two), ("duration", "100 s"), ("warmup", "50 s")]);
+    let bytes = summary.queues[0].mean_bytes;
+    assert!((6000.0..9000.0).contains(&bytes), "{bytes}");
+    let ratio = summary.flows[1].goodput_bps / summary.flows[0].goodput_bps;
+    assert!((1.9..2.1).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn each_key_of_theirs_tells() {
+    let base = figures(&run(DOWNLOAD, &[]));
+    let clamp = |keys: &str| ("ap[0].proxy", format!("{{ kind = \"clamp-kernel\", {keys} }}"));
+    let share = |keys: &str| ("ap[0].proxy", format!("{{ kind = \"share-kernel\", {keys} }}"));
+    let (first, sets) = (
+        clamp(r#"a = "20 kB""#),
+        [share(r#"target = "10 ms""#), clamp(r#"a = "10 kB""#), clamp(r#"a = "20 kB", tau = "1 kB""#)],
+    );
+    let mut seen = vec![base, figures(&run(DOWNLOAD, &[(first.0, &first.1)]))];
+    for (key, value) in sets {
+        let found = figures(&run(DOWNLOAD, &[(key, &value)]));
+        assert!(!seen.contains(&found), "{value}");
+        seen.push(found);
+    }
+    let long = share(r#"target = "61 s""#);
+    assert!(refuse(DOWNLOAD, &[(long.0, &long.1)]).starts_with("ap[0].proxy.target = 61 s: wanted"), "{long:?}");
+    assert!(outcome(DOWNLOAD, &[("ap[0].proxy", "\"none\"")]).is_err());
+}
