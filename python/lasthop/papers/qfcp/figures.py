@@ -164,7 +164,7 @@ def beside_wlan(lab: Lab) -> Drawing:
     frame = lab.frame("beside-wlan")
     frame["who"] = frame["each"].astype(str) + " " + frame["ways"]
     data = frame.groupby(["who", "queue"], sort=False)["share"].mean().unstack("queue")
-    return _shares(data, "QFCP beside TCP", rotated=True)
+    return _shares(data, "flows of each, QFCP beside TCP", rotated=True)
 
 
 def _shares(data: pd.DataFrame, what: str, *, rotated: bool = False) -> Drawing:
