@@ -5,6 +5,7 @@ They are made from the command's own parser, so they cannot differ from it. ``SH
 as ``/usr/share`` is; the wheel brings it along.
 """
 
+import argparse
 import re
 import sys
 import tomllib
@@ -42,11 +43,24 @@ def manual() -> str:
     return text.replace(".SH\nPOSITIONAL ARGUMENTS\n", ".SH COMMANDS\n")
 
 
+def completed(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """A parser whose files and folders shells complete: what they are called says what they are."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                completed(inner)
+        elif str(action.metavar).startswith(("FILE", "PREFIX")):
+            vars(action)["complete"] = shtab.FILE
+        elif action.metavar == "DIR":
+            vars(action)["complete"] = shtab.DIRECTORY
+    return parser
+
+
 def main() -> None:
     """Writes all of them."""
     (share,) = sys.argv[1:]
     for shell, name in COMPLETIONS.items():
-        write(Path(share, name), shtab.complete(_parser(), shell))
+        write(Path(share, name), shtab.complete(completed(_parser()), shell))
     write(Path(share, "man", "man1", "lasthop.1"), manual())
 
 

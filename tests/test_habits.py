@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -131,6 +132,18 @@ def test_manual_and_completion_know_every_command_and_option(tmp_path: Path) -> 
     assert page.count("\n.nf\nusage: ") == page.count("\nusage: ") >= len(commands), "refilled"
     done = subprocess.run(["bash", "-n", *tmp_path.rglob("lasthop")], check=False)
     assert done.returncode == 0
+    (tmp_path / "mine.toml").touch()
+    asked = "complete -C 'lasthop run mi'; complete -C 'lasthop run --out mi'"
+    if shutil.which("fish"):
+        (written,) = tmp_path.rglob("lasthop.fish")
+        words = ["fish", "--no-config", "-c", f"source {written}; {asked}"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert [line.split()[0] for line in done.stdout.splitlines()] == ["mine.toml"] * 2
+    if shutil.which("zsh"):
+        (written,) = tmp_path.rglob("_lasthop")
+        done = subprocess.run(["zsh", "-n", written], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "_files" in texts["_lasthop"]
 
 
 def test_the_command_is_found_without_the_callers_path(tmp_path: Path) -> None:
@@ -188,3 +201,16 @@ def test_three_per_cent_more_instructions_fail(
         return
     assert counts.check(cases, Path("run")) == status
     assert ("w1-short" in capsys.readouterr().err) == bool(status)
+
+
+def test_what_stands_behind_an_option_that_may_stand_alone() -> None:
+    from lasthop.commands.emulation import split
+
+    for words, own in (
+        ("emu --watch s.toml", ["emu", "--watch=127.0.0.1:9470", "s.toml"]),
+        ("emu s.toml --watch 127.0.0.1:80", ["emu", "s.toml", "--watch=127.0.0.1:80"]),
+        ("emu --watch [::1]:9470 s.toml", ["emu", "--watch=[::1]:9470", "s.toml"]),
+        ("emu --json s.toml --watch", ["emu", "--json=-", "s.toml", "--watch=127.0.0.1:9470"]),
+        ("emu --json r.json s.toml", ["emu", "--json=r.json", "s.toml"]),
+    ):
+        assert split([*words.split(), "--", "--watch"]) == (own, ["--watch"])
