@@ -66,6 +66,7 @@ def emulate(
     privileged: bool = False,
     apart: bool = False,
     internet: bool = False,
+    watch: str | None = None,
 ) -> Result:
     """Runs a scenario in real time, between real kernels, and returns its result.
 
@@ -75,7 +76,8 @@ def emulate(
     and receivers' laws, ``cc`` names the kernel's congestion control, ``log`` is the
     prefix of two files in mm-link's format. Commands run as ``user``, by default as the caller
     (also through ``sudo``), without root's capabilities unless ``privileged``; ``apart`` has them
-    print on standard error, ``internet`` has the machine forward what comes from inside.
+    print on standard error, ``internet`` has the machine forward what comes from inside. ``watch``
+    is where a page shows what runs, an address of this machine alone: ``"127.0.0.1:9470"``.
     ``result.status`` is the command's exit status, ``result.signal`` what ended the run,
     ``result.complaints`` what failed besides, and ``result.summary["emulation"]`` says how well
     time was kept: it is to be believed if ``faults`` in it is empty.
@@ -99,6 +101,7 @@ def emulate(
         "privileged": privileged,
         "apart": apart,
         "internet": internet,
+        "watch": watch,
     }
     native, end = _lasthop.emulate(text, directory, overrides_of(set), options)
     wall_s = time.perf_counter() - begun

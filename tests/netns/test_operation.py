@@ -78,7 +78,7 @@ def test_the_table_in_a_pipe(one: House) -> None:
             "router", AGENT, "top", "--dev", "lan"
         ).splitlines()
     assert first.startswith("lan: ") and "connections, a queue of" in first
-    assert queues.split() == ["QUEUE", "kB", "ms", "Mbit/s"]
+    assert queues.split() == ["QUEUE", "kB", "ms", "Mbit/s", "PRICE", "ms"]
     assert row.split()[0] == "lan" and float(row.split()[3]) == pytest.approx(10, rel=0.05)
     assert heads.split()[:4] == ["STATION", "SERVER", "STATE", "Mbit/s"]
     station, server, state, rate = flows[0].split()[:4]

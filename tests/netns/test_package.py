@@ -36,7 +36,10 @@ echo 'target = "20 ms"' > /etc/lasthop/agent.toml
 for page in lasthop-agent lasthop-agent-proxy; do
   zcat /usr/share/man/man8/$page.8.gz | grep -c '^\\.TH'
 done
-! command -v systemd-analyze >/dev/null || systemd-analyze verify lasthop-agent@eth0.service
+for unit in lasthop-agent lasthop-agent-ap lasthop-agent-client; do
+  ! command -v systemd-analyze >/dev/null || systemd-analyze verify $unit@eth0.service
+  grep -h ^ExecStart= /usr/lib/systemd/system/$unit@.service
+done
 bash -n /usr/share/bash-completion/completions/lasthop-agent
 apt-get remove -y -qq --purge lasthop-agent
 ! ls -d /usr/bin/lasthop-agent /etc/lasthop /usr/share/doc/lasthop-agent 2>/dev/null
@@ -67,6 +70,9 @@ def test_it_is_installed_works_and_goes(package: Path, tmp_path: Path) -> None:
     assert re.search(r"^lasthop-agent \d", done.stdout, re.MULTILINE)
     assert "/etc/lasthop/agent.toml: valid" in done.stdout
     assert "/etc/lasthop/agent.toml: target: unknown key `target`" in done.stdout
+    rest = "--config /etc/lasthop/agent.toml --dev %I"
+    for mode in ("proxy", "ap", "client"):
+        assert f"ExecStart=/usr/bin/lasthop-agent {mode} {rest}\n" in done.stdout
     assert "all of it" in done.stdout
 
 

@@ -47,7 +47,7 @@ impl Sampler {
             bytes: queue.bytes,
             delay_s: queue.delay_s,
             rate_bps: queue.rate_bps,
-            price: queue.price_s,
+            price_s: queue.price_s,
         });
         Sample {
             t_s: status.uptime_s,

@@ -83,15 +83,16 @@ fn table(status: &Status, sampler: &mut Sampler, columns: usize, rows: usize) ->
     let number = |value: Option<f64>, scale: f64| value.map_or("–".into(), |value| format!("{:.1}", value * scale));
     let mut text = status.line() + "\n";
     // Writing to text does not fail.
-    let _ = writeln!(text, "{:<40} {:>9} {:>9} {:>9}", "QUEUE", "kB", "ms", "Mbit/s");
+    let _ = writeln!(text, "{:<40} {:>9} {:>9} {:>9} {:>9}", "QUEUE", "kB", "ms", "Mbit/s", "PRICE ms");
     for queue in &status.queues {
         let _ = writeln!(
             text,
-            "{:<40} {:>9.1} {:>9} {:>9}",
+            "{:<40} {:>9.1} {:>9} {:>9} {:>9}",
             queue.client.as_deref().unwrap_or(&status.device),
             queue.bytes as f64 * 1e-3,
             number(queue.delay_s, 1e3),
-            number(queue.rate_bps, 1e-6)
+            number(queue.rate_bps, 1e-6),
+            queue.price_s.map_or("–".into(), |s| format!("{:.2}", s * 1e3))
         );
     }
     let heads = ["STATION", "SERVER", "STATE", "Mbit/s", "SHARE", "WINDOW kB", "RTT ms"];

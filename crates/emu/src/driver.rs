@@ -14,6 +14,7 @@ use crate::entrance::Entrance;
 use crate::frame::Frame;
 use crate::keeper::Keeper;
 use crate::stalls::Stalls;
+use crate::watch::Teller;
 
 /// Pieces read from one device before the others are looked at.
 const BATCH: usize = 16;
@@ -29,6 +30,8 @@ pub(crate) struct Driver {
     pub(crate) network: Network<Frame>,
     pub(crate) edge: Edge,
     pub(crate) stalls: Stalls,
+    /// Tells a page how the queues stand, if one is shown.
+    pub(crate) teller: Option<Teller>,
     waiter: Waiter,
     entrance: Entrance,
     /// Packets that have been read and are to enter.
@@ -42,7 +45,7 @@ impl Driver {
             waiter.watch(device, EpollFlags::EPOLLIN, number as u64)?;
         }
         let entrance = Entrance::new(edge.devices.len());
-        Ok(Self { network, edge, stalls: Stalls::default(), waiter, entrance, arrived: vec![] })
+        Ok(Self { network, edge, stalls: Stalls::default(), teller: None, waiter, entrance, arrived: vec![] })
     }
 
     /// Relays until `end`, or until it is told to stop; gives the instant at which it did. A `realtime` thread naps rather
@@ -59,6 +62,9 @@ impl Driver {
                 served = now;
             }
             self.edge.flush();
+            if let Some(teller) = self.teller.as_mut().filter(|teller| teller.is_due(now)) {
+                teller.queues(now, self.network.nodes().iter().flat_map(|node| node.look(now)).collect());
+            }
             if now >= end || stop.load(Ordering::Relaxed) || self.edge.has_failed() {
                 self.stalls = keeper.stalls;
                 return now;

@@ -24,6 +24,7 @@ use crate::house::House;
 use crate::plan::{Ip, Plan};
 use crate::stage::{SampleTimes, StageCount, StageFlow};
 use crate::stalls::Stalls;
+use crate::watch::{FlowLook, Teller};
 
 /// The port of the first flow's sink; each of the scenario's tables has the next.
 const FIRST_PORT: u16 = 5001;
@@ -62,6 +63,8 @@ pub(crate) struct Flows {
     probe: Option<SampleTimes>,
     waiter: Waiter,
     stalls: Stalls,
+    /// Tells a page how they do, if one is shown.
+    pub(crate) teller: Option<Teller>,
 }
 
 struct Live {
@@ -148,6 +151,7 @@ impl Flows {
             probe,
             waiter,
             stalls: Stalls::default(),
+            teller: None,
         })
     }
 
@@ -180,6 +184,7 @@ impl Flows {
                     begun = true;
                 }
                 self.sample(now, begun);
+                self.tell(now);
                 next_sample += self.interval * (1 + (now - next_sample).as_nanos() / self.interval.as_nanos());
             }
             let apps = self.flows.iter().filter_map(|flow| flow.spec.app.next_wake()).min();
@@ -388,6 +393,20 @@ impl Flows {
                 live.count.samples.push(sample);
             }
         }
+    }
+
+    /// Tells the page how the flows do.
+    fn tell(&mut self, now: Instant) {
+        let Some(teller) = self.teller.as_mut().filter(|teller| teller.is_due(now)) else { return };
+        let open = self.flows.iter().filter(|live| live.source.is_some());
+        let look = |live: &Live| FlowLook {
+            host: live.spec.host.clone(),
+            acknowledged: live.latest.bytes_acked,
+            window: u64::from(live.latest.snd_wnd)
+                .min(u64::from(live.latest.snd_cwnd) * u64::from(live.latest.snd_mss)),
+            rtt_s: (live.latest.rtt_us > 0).then(|| f64::from(live.latest.rtt_us) / 1e6),
+        };
+        teller.flows(now, open.map(look).collect());
     }
 
     /// What was counted by `now`.

@@ -37,6 +37,7 @@
 //! | `keeper` | what a thread does to keep time |
 //! | `stalls`, `judge`, `endurance` | whether a run is to be believed |
 //! | `log` | what happened at an access point, in mm-link's format |
+//! | `watch` | the page of a run |
 //!
 //! What Linux gives stands in `lasthop-linux`.
 #![forbid(unsafe_code)]
@@ -64,6 +65,7 @@ mod run;
 mod stage;
 mod stalls;
 mod summary;
+mod watch;
 
 pub use error::Error;
 pub use frame::Addresses;

@@ -38,6 +38,7 @@ use crate::plan::{Ip, Plan};
 use crate::stage::{Stage, StageCount};
 use crate::stalls::Stalls;
 use crate::summary::Emulation;
+use crate::watch;
 
 /// What all threads have until the run starts, and more for each flow and host.
 const LEAD: Duration = Duration::from_millis(50);
@@ -78,6 +79,8 @@ pub struct EmulationOptions {
     pub apart: bool,
     /// Whether the machine forwards what comes from inside to wherever it can reach.
     pub internet: bool,
+    /// Where there is to be a page that shows what runs: an address of this machine alone, and a port.
+    pub watch: Option<String>,
 }
 
 /// How an emulation ended.
@@ -125,8 +128,16 @@ pub fn run(
     let throttled_before = throttled_s();
     let memory = LockedMemory::lock();
     let agents = cast.start_agents(&house, &plan)?;
+    let (title, from) = (&cast.title, cast.stage.span.from);
+    let page = options.watch.as_ref().map(|address| watch::open(address, title, from)).transpose()?;
     let mut play = Play::new(cast, house, plan, options)?;
     play.driver.edge.is_told.clone_from(&agents.is_told);
+    if let Some((_, teller)) = &page {
+        play.driver.teller = Some(teller.clone());
+        if let Some(flows) = &mut play.flows {
+            flows.teller = Some(teller.clone());
+        }
+    }
     let run = play.run(&commands, options, (&signals, interrupted))?;
     let throttled_s = throttled_s().unwrap_or(0.0) - throttled_before.unwrap_or(0.0);
     play.report(run, options, agents.kind, (throttled_s, memory.is_locked()))
@@ -134,6 +145,7 @@ pub fn run(
 
 /// What is emulated, and what of it the kernel's own flows take part in.
 struct Cast {
+    title: String,
     stage: Stage<Frame>,
     runs_flows: bool,
     controls: Controls,
@@ -184,7 +196,21 @@ impl Cast {
         let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
         let logged = options.log.as_ref().map(|_| logged(&stage)).transpose()?;
         let bears = longest_stall(&scenario);
-        Ok(Self { stage, runs_flows, controls, agents, not_met, names, host_of, command_host, mtu, logged, bears })
+        let title = scenario.title;
+        Ok(Self {
+            title,
+            stage,
+            runs_flows,
+            controls,
+            agents,
+            not_met,
+            names,
+            host_of,
+            command_host,
+            mtu,
+            logged,
+            bears,
+        })
     }
 
     /// Puts the agents where they belong. A command goes on without them, and is told so; flows of the scenario do not.

@@ -6,7 +6,7 @@ const KEPT = 300, LINES = 8, EVERY_MS = 1000;
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a8a00", "#777777"];
 const PLOTS = [
   { key: "delay", title: "Queue [ms]", of: "queues", value: (q) => scaled(q.delay_s, 1e3) },
-  { key: "price", title: "Price", of: "queues", value: (q) => q.price, optional: true },
+  { key: "price", title: "Price [ms]", of: "queues", value: (q) => scaled(q.price_s, 1e3), optional: true },
   { key: "rate", title: "Rate [Mbit/s]", of: "stations", value: (s) => scaled(s.rate_bps, 1e-6) },
   { key: "window", title: "Window [kB]", of: "stations", value: (s) => scaled(s.window_bytes, 1e-3) },
 ];
@@ -48,7 +48,7 @@ function width() {
 function make(plot, shown, box) {
   const ink = getComputedStyle(document.body).color;
   const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8884" } };
-  const number = (_, value) => (value == null ? "–" : value.toFixed(plot.key === "price" ? 3 : 1));
+  const number = (_, value) => (value == null ? "–" : value.toFixed(plot.key === "price" ? 2 : 1));
   const series = [{ label: "t [s]", value: (_, t) => (t == null ? "–" : t.toFixed(0)) }];
   shown.forEach((name, i) => series.push({ label: name, stroke: COLOURS[i], width: 1.5, value: number }));
   if (plot.key === "delay" && targetS != null) {
@@ -98,6 +98,7 @@ function tell(told) {
   const queue = last.queues[0];
   const parts = [`${last.t_s.toFixed(0)} s`, `${last.stations.reduce((sum, s) => sum + s.flows, 0)} flows`];
   if (queue && queue.delay_s != null) parts.push(`queue ${(queue.delay_s * 1e3).toFixed(1)} ms`);
+  if (queue && queue.price_s != null) parts.push(`price ${(queue.price_s * 1e3).toFixed(2)} ms`);
   if (queue && queue.rate_bps != null) parts.push(`at ${(queue.rate_bps / 1e6).toFixed(2)} Mbit/s`);
   document.getElementById("state").textContent = parts.join(", ");
   document.getElementById("title").textContent = told.title;

@@ -33,8 +33,8 @@ pub struct LiveQueue {
     pub delay_s: Option<f64>,
     /// Its rate \[bit/s\].
     pub rate_bps: Option<f64>,
-    /// Its price, where the law has one.
-    pub price: Option<f64>,
+    /// Its price \[s\], where the law has one.
+    pub price_s: Option<f64>,
 }
 
 /// Who is served, all flows together.

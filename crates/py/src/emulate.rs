@@ -31,6 +31,7 @@ struct Wanted {
     privileged: bool,
     apart: bool,
     internet: bool,
+    watch: Option<String>,
 }
 
 /// The signals that Python may take: an interrupt, and what else ends a process.
@@ -50,7 +51,7 @@ fn emulate(
     options: Wanted,
 ) -> PyResult<(RunResult, End)> {
     let Wanted { seed, command, serve, station: host, flows, cc: congestion_control, ipv6, offload, log, .. } = options;
-    let Wanted { proxy, user, privileged, apart, internet, .. } = options;
+    let Wanted { proxy, user, privileged, apart, internet, watch, .. } = options;
     let options = EmulationOptions {
         seed,
         command,
@@ -66,6 +67,7 @@ fn emulate(
         privileged,
         apart,
         internet,
+        watch,
     };
     // A signal may be taken by another thread of the interpreter, which tells this one.
     let interrupted = || {

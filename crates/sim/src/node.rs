@@ -57,6 +57,19 @@ pub(crate) struct QueueState<'a> {
     pub(crate) margin: Option<f64>,
 }
 
+/// A queue as a page shows it. Looking changes nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueLook {
+    /// Its name.
+    pub name: String,
+    /// What waits in it.
+    pub bytes: Bytes,
+    /// What has left so far, in the measured span.
+    pub departed: Bytes,
+    /// Its price \[s\], where it asks one.
+    pub price_s: Option<f64>,
+}
+
 impl<'a> QueueState<'a> {
     fn of<P: Parcel>(queue: &'a Queue<P>) -> Self {
         Self {
@@ -77,6 +90,26 @@ impl<P: Parcel> Node<P> {
             Self::Link(link) => link.name(),
             Self::AccessPoint(ap) => ap.name(),
             Self::Wlan(wlan) => wlan.interfaces()[0].name(),
+        }
+    }
+
+    /// Its queues at `now`, once what was due by then has been served.
+    pub fn look(&self, now: Instant) -> Vec<QueueLook> {
+        let of = |name: &str, queue: &Queue<P>| QueueLook {
+            name: name.to_owned(),
+            bytes: queue.bytes(),
+            departed: queue.meter().departed,
+            price_s: queue.marker().price(),
+        };
+        match self {
+            Self::Link(link) => vec![QueueLook {
+                name: link.name().to_owned(),
+                bytes: link.waiting(now).1,
+                departed: link.departed(now),
+                price_s: link.queue().and_then(|queue| queue.marker().price()),
+            }],
+            Self::AccessPoint(ap) => ap.stations().iter().map(|station| of(station.name(), station.queue())).collect(),
+            Self::Wlan(wlan) => wlan.interfaces().iter().map(|each| of(each.name(), each.queue())).collect(),
         }
     }
 

@@ -48,13 +48,15 @@ def emulate(scenario: Scenario, options: Namespace, inputs: Sequence[str] = ()) 
         overrides = _probed(scenario, overrides, options.plot)
     from ..result import emulate as run
 
+    if options.watch:
+        tell(f"the page: http://{options.watch}/")
     try:
         result = run(
             scenario, options.inner, set=overrides, seed=options.seed, serve=options.serve,
             station=options.station, flows=options.flows, proxy=options.proxy, cc=options.cc,
             ipv6=options.ipv6, offload=options.offload, log=options.log, user=options.user,
             privileged=options.privileged or runs_lasthop(options.inner),
-            apart=options.json == STDOUT, internet=options.internet,
+            apart=options.json == STDOUT, internet=options.internet, watch=options.watch,
         )  # fmt: skip
     except _lasthop.EmulationError as error:
         tell(str(error))

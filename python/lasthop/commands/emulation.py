@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError
+from ipaddress import ip_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,22 +18,31 @@ VERBS = ("emu", "delay", "link", "loss")
 STDOUT = "-"
 """What ``--json`` without a file stands for."""
 
+WATCH = "127.0.0.1:9470"
+"""Where the page is if ``--watch`` does not say."""
+
+MAY_STAND_ALONE = {"--json": (r".*\.json", STDOUT), "--watch": (r"[\w.:\[\]]+:\d+", WATCH)}
+"""Options with or without a value: how a value looks, and what stands for none."""
+
 
 def split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
     """A command's own arguments, and those behind ``--`` for what it is to run.
 
-    A file behind ``--json`` is known by its ending: what follows may be the scenario.
+    A file behind ``--json`` is known by its ending, an address behind ``--watch`` by its port: what
+    follows may be the scenario.
     """
     if arguments[:1] not in [[verb] for verb in VERBS]:
         return arguments, None
     at = arguments.index("--") if "--" in arguments else len(arguments)
     own: list[str] = []
     for word in arguments[:at]:
-        if own and own[-1] == "--json" and word.endswith(".json"):
-            own[-1] = f"--json={word}"
+        if own and own[-1] in MAY_STAND_ALONE and re.fullmatch(MAY_STAND_ALONE[own[-1]][0], word):
+            own[-1] = f"{own[-1]}={word}"
         else:
             own.append(word)
-    own = [f"--json={STDOUT}" if word == "--json" else word for word in own]
+    own = [
+        f"{word}={MAY_STAND_ALONE[word][1]}" if word in MAY_STAND_ALONE else word for word in own
+    ]
     return own, arguments[at + 1 :] if at < len(arguments) else None
 
 
@@ -104,12 +115,27 @@ def _common(parser: ArgumentParser) -> None:
                         help="write PREFIX.down and PREFIX.up in mm-link's format")  # fmt: skip
     parser.add_argument("--json", nargs="?", const=STDOUT, metavar="FILE.json",
                         help="write the result as JSON, or print it")  # fmt: skip
+    parser.add_argument("--watch", nargs="?", const=WATCH, type=_address, metavar="ADDRESS:PORT",
+                        help=f"show what runs on a page of this machine ({WATCH})")  # fmt: skip
 
 
 def file_name(text: str) -> str:
     """A name that is not empty."""
     if not text:
         raise ArgumentTypeError('"": wanted a name')
+    return text
+
+
+def _address(text: str) -> str:
+    """An address of this machine alone, and a port."""
+    host, _, port = text.rpartition(":")
+    try:
+        is_here = ip_address(host.strip("[]")).is_loopback and 0 < int(port) < 1 << 16
+    except ValueError:
+        is_here = False
+    if not is_here:
+        wanted = f"an address of this machine alone and a port, such as {WATCH}"
+        raise ArgumentTypeError(f"{text}: wanted {wanted}")
     return text
 
 

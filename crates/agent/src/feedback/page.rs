@@ -85,7 +85,7 @@ impl FeedbackPage {
             bytes: bytes as u64,
             delay_s: number("capacity_bps").filter(|bps| *bps > 0.0).map(|bps| 8.0 * bytes / bps),
             rate_bps: number("capacity_bps"),
-            price: None,
+            price_s: None,
         });
         let t_s = number("uptime_s").unwrap_or(0.0);
         self.history.add(Sample { t_s, queues: queue.into_iter().collect(), stations: vec![] });
