@@ -15,7 +15,6 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 
 from .errors import UserError
 from .record import Record
@@ -121,7 +120,7 @@ def _line(key: str, record: Record) -> bytes:
         name: {column: [kind, base64.b64encode(raw).decode()] for column, (kind, raw) in t.items()}
         for name, t in record.tables.items()
     }
-    entry = json.dumps({**asdict(record), "tables": tables}).encode()
+    entry = json.dumps({**vars(record), "tables": tables}).encode()
     packed = base64.b64encode(zlib.compress(entry, 1))
     return b" ".join((key.encode(), _checksum(key.encode(), packed), packed))
 
