@@ -16,7 +16,7 @@ pub struct Glance {
 /// What a packet towards a client finds at its station: `struct found`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct Found {
+pub struct FoundFlow {
     nearest_ns: u64,
     /// y, as a handshake takes it.
     pub wait_ns: u64,
@@ -44,7 +44,7 @@ unsafe extern "C" {
         bytes: u32,
         is_other: i32,
         begins: i32,
-    ) -> Found;
+    ) -> FoundFlow;
 
     /// A segment of a connection that is known goes on to its client; `weight_q8` is 0 where its weight stays.
     #[link_name = "lasthop_proxy_forwards"]
@@ -55,7 +55,7 @@ unsafe extern "C" {
         packet: &PacketRecord,
         now_ns: u64,
         queue: &Glance,
-        found: &Found,
+        found: &FoundFlow,
         weight_q8: u32,
     );
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Structures are as large in Rust as in the headers.
 
-use lasthop_fixed::proxy::{Found, Glance};
+use lasthop_fixed::proxy::{FoundFlow, Glance};
 use lasthop_fixed::state::{FlowRecord, PacketRecord, ReceiverRecord, Settings, StationRecord};
 
 // SAFETY: a pure function of `face.c` with these very types.
@@ -19,7 +19,7 @@ fn sizes_are_those_of_the_headers() {
         size_of::<StationRecord>(),
         size_of::<ReceiverRecord>(),
         size_of::<Glance>(),
-        size_of::<Found>(),
+        size_of::<FoundFlow>(),
     ];
     let theirs: Vec<usize> = (0..ours.len() as u32).map(|which| size_of_theirs(which) as usize).collect();
     assert_eq!(ours.to_vec(), theirs);

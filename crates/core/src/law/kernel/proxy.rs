@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_fixed::proxy::{self, Found, Glance};
+use lasthop_fixed::proxy::{self, FoundFlow, Glance};
 use lasthop_fixed::state::{FlowRecord, PacketRecord, Settings, StationRecord, TCP_ACK, TCP_SYN};
 
 use super::{Dither, clock_ns};
@@ -153,7 +153,8 @@ impl KernelProxy {
         let is_syn = packet.kind() == Kind::Syn;
         let is_other = !matches!(packet.kind(), Kind::Syn | Kind::Data);
         let size = packet.size().get() as u32;
-        let found: Found = proxy::meets(&self.settings, station, now_ns, &queue, size, is_other.into(), is_syn.into());
+        let found: FoundFlow =
+            proxy::meets(&self.settings, station, now_ns, &queue, size, is_other.into(), is_syn.into());
         match packet.kind() {
             Kind::Syn => {
                 let mut record = FlowRecord::default();
