@@ -267,7 +267,7 @@ fn pin(link: &mut Link, name: &str) -> Result<PathBuf> {
 
 /// A control in the kernel.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct KernelControl {
     /// Its name.
     pub name: String,
     /// The law that it was loaded as.
@@ -297,9 +297,9 @@ pub struct Found {
 ///
 /// # Errors
 /// If the kernel does not tell.
-pub fn found() -> Result<Vec<Found>> {
+pub fn found() -> Result<Vec<KernelControl>> {
     let known = congestion_controls()?;
-    let mut all: Vec<Found> = vec![];
+    let mut all: Vec<KernelControl> = vec![];
     let mut runs = vec![];
     let options = ProgInfoQueryOptions::default().include_map_ids(true);
     for program in ProgInfoIter::with_query_opts(options).filter(|program| program.ty == ProgramType::StructOps) {
@@ -325,7 +325,7 @@ pub fn found() -> Result<Vec<Found>> {
         let Some(counts) = counts.filter(|_| all.iter().all(|other| other.data != data)) else { continue };
         let name = settings.name();
         let path = Path::new(PINS).join(&name);
-        all.push(Found {
+        all.push(KernelControl {
             registered: known.contains(&name) && bpf::is_link(settings.link),
             law: settings.law(),
             pid: (settings.pid > 0).then_some(settings.pid),
@@ -353,7 +353,7 @@ pub fn found() -> Result<Vec<Found>> {
     Ok(all)
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for KernelControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CcCounts { connections, opened, cuts, losses, timeouts } = self.counts;
         let holder = match (&self.pinned, self.pid) {
@@ -377,7 +377,7 @@ impl fmt::Display for Found {
 }
 
 /// The control of a name, where new connections can have it.
-fn registered(name: &str) -> Result<Found> {
+fn registered(name: &str) -> Result<KernelControl> {
     let all = found()?;
     let names: Vec<_> = all.iter().filter(|control| control.registered).map(|control| control.name.clone()).collect();
     let there = if names.is_empty() { "none is loaded".to_owned() } else { format!("wanted {}", names.join(", ")) };

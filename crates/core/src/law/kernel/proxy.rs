@@ -159,10 +159,9 @@ impl KernelProxy {
             Kind::Syn => {
                 let mut record = FlowRecord::default();
                 record.weight_q8 = WEIGHT_Q8;
-                let flow = Connection { station: packet.station, record };
-                let flow = self.flows.entry(packet.flow).insert_entry(flow).into_mut();
                 let syn = PacketRecord { flags: TCP_SYN, has_scale: 1, ..PacketRecord::default() };
-                proxy::server_begins(&mut flow.record, &syn, now_ns, found.wait_ns);
+                proxy::server_begins(&mut record, &syn, now_ns, found.wait_ns);
+                self.flows.insert(packet.flow, Connection { station: packet.station, record });
             }
             Kind::Data => {
                 let Some(flow) = self.flows.get_mut(&packet.flow) else { return };
