@@ -32,6 +32,8 @@ pub enum Signal {
     Price(f64),
     /// The share window's stamp. Over several routers the one with the least share stands.
     Share(ShareStamp),
+    /// The station window's stamp.
+    Station(StationStamp),
     /// XCP's congestion header.
     Xcp(XcpHeader),
     /// QFCP's congestion header.
@@ -52,6 +54,17 @@ pub struct ShareStamp {
     pub share: f32,
     /// For how long of its share the flow may keep bytes in the queue \[s\].
     pub room_s: f32,
+    /// How long the packet waited in the queue \[s\].
+    pub waited_s: f32,
+}
+
+/// What a station window's router tells the station's agent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StationStamp {
+    /// All that the queue has sent, the packet with it \[B, modulo 2³²\].
+    pub sent_bytes: u32,
+    /// What waits behind the packet \[B\].
+    pub behind_bytes: f32,
     /// How long the packet waited in the queue \[s\].
     pub waited_s: f32,
 }
@@ -106,6 +119,7 @@ impl Signal {
             Signal::Price(p) if *p >= price => {}
             Signal::None | Signal::Price(_) => *self = Signal::Price(price),
             Signal::Share(_)
+            | Signal::Station(_)
             | Signal::Steering(_)
             | Signal::Xcp(_)
             | Signal::Qfcp(_)
@@ -130,6 +144,7 @@ impl Signal {
             Signal::Share(before) if before.share > 0.0 && !(stamp.share > 0.0 && stamp.share < before.share) => {}
             Signal::None | Signal::Share(_) => *self = Signal::Share(stamp),
             Signal::Price(_)
+            | Signal::Station(_)
             | Signal::Steering(_)
             | Signal::Xcp(_)
             | Signal::Qfcp(_)
@@ -143,6 +158,23 @@ impl Signal {
     pub fn share(&self) -> Option<ShareStamp> {
         match *self {
             Signal::Share(stamp) => Some(stamp),
+            _ => None,
+        }
+    }
+
+    /// Stamps what a queue tells the agent of its station. Headers of other protocols stay as they are.
+    #[inline]
+    pub fn stamp_station(&mut self, stamp: StationStamp) {
+        if matches!(self, Signal::None | Signal::Station(_)) {
+            *self = Signal::Station(stamp);
+        }
+    }
+
+    /// What the queue of the packet's station has told, if it has.
+    #[inline]
+    pub fn station(&self) -> Option<StationStamp> {
+        match *self {
+            Signal::Station(stamp) => Some(stamp),
             _ => None,
         }
     }
@@ -186,7 +218,7 @@ impl Signal {
     pub fn speaks(&self) -> bool {
         match self {
             Signal::Steering(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => true,
-            Signal::None | Signal::Price(_) | Signal::Share(_) => false,
+            Signal::None | Signal::Price(_) | Signal::Share(_) | Signal::Station(_) => false,
         }
     }
 
@@ -199,7 +231,12 @@ impl Signal {
             Signal::Steering(Steering::Accelerate) => Signal::Change(1.0),
             Signal::Steering(Steering::Brake) => Signal::Change(-1.0),
             Signal::Qfcp(header) => Signal::Rate(RateFeedback { rate: header.rate, silent: header.silent }),
-            Signal::None | Signal::Price(_) | Signal::Share(_) | Signal::Change(_) | Signal::Rate(_) => Signal::None,
+            Signal::None
+            | Signal::Price(_)
+            | Signal::Share(_)
+            | Signal::Station(_)
+            | Signal::Change(_)
+            | Signal::Rate(_) => Signal::None,
         }
     }
 
@@ -225,6 +262,8 @@ pub enum Kind {
     Data,
     /// Acknowledgement from receiver to sender.
     Ack,
+    /// An acknowledgement that no data has caused: it opens the window, and echoes what the one before did.
+    Update,
     /// What a rate-based receiver tells its sender (RFC 5348 §3.2.2).
     Feedback,
 }
@@ -286,8 +325,8 @@ pub struct Ack {
     pub signal: Signal,
     /// Selective acknowledgements, if any.
     pub sack: Option<Box<SackBlocks>>,
-    /// Whether it answers a SYN.
-    pub is_syn_ack: bool,
+    /// Whether it answers a SYN, acknowledges data, or updates the window.
+    pub kind: Kind,
 }
 
 impl Ack {
@@ -295,14 +334,13 @@ impl Ack {
     #[inline]
     pub fn new(number: u64, window: Bytes, size: u32, sent: Instant) -> Self {
         let (echo, signal) = (Instant::ZERO, Signal::None);
-        Self { number, window: clamp_window(window), size, sent, echo, signal, sack: None, is_syn_ack: false }
+        Self { number, window: clamp_window(window), size, sent, echo, signal, sack: None, kind: Kind::Ack }
     }
 
     /// The packet of flow `flow` that it travels in.
     #[inline]
     pub fn into_packet(self, flow: u32) -> Packet {
-        let kind = if self.is_syn_ack { Kind::SynAck } else { Kind::Ack };
-        let mut packet = Packet::new(kind, flow, self.number, self.window, self.size, self.sent);
+        let mut packet = Packet::new(self.kind, flow, self.number, self.window, self.size, self.sent);
         packet.echo = self.echo;
         packet.signal = self.signal;
         packet.sack = self.sack;
@@ -390,7 +428,7 @@ impl Packet {
     /// What an acknowledgement tells, or the answer to a SYN.
     #[inline]
     pub fn into_ack(self) -> Ack {
-        debug_assert!(matches!(self.kind, Kind::Ack | Kind::SynAck), "a sender got {:?}", self.kind);
+        debug_assert!(self.acknowledges(), "a sender got {:?}", self.kind);
         Ack {
             number: self.number,
             window: self.amount,
@@ -399,8 +437,13 @@ impl Packet {
             echo: self.echo,
             signal: self.signal,
             sack: self.sack,
-            is_syn_ack: self.kind == Kind::SynAck,
+            kind: self.kind,
         }
+    }
+
+    #[inline]
+    fn acknowledges(&self) -> bool {
+        matches!(self.kind, Kind::Ack | Kind::Update | Kind::SynAck)
     }
 
     /// What the segment is.
@@ -440,7 +483,7 @@ impl Packet {
     /// Next byte that the receiver expects.
     #[inline]
     pub fn ack_number(&self) -> u64 {
-        debug_assert!(matches!(self.kind, Kind::Ack | Kind::SynAck));
+        debug_assert!(self.acknowledges());
         self.number
     }
 
@@ -463,7 +506,7 @@ impl Packet {
     /// Advertised window.
     #[inline]
     pub fn window(&self) -> Bytes {
-        debug_assert!(matches!(self.kind, Kind::Ack | Kind::SynAck));
+        debug_assert!(self.acknowledges());
         Bytes::new(u64::from(self.amount))
     }
 }

@@ -2,8 +2,12 @@
 //! Keys that take one of several kinds: radio, receiver.
 
 use lasthop_core::law::clamp::ClampParams;
+<<<<<<< HEAD
 use lasthop_core::law::kernel::ClampKernelParams;
 use lasthop_core::law::share;
+=======
+use lasthop_core::law::{share, station};
+>>>>>>> c820fe5 (core, sim: the station window, one agent for all flows of a station)
 use lasthop_core::parameter::{With, above};
 use lasthop_core::radio::{ConstantRadio, FadingRadio};
 use lasthop_core::role::ReceiverParams;
@@ -47,8 +51,22 @@ kinds! {
         ClampKernel(With<ClampKernelParams, ReceiverSwitches>) = "clamp-kernel",
         /// Advertises its share of the line, and of the queue that is wanted, as routers with `price = "share"` tell it.
         Share(With<share::ReceiverKeys, ReceiverSwitches>) = "share",
+        /// One agent for all flows of a station sets their windows, at any packet of any of them, as the station's queue with
+        /// `price = "station"` tells it. Window updates are acknowledgements, and cost what those cost.
+        Station(With<With<station::StationKeys, StationSeat>, ReceiverSwitches>) = "station",
     }
     or "plain"
+}
+
+parameters! {
+    /// A flow's place at its station's agent.
+    #[derive(Clone, Debug)]
+    pub struct StationSeat {
+        /// φ: the flow's part of the line is φ/Σφ.
+        pub weight: f64 = 1.0, in above(0.0);
+        /// The host that the flow ends at, where several share a station's queue; each has an agent that knows its own flows alone.
+        pub host: Option<String> = None, in above(String::new());
+    }
 }
 
 impl Default for ReceiverSpec {
@@ -65,6 +83,7 @@ impl ReceiverSpec {
             Self::Clamp(with) => &with.common,
             Self::ClampKernel(with) => &with.common,
             Self::Share(with) => &with.common,
+            Self::Station(with) => &with.common,
         }
     }
 
@@ -76,6 +95,7 @@ impl ReceiverSpec {
             Self::Clamp(with) => (Rules::Rfc, ReceiverParams::Clamp(with.own)),
             Self::ClampKernel(with) => (Rules::Rfc, ReceiverParams::ClampKernel(with.own)),
             Self::Share(with) => (Rules::Rfc, ReceiverParams::Share(with.own)),
+            Self::Station(_) => (Rules::Rfc, ReceiverParams::Station),
         };
         self.switches().over(rules, ReceiverConfig { law, ..config })
     }

@@ -48,7 +48,7 @@ mod wlan;
 
 pub use error::ScenarioError;
 pub use flow::{FlowSpec, MOST_FLOWS, Reader, Sink};
-pub use kinds::{Radio, ReceiverSpec, TraceFile};
+pub use kinds::{Radio, ReceiverSpec, StationSeat, TraceFile};
 pub use lasthop_core::parameter::With;
 pub use overrides::effective;
 pub use sender::{Kernel, SenderKeys, SenderSpec};

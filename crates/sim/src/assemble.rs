@@ -15,6 +15,7 @@ mod ends;
 mod legs;
 mod names;
 mod rate;
+mod seats;
 mod wireless;
 
 use std::collections::BTreeMap;
@@ -44,6 +45,7 @@ use crate::world::World;
 use crate::worlds::Worlds;
 use components::Component;
 use names::{FlowNames, StationNames};
+use seats::Seats;
 use wireless::Wireless;
 
 /// Bytes of IP and TCP headers in front of a packet's payload.
@@ -127,7 +129,11 @@ pub(crate) fn simulation(
     let builder: Builder<'_, Packet> = Builder { ahead: true, apart, ..Builder::new(scenario, seed, directory) };
     let Built { components, labels, mut recorder, of_flow, of_node, .. } = builder.build()?;
     let packets = scenario.probe.as_ref().is_some_and(|probe| probe.packets);
+<<<<<<< HEAD
     let world = |Component { mut parts, flows, proxies, .. }| {
+=======
+    let world = |Component { mut parts, flows, stations, .. }| {
+>>>>>>> c820fe5 (core, sim: the station window, one agent for all flows of a station)
         if ahead {
             ahead::shorten(&mut parts, &flows);
         }
@@ -139,8 +145,13 @@ pub(crate) fn simulation(
                 flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
             }
         }
+<<<<<<< HEAD
         let recorder = recorder.take();
         World::new(parts, Hosts { flows, end: labels.span.until, packets: 0, recorder, capture, proxies })
+=======
+        let end = labels.span.until;
+        World::new(parts, Hosts { flows, stations, end, packets: 0, recorder: recorder.take(), capture })
+>>>>>>> c820fe5 (core, sim: the station window, one agent for all flows of a station)
     };
     let worlds = components.into_iter().map(world).collect();
     Ok((Worlds::new(worlds, of_flow, of_node), labels))
@@ -225,6 +236,8 @@ struct Builder<'s, P> {
     wlan_stations: Vec<StationNames<'s>>,
     /// The names of the flows so far.
     names: FlowNames,
+    /// The agents of stations so far.
+    seats: Seats,
 }
 
 impl<'s, P: Traveller> Builder<'s, P> {
@@ -253,6 +266,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             ap_stations: vec![],
             wlan_stations: vec![],
             names: FlowNames::default(),
+            seats: Seats::default(),
         }
     }
 

@@ -107,7 +107,7 @@ impl Capture {
         let (number, amount) = match kind {
             Kind::Feedback => (self.latest(packet), packet.report().receive_rate as u32),
             Kind::Data | Kind::Syn => (packet.seq(), packet.payload()),
-            Kind::Ack | Kind::SynAck => (packet.ack_number(), packet.window().get() as u32),
+            Kind::Ack | Kind::Update | Kind::SynAck => (packet.ack_number(), packet.window().get() as u32),
         };
         let size = packet.size().get() as u32;
         let data_outgoing = matches!(kind, Kind::Data | Kind::Syn);
@@ -133,10 +133,10 @@ impl Capture {
         let agreed = self.flows.get(packet.flow as usize).copied().unwrap_or_default();
         match (packet.kind(), &packet.sack) {
             (Kind::Feedback, _) => Extra::Report(Box::new(packet.report())),
-            (Kind::Ack, Some(blocks)) => Extra::Sack(blocks.clone()),
+            (Kind::Ack | Kind::Update, Some(blocks)) => Extra::Sack(blocks.clone()),
             (Kind::Data, _) if agreed.timestamps => Extra::Timestamps(packet.sent, packet.echo),
             (Kind::Syn | Kind::SynAck, _) => Extra::Offer(agreed),
-            (Kind::Ack | Kind::Data, _) => Extra::None,
+            (Kind::Ack | Kind::Update | Kind::Data, _) => Extra::None,
         }
     }
 
@@ -227,13 +227,13 @@ impl Record {
             Kind::Syn => (ISN, None),
             Kind::SynAck => (ISN, Some(after_syn)),
             Kind::Data => (number, Some(after_syn)),
-            Kind::Ack | Kind::Feedback => (after_syn, Some(number)),
+            Kind::Ack | Kind::Update | Kind::Feedback => (after_syn, Some(number)),
         };
         let is_syn = matches!(self.kind, Kind::Syn | Kind::SynAck);
         let window = match self.kind {
             Kind::Syn | Kind::Data => u16::MAX,
             Kind::SynAck => self.amount.min(65_535) as u16,
-            Kind::Ack | Kind::Feedback => (self.amount.div_ceil(1 << WINDOW_SHIFT)).min(65_535) as u16,
+            Kind::Ack | Kind::Update | Kind::Feedback => (self.amount.div_ceil(1 << WINDOW_SHIFT)).min(65_535) as u16,
         };
         let builder = PacketBuilder::ipv4(from, to, 64).tcp(ports.0, ports.1, sequence, window);
         let mut builder = builder.options(&self.options(after_syn)).map_err(io::Error::other)?;

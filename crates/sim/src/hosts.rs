@@ -14,6 +14,7 @@ use crate::capture::{Capture, Point};
 use crate::host::{self, Host, ReceivingEnd, SendingEnd};
 use crate::network::{Ends, Home, Network, Place};
 use crate::probe::Recorder;
+use crate::stations::{Seat, Station, Told};
 use crate::summary::CountedFlow;
 
 /// The simulated ends of all flows. Number `n` of the wakes is the host of flow `n`, then come the receivers, and at last
@@ -21,6 +22,8 @@ use crate::summary::CountedFlow;
 #[derive(Debug)]
 pub(crate) struct Hosts {
     pub(crate) flows: Vec<FlowEnds>,
+    /// Those that have an agent.
+    pub(crate) stations: Vec<Station>,
     /// The end of the run.
     pub(crate) end: Instant,
     /// Data packets that reached their receivers.
@@ -41,6 +44,8 @@ pub(crate) struct FlowEnds {
     pub(crate) exit: Path,
     /// The line onto which the host sends, if it is kept here.
     pub(crate) feed: Option<Feed>,
+    /// The receiver's place at the agent of its station, if that has one.
+    pub(crate) seat: Option<Box<Seat>>,
 }
 
 /// The first line of a flow's data: what is on it are segments of this flow alone.
@@ -66,7 +71,7 @@ impl FlowEnds {
         (segment, signal): (&Segment, &Signal),
         packets: &mut u64,
     ) -> Option<Ack> {
-        let Self { host, receiver, exit, feed } = self;
+        let Self { host, receiver, exit, feed, .. } = self;
         let out = exit.transit(at, segment.size())?;
         let ReceivingEnd::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
         let ack = receiver.answer(out, segment, signal);
@@ -116,7 +121,12 @@ impl Ends<Packet> for Hosts {
             self.pump_host(network, flow);
         } else {
             self.arrive(now, &packet);
-            self.flows[flow as usize].receiver.receive(now, packet);
+            let ends = &mut self.flows[flow as usize];
+            let told = if ends.seat.is_some() { Told::of(&packet) } else { None };
+            ends.receiver.receive(now, packet);
+            if let Some(told) = told {
+                self.renew(network, flow, now, told);
+            }
             self.pump_receiver(network, flow);
         }
     }
@@ -261,7 +271,7 @@ impl Hosts {
     }
 
     #[inline]
-    fn pump_receiver(&mut self, network: &mut Network<Packet>, flow: u32) {
+    pub(crate) fn pump_receiver(&mut self, network: &mut Network<Packet>, flow: u32) {
         while let Some(Departure { at, packet }) = self.flows[flow as usize].receiver.poll_departure() {
             self.capture(at, Point::Receiver, &packet);
             network.send_back(self, at, packet);

@@ -21,7 +21,7 @@
 //! | [`network`] | who gets which packet, and when |
 //! | [`node`] | links, access points and WLANs as one list, of which results are read |
 //! | [`events`] | the event list |
-//! | `hosts`, `host` | the simulated ends of the flows |
+//! | `hosts`, `host`, `stations` | the simulated ends of the flows, and the agents of those whose station has one |
 //! | `world`, `worlds` | the loop in virtual time; one for each part of the network that shares nothing with the others |
 //! | `run` | from a scenario's text to its result |
 //! | `summary`, [`metrics`] | the figures of a run |
@@ -61,6 +61,7 @@ pub mod network;
 pub mod node;
 mod probe;
 mod run;
+mod stations;
 mod summary;
 pub mod table;
 mod trace;

@@ -11,7 +11,7 @@ use lasthop_core::queue::Queue;
 use lasthop_core::role::AnyMarker;
 use lasthop_core::stats::Meter;
 use lasthop_core::units::{Bytes, Instant};
-use lasthop_core::wlan::Wlan;
+use lasthop_core::wlan::{Direction, Wlan};
 
 /// An element that flows share.
 #[derive(Debug)]
@@ -174,6 +174,16 @@ impl<P: Parcel> Node<P> {
     /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
     pub(crate) fn call_flows(&mut self, names: &Arc<[u32]>) {
         each!(self, element => element.call_flows(names));
+    }
+
+    /// The law of the router at the queue of `station`, if there is one.
+    pub(crate) fn marker(&self, station: u16) -> Option<&AnyMarker> {
+        let station = usize::from(station);
+        match self {
+            Self::Link(link) => link.queue().map(Queue::marker),
+            Self::AccessPoint(ap) => Some(ap.stations()[station].queue().marker()),
+            Self::Wlan(wlan) => Some(wlan.interfaces()[wlan.port(station, Direction::Down)].queue().marker()),
+        }
     }
 
     /// Packets in its queues.

@@ -10,8 +10,8 @@
 //! |---|---|---|
 //! | sender ([`SenderLaw`](crate::role::SenderLaw)) | [`abc`], [`aimd`], [`binomial`], [`cubic`], [`gamma`], [`linux`], [`qfcp`], [`vegas`], [`veno`], [`westwood`], [`xcp`] | the congestion window |
 //! | rate-based sender | [`tfrc`] | the rate |
-//! | receiver ([`ReceiverLaw`](crate::role::ReceiverLaw)) | [`clamp`], [`kernel`], [`share`] | the advertised window |
-//! | router ([`MarkerLaw`](crate::role::MarkerLaw)) | [`abc`], [`clamp`], [`kernel`], [`qfcp`], [`share`], [`xcp`] | what passing packets are told |
+//! | receiver ([`ReceiverLaw`](crate::role::ReceiverLaw)) | [`clamp`], [`kernel`], [`share`], [`station`] | the advertised window |
+//! | router ([`MarkerLaw`](crate::role::MarkerLaw)) | [`abc`], [`clamp`], [`kernel`], [`qfcp`], [`share`], [`station`], [`xcp`] | what passing packets are told |
 //! | queue ([`AqmLaw`](crate::role::AqmLaw)) | [`codel`], [`fq_codel`], [`red`], [`two_queues`] | what is dropped before it must, and the order of the rest |
 //! | scheduler ([`SchedulerLaw`](crate::role::SchedulerLaw)) | [`best_snr`], [`proportional_fair`], [`round_robin`] | who is served next |
 
@@ -32,6 +32,7 @@ pub mod qfcp;
 pub mod red;
 pub mod round_robin;
 pub mod share;
+pub mod station;
 pub mod tfrc;
 pub mod two_queues;
 pub mod vegas;

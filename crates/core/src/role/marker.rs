@@ -262,6 +262,8 @@ routers! {
         ClampKernel(law::kernel::ClampKernelPrice) = "clamp-kernel" => law::kernel::ClampKernelRouter;
         /// Each flow's share of the line, and the room in its queue, for receivers of kind `share`.
         Share(law::share::ShareRouterParams) = "share" => law::share::ShareRouter;
+        /// What the queue has sent, what waits in it and how long each packet did, for receivers of kind `station`.
+        Station(law::station::StationRouterParams) = "station" => law::station::StationRouter;
     }
     /// What a router writes into the packets of senders that ask.
     Feedback = "feedback" {

@@ -73,7 +73,9 @@ laws! {
     bare:
         /// The operating system's: all the buffer that is free.
         #[default]
-        Plain => Plain;
+        Plain => Plain,
+        /// The station window, by the agent of the station.
+        Station => law::station::StationReceiver;
     in boxes:
         /// CLAMP.
         Clamp(law::clamp::ClampParams) => law::clamp::ClampReceiver,

@@ -26,6 +26,11 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
+    /// How many bytes are held.
+    pub(super) fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+
     /// One past the last byte held; 0: none is.
     pub(super) fn highest(&self) -> u64 {
         self.ranges.back().map_or(0, |range| range.end)

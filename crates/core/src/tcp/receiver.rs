@@ -14,7 +14,7 @@ use super::segment::Segment;
 use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::packet::{Ack, Packet, SackBlocks, Signal};
+use crate::packet::{Ack, Kind, Packet, SackBlocks, Signal};
 use crate::role::{AnyReceiver, DataSample};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
@@ -90,7 +90,7 @@ pub struct Receiver {
 struct Due {
     at: Instant,
     echo: Instant,
-    is_syn_ack: bool,
+    kind: Kind,
 }
 
 impl Receiver {
@@ -154,6 +154,37 @@ impl Receiver {
     /// The law that chooses the window.
     pub fn law(&self) -> &AnyReceiver {
         &self.law
+    }
+
+    /// Payload that has come in all, in order or not.
+    pub fn received(&self) -> u64 {
+        self.next + self.ranges.bytes()
+    }
+
+    /// The right edge of the window, as a byte of payload.
+    pub fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// Whether an acknowledgement is to go now.
+    pub fn is_acknowledging(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// The window ends at byte `edge` from `now` on, or further right, within the buffer. The acknowledgement that is to go now tells of
+    /// it, otherwise a window update, which takes along what waits for a delayed one and else echoes `echo`, as the last one did.
+    pub fn grant(&mut self, now: Instant, edge: u64, echo: Instant) {
+        let edge = edge.min(self.next + self.config.buffer.get());
+        if edge <= self.edge {
+            return;
+        }
+        self.edge = edge;
+        if self.due.is_none() {
+            let waits = self.delayed > 0 || self.compressed > 0;
+            let (echo, kind) = if waits { (self.delayed_echo, Kind::Ack) } else { (echo, Kind::Update) };
+            (self.delayed, self.compressed, self.deadline) = (0, 0, Instant::MAX);
+            self.due = Some(Due { at: now, echo, kind });
+        }
     }
 
     /// What was counted.
@@ -300,7 +331,7 @@ impl Receiver {
         if self.config.delays() {
             self.acknowledge_later(now, echo, is_plain);
         } else {
-            self.due = Some(Due { at: now, echo, is_syn_ack: false });
+            self.due = Some(Due { at: now, echo, kind: Kind::Ack });
         }
     }
 
@@ -324,7 +355,7 @@ impl Receiver {
             self.delayed = 0;
             self.compressed = 0;
             self.deadline = Instant::MAX;
-            self.due = Some(Due { at: now, echo, is_syn_ack: false });
+            self.due = Some(Due { at: now, echo, kind: Kind::Ack });
         }
     }
 
@@ -358,7 +389,7 @@ impl Receiver {
     fn catch_up(&mut self, now: Instant) {
         self.send_due();
         if self.deadline <= now {
-            self.due = Some(Due { at: self.deadline, echo: self.delayed_echo, is_syn_ack: false });
+            self.due = Some(Due { at: self.deadline, echo: self.delayed_echo, kind: Kind::Ack });
             self.deadline = Instant::MAX;
             self.delayed = 0;
             self.compressed = 0;
@@ -380,22 +411,22 @@ impl Receiver {
 
     #[inline(always)]
     fn build(&mut self, due: Due) -> Ack {
-        let Due { at: sent, echo, is_syn_ack } = due;
+        let Due { at: sent, echo, kind } = due;
         let (mut size, mut sack) = (self.config.ack_size, None);
-        if self.config.sack && (!self.ranges.is_empty() || self.twice.is_some()) && !is_syn_ack {
+        if self.config.sack && (!self.ranges.is_empty() || self.twice.is_some()) && kind != Kind::SynAck {
             let blocks = self.select();
             size += SACK_OPTION + SACK_BLOCK * blocks.iter().count() as u32;
             sack = Some(blocks);
         }
         Ack {
-            number: if is_syn_ack { 0 } else { self.next },
+            number: if kind == Kind::SynAck { 0 } else { self.next },
             window: (self.edge - self.next).min(u64::from(u32::MAX)) as u32,
             size,
             sent,
             echo,
             signal: if self.tells { self.feedback } else { Signal::None },
             sack,
-            is_syn_ack,
+            kind,
         }
     }
 
@@ -418,14 +449,14 @@ impl Receiver {
             return self.answer_syn(now, heard.sent);
         }
         self.on_data(now, heard, signal);
-        self.build(Due { at: now, echo: heard.sent, is_syn_ack: false })
+        self.build(Due { at: now, echo: heard.sent, kind: Kind::Ack })
     }
 
     #[cold]
     #[inline(never)]
     fn answer_syn(&mut self, now: Instant, echo: Instant) -> Ack {
         self.on_syn(now);
-        self.build(Due { at: now, echo, is_syn_ack: true })
+        self.build(Due { at: now, echo, kind: Kind::SynAck })
     }
 }
 
@@ -442,7 +473,7 @@ impl Element<Packet> for Receiver {
             self.acknowledge(now, heard.sent, is_plain && !(heard.is_pushed && self.config.ack_pushed));
         } else {
             self.on_syn(now);
-            self.due = Some(Due { at: now, echo: heard.sent, is_syn_ack: true });
+            self.due = Some(Due { at: now, echo: heard.sent, kind: Kind::SynAck });
         }
     }
 

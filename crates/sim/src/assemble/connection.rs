@@ -7,13 +7,14 @@ use lasthop_core::app::{App, AppParams, Poisson, Transfer, poisson_arrivals};
 use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
 use lasthop_core::rng::Streams;
+use lasthop_core::role::ReceiverParams;
 use lasthop_core::tcp;
 use lasthop_core::units::{Amount, Bytes, Duration, Instant};
 
 use super::components::Way;
 use super::legs::Leg;
 use super::wireless::{Outermost, Wireless};
-use super::{AssembledFlow, Builder, elements, ends, rate};
+use super::{AssembledFlow, Builder, elements, ends, rate, seats};
 use crate::host::{Host, ReceivingEnd, SendingEnd};
 use crate::hosts;
 use crate::network::{Hop, Place, Route, Traveller};
@@ -33,6 +34,8 @@ struct Common<'s> {
     source: u16,
     payload: Bytes,
     tcp: TcpConfigs,
+    /// The station whose agent sets the window.
+    agent: Option<u32>,
 }
 
 /// What TCP's ends are told, once for all connections of a table.
@@ -54,7 +57,8 @@ impl<P: Traveller> Builder<'_, P> {
         let station = self.place_of(ends.last, flow.station.as_ref());
         let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
         let tcp = self.tcp_configs(flow, payload, there.len());
-        let common = Common { spec: flow, table, component, there, back, station, source, payload, tcp };
+        let agent = self.agent(table, flow, (&there, station), component)?;
+        let common = Common { spec: flow, table, component, there, back, station, source, payload, tcp, agent };
         let (mut start, mut rtt) = (Instant::ZERO + flow.start, flow.rtt);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
@@ -155,7 +159,8 @@ impl<P: Traveller> Builder<'_, P> {
         let Common { station, source, table, .. } = *common;
         at.parts.routes.push(Route { base, back, hops: count, station, source });
         let host = Host { app, sender };
-        at.flows.push(AssembledFlow { table, ends: hosts::FlowEnds { host, receiver, exit, feed: None } });
+        let seat = seats::take(spec, common.agent, (id, payload), &mut at.stations);
+        at.flows.push(AssembledFlow { table, ends: hosts::FlowEnds { host, receiver, exit, feed: None, seat } });
         let lanes = (at.parts.lanes.len() - lanes) as u32;
         at.numbers.lanes.extend(self.lanes..self.lanes + lanes);
         at.numbers.flows.push(self.of_flow.len() as u32);
@@ -211,7 +216,8 @@ impl<P: Traveller> Builder<'_, P> {
         Ok(TwoEnds {
             header_bytes: sender.header_size(),
             sack: receiver.sack,
-            ahead: !receiver.delays(),
+            // What an agent is told by one flow may move the window of another: they are asked in order of time.
+            ahead: !receiver.delays() && receiver.law != ReceiverParams::Station,
             sender: SendingEnd::Tcp(new_sender.map_err(|e| ScenarioError::parameter("sender", e))?),
             receiver: ReceivingEnd::Tcp(new_receiver.map_err(|e| ScenarioError::parameter("receiver", e))?),
             sender_kind: spec.sender.kind(),

@@ -48,6 +48,7 @@ fn check_receiver(receiver: &scenario::ReceiverSpec) -> Result<(), ScenarioError
         scenario::ReceiverSpec::Clamp(_) => "\"clamp\"",
         scenario::ReceiverSpec::ClampKernel(_) => "\"clamp-kernel\"",
         scenario::ReceiverSpec::Share(_) => "\"share\"",
+        scenario::ReceiverSpec::Station(_) => "\"station\"",
     };
     Err(ScenarioError::at("receiver", format!("{unfit}: wanted \"plain\" alone, as the sender \"tfrc\" has no window")))
 }

@@ -23,6 +23,7 @@ mod queues_and_losses;
 mod refusals;
 mod senders;
 mod share;
+mod station;
 mod tfrc;
 mod uplink;
 mod wlan;

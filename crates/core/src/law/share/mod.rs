@@ -22,5 +22,5 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{G, ReceiverKeys, ShareArrival, ShareReceiver};
+pub use receiver::{FALL, G, RISE, ReceiverKeys, ShareArrival, ShareReceiver};
 pub use router::{Form, KAPPA, ShareRouter, ShareRouterParams, TARGET};

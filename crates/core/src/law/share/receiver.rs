@@ -13,8 +13,9 @@ use crate::units::{Bytes, Duration};
 /// g by default, unless the setting is fair.
 pub const G: f64 = 0.9;
 /// c: time constant of the share in round trips, upwards, and downwards unless the setting is fair.
-const RISE: f64 = 2.0;
-const FALL: f64 = 0.5;
+pub const RISE: f64 = 2.0;
+/// See [`RISE`].
+pub const FALL: f64 = 0.5;
 /// Segments that a flow may send before a router has spoken.
 const FIRST_SEGMENTS: f64 = 10.0;
 

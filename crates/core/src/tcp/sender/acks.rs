@@ -3,7 +3,7 @@
 //! to the law. Of those that repeat one, and of new ones in recovery, `recovery` has the rest.
 
 use super::{Sender, State};
-use crate::packet::{Ack, Signal};
+use crate::packet::{Ack, Kind, Signal};
 use crate::role::{AckSample, FeedbackSample};
 use crate::tcp::config::Validation;
 use crate::units::{Duration, Instant};
@@ -13,7 +13,7 @@ impl Sender {
     #[inline(always)]
     pub fn hear(&mut self, now: Instant, heard: &Ack) {
         self.begin_event(now);
-        if heard.is_syn_ack {
+        if heard.kind == Kind::SynAck {
             self.on_syn_ack(heard);
         } else {
             self.on_ack(heard);
@@ -45,7 +45,7 @@ impl Sender {
     fn on_ack(&mut self, heard: &Ack) {
         let ack = heard.number;
         let rtt = self.now.saturating_since(heard.echo);
-        if self.span.contains(self.now) {
+        if self.span.contains(self.now) && heard.kind != Kind::Update {
             self.stats.rtt.record(rtt);
         }
         if ack < self.una || ack > self.max || self.state == State::SynSent {

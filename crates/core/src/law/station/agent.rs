@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The agent of a station: a receiving host, or a proxy in front of it.
+
+use super::equations;
+use super::flow::StationFlow;
+use super::line::Line;
+use crate::error::{ParameterError, ensure};
+use crate::law::share;
+use crate::packet::StationStamp;
+use crate::parameter::{Parameter, above};
+use crate::parameters;
+use crate::units::Duration;
+
+/// T by default.
+pub const TARGET: Duration = Duration::from_millis(10);
+/// κ, and c upwards and downwards.
+const KAPPA: f64 = 0.25;
+const RISE: f64 = 1.2;
+const FALL: f64 = 0.3;
+/// For how long at least a flow that sends nothing keeps its part \[s\], and for how many of its round trips.
+const MEMORY_S: f64 = 0.3;
+const MEMORY_ROUNDS: f64 = 2.0;
+/// A flow that has come only lately is still on its way to its share \[s\].
+const SETTLED_S: f64 = 2.0;
+/// The longest pause that counts in averages of what flows take \[s\].
+const LONGEST_PAUSE_S: f64 = 0.1;
+
+parameters! {
+    /// The agent of a station. All flows of a station have the same.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct StationKeys {
+        /// T: the standing queue that is wanted, as the time that the line takes for it. 4 ms for delay, 18 to 30 ms for throughput.
+        pub target: Duration = TARGET, in above(Duration::ZERO);
+        /// Whether any packet of the station moves the window of any of its flows, by window updates; otherwise each flow's own do.
+        pub clock: bool = true;
+        /// Whether each flow fills what slower ones leave of the line within its own round trip, as the agent knows from what it has
+        /// granted; otherwise each has its share at all times, by the share window's equations.
+        pub residual: bool = true;
+        /// Whether flows that have no more to send are told by Little's law, and count for what they take.
+        pub demand: bool = true;
+        /// Whether weights lean slowly to flows that get less than their share. Not without `demand`, or they lean to those that want
+        /// no more.
+        pub balance: bool = true;
+        /// κ: how much of what the queue is too short or too long is asked for at once; ¼ by default, ½ without `residual`.
+        pub kappa: Option<f64> = None, in 0.0..1.0;
+        /// c upwards: the round trips in which a rising rate is followed; 1.2 by default, 2 without `residual`.
+        pub rise: Option<f64> = None, in 0.0..;
+        /// c downwards; 0.3 by default, ½ without `residual`.
+        pub fall: Option<f64> = None, in 0.0..;
+        /// Whether windows between two segments are the one or the other in turn; otherwise they are rounded down.
+        pub dither: bool = true;
+        /// The delay of a flow is the least of the last one to two of these intervals.
+        pub memory: Duration = Duration::from_secs(10), in above(Duration::ZERO);
+    }
+    check(p) {
+        ensure(p.demand || !p.balance, "balance", p.balance, "false, or `demand` with it")?;
+    }
+}
+
+/// A data packet of a flow, as the agent sees it once the flow's receiver has taken it in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StationArrival {
+    /// When it came \[s\].
+    pub t_s: f64,
+    /// Its size on the wire \[B\].
+    pub size_bytes: f64,
+    /// Its payload \[B\].
+    pub payload_bytes: f64,
+    /// What the router has told.
+    pub stamp: StationStamp,
+    /// A sample of the round-trip time \[s\], if it gives one.
+    pub rtt_s: Option<f64>,
+    /// All that the flow has received \[B of payload\], out of order or not.
+    pub received: u64,
+    /// The right edge of the flow's window, as a byte of payload.
+    pub edge: u64,
+    /// Whether it is acknowledged at once, so that the acknowledgement can tell of a window.
+    pub is_acknowledged: bool,
+}
+
+/// A window to be advertised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The flow, by the number that [`StationAgent::add`] gave it.
+    pub flow: usize,
+    /// The window's right edge, as a byte of payload.
+    pub edge: u64,
+}
+
+/// The agent of one station.
+///
+/// ```
+/// use lasthop_core::law::station::{Grant, StationAgent, StationArrival, StationKeys};
+/// use lasthop_core::packet::StationStamp;
+///
+/// let mut agent = StationAgent::new(StationKeys { dither: false, ..StationKeys::default() })?;
+/// let flow = agent.add(1.0, 1000);
+/// // Packets of 1250 B each 10 ms, of which each leaves 1250 B behind: 125 kB/s.
+/// let mut edge = 10_000;
+/// for n in 1..=100_u32 {
+///     let stamp = StationStamp { sent_bytes: 1250 * n, behind_bytes: 1250.0, waited_s: 0.02 };
+///     let t_s = 0.01 * f64::from(n);
+///     let (size_bytes, payload_bytes, received) = (1250.0, 1000.0, u64::from(1000 * n));
+///     let (rtt_s, is_acknowledged) = (Some(0.125), true);
+///     let packet = StationArrival { t_s, size_bytes, payload_bytes, stamp, rtt_s, received, edge, is_acknowledged };
+///     for grant in agent.received(flow, &packet) {
+///         edge = grant.edge;
+///     }
+/// }
+/// // room = 125 kB/s · (105 − 10 + 10) ms + ¼ · (1250 − 1250) B = 13.1 kB on the wire: ten segments.
+/// assert_eq!(edge, 110_000);
+/// # Ok::<(), lasthop_core::error::ParameterError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct StationAgent {
+    keys: StationKeys,
+    kappa: f64,
+    /// c upwards and downwards.
+    rounds: (f64, f64),
+    line: Line,
+    flows: Vec<StationFlow>,
+    /// Those that are there, in the order of their coming.
+    present: Vec<usize>,
+    /// When the last packet came \[s\].
+    last_s: f64,
+}
+
+impl StationAgent {
+    /// The agent of a station without flows.
+    ///
+    /// # Errors
+    /// If a parameter lies outside its domain.
+    pub fn new(keys: StationKeys) -> Result<Self, ParameterError> {
+        keys.validate()?;
+        let (kappa, rise, fall) =
+            if keys.residual { (KAPPA, RISE, FALL) } else { (share::KAPPA, share::RISE, share::FALL) };
+        Ok(Self {
+            keys,
+            kappa: keys.kappa.unwrap_or(kappa),
+            rounds: (keys.rise.unwrap_or(rise), keys.fall.unwrap_or(fall)),
+            line: Line::default(),
+            flows: vec![],
+            present: vec![],
+            last_s: 0.0,
+        })
+    }
+
+    /// What it was made with.
+    pub fn keys(&self) -> &StationKeys {
+        &self.keys
+    }
+
+    /// Takes in a flow of a `weight` above 0 with segments of `mss` bytes; gives its number.
+    pub fn add(&mut self, weight: f64, mss: u32) -> usize {
+        self.flows.push(StationFlow::new(weight, mss, &self.keys));
+        self.flows.len() - 1
+    }
+
+    /// A packet of `flow` has come. Gives the windows to be advertised now: that of the flow itself goes with the acknowledgement, those
+    /// of others by window updates.
+    pub fn received(&mut self, flow: usize, arrival: &StationArrival) -> Vec<Grant> {
+        let t_s = arrival.t_s;
+        let gap_s = if self.present.is_empty() { 0.0 } else { t_s - self.last_s };
+        self.last_s = t_s;
+        self.line.see(t_s, arrival.size_bytes, arrival.stamp);
+        let own_gap_s = t_s - self.flows[flow].last_s;
+        self.pass(gap_s.min(LONGEST_PAUSE_S));
+        let waited_s = f64::from(arrival.stamp.waited_s);
+        self.flows[flow].arrived(arrival, waited_s, self.keys.dither);
+        self.attend(t_s, flow, waited_s);
+        let Some(line_rate) = self.line.rate() else {
+            let edge = self.flows[flow].first_edge().filter(|_| arrival.is_acknowledged);
+            edge.into_iter().for_each(|edge| self.flows[flow].grant(t_s, edge));
+            return edge.map(|edge| Grant { flow, edge }).into_iter().collect();
+        };
+        for &i in &self.present {
+            let elapsed_s = if self.keys.clock { gap_s } else { own_gap_s };
+            if self.keys.clock || i == flow {
+                let rate = if self.keys.residual { self.line.rate_for(self.flows[i].d_s) } else { line_rate };
+                self.flows[i].follow(rate, elapsed_s, self.rounds);
+            }
+        }
+        if self.keys.demand {
+            self.find_limited(t_s);
+        }
+        if self.keys.balance {
+            self.lean(t_s, gap_s.min(LONGEST_PAUSE_S));
+        }
+        self.estimate_waiting(t_s);
+        let mut grants = vec![];
+        for &i in &self.present {
+            let is_own = i == flow;
+            if is_own && !arrival.is_acknowledged || !is_own && !self.keys.clock {
+                continue;
+            }
+            let window = self.window(i, t_s, line_rate);
+            let known = &self.flows[i];
+            if let Some(edge) = known.edge_for(window)
+                && (is_own || (edge - known.edge()) as f64 >= known.mss_bytes)
+            {
+                grants.push(Grant { flow: i, edge });
+            }
+        }
+        for grant in &grants {
+            self.flows[grant.flow].grant(t_s, grant.edge);
+        }
+        grants
+    }
+
+    /// So much of the station's time has passed.
+    fn pass(&mut self, elapsed_s: f64) {
+        for &i in &self.present {
+            self.flows[i].pass(elapsed_s);
+        }
+    }
+
+    /// Who is there, now that a packet of `flow` has come.
+    fn attend(&mut self, t_s: f64, flow: usize, waited_s: f64) {
+        let flows = &self.flows;
+        self.present.retain(|&i| {
+            let memory_s = MEMORY_S.max(MEMORY_ROUNDS * flows[i].d_s) + waited_s;
+            t_s - flows[i].last_s <= memory_s
+        });
+        if !self.present.contains(&flow) {
+            self.present.push(flow);
+        }
+    }
+
+    fn find_limited(&mut self, t_s: f64) {
+        for &i in &self.present {
+            let flow = &mut self.flows[i];
+            flow.is_limited = flow.age_s(t_s) >= SETTLED_S && flow.uses_little();
+        }
+    }
+
+    /// Those that are there and have more to send.
+    fn greedy(&self) -> impl Iterator<Item = &StationFlow> {
+        self.present.iter().map(|&i| &self.flows[i]).filter(|flow| !flow.is_limited)
+    }
+
+    /// Weights lean to those that have got less than their share.
+    fn lean(&mut self, t_s: f64, elapsed_s: f64) {
+        let (rates, weights) = self
+            .greedy()
+            .filter(|flow| flow.age_s(t_s) >= SETTLED_S)
+            .fold((0.0, 0.0), |(rates, weights), flow| (rates + flow.mean_rate(t_s), weights + flow.weight));
+        if rates <= 0.0 {
+            return;
+        }
+        for &i in &self.present {
+            let flow = &mut self.flows[i];
+            if !flow.is_limited && flow.age_s(t_s) >= SETTLED_S {
+                let short = equations::shortfall(flow.mean_rate(t_s), flow.weight / weights * rates);
+                flow.lean = equations::lean(flow.lean, short, elapsed_s);
+            }
+        }
+    }
+
+    /// What each flow has waiting.
+    fn estimate_waiting(&mut self, t_s: f64) {
+        let queue_bytes = self.line.queue_bytes();
+        let mut thought_bytes = 0.0;
+        for &i in &self.present {
+            let flow = &mut self.flows[i];
+            flow.waiting_bytes = equations::waiting(flow.held_bytes(), flow.pipe_bytes(t_s), 1.0);
+            if !flow.is_limited {
+                thought_bytes += flow.waiting_bytes;
+            }
+        }
+        let scale = equations::scale(queue_bytes, thought_bytes);
+        for &i in &self.present {
+            self.flows[i].waiting_bytes *= scale;
+        }
+    }
+
+    /// w of flow `i` \[B on the wire\].
+    fn window(&self, i: usize, t_s: f64, line_rate: f64) -> f64 {
+        let flow = &self.flows[i];
+        let target_s = self.keys.target.as_secs_f64();
+        let queue_bytes = self.line.queue_bytes();
+        if flow.is_limited {
+            let weights: f64 = self.present.iter().map(|&i| self.flows[i].weight).sum();
+            return equations::limited_window(flow.weight / weights, line_rate, flow.d_s, target_s);
+        }
+        let rate = flow.rate.unwrap_or(line_rate);
+        let (leans, count) = self.greedy().fold((0.0, 0.0), |(sum, count), flow| (sum + flow.lean, count + 1.0));
+        let mean_lean = leans / count;
+        let leaning = |flow: &StationFlow| equations::leaning(flow.weight, flow.lean, mean_lean);
+        let limited = self.present.iter().map(|&i| &self.flows[i]).filter(|flow| flow.is_limited);
+        if !self.keys.residual {
+            let taken = limited.map(StationFlow::present_rate).sum();
+            let weights = self.greedy().map(leaning).sum();
+            let share = equations::share_of_rest(rate, weights, taken, 0.0);
+            let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
+            return share::equations::window(leaning(flow), share, share::G, flow.d_s, room_s, 1.0);
+        }
+        let wait_s = share::equations::wait(queue_bytes, line_rate);
+        let mut others_bytes: f64 =
+            limited.map(|other| equations::held_by_limited(other.present_rate(), flow.d_s, wait_s)).sum();
+        let (mut weights, mut is_fastest) = (0.0, true);
+        for other in self.greedy() {
+            if equations::is_slower(other.d_s, flow.d_s) {
+                others_bytes += other.waiting_bytes + other.arriving_bytes(t_s, flow.d_s);
+            } else {
+                weights += leaning(other);
+                is_fastest &= !equations::is_slower(flow.d_s, other.d_s);
+            }
+        }
+        let lead_s = equations::lead(flow.d_s, is_fastest);
+        let room_bytes = equations::room(rate, lead_s, target_s, self.kappa, queue_bytes);
+        equations::window(leaning(flow) / weights, room_bytes, others_bytes)
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The station window's equations. Bytes on the wire, seconds, bytes/s.
+//!
+//! Of each flow the agent knows all that it has granted, E(t), and so what is on its way ([`pipe`]), what waits ([`waiting`]) and what
+//! will come ([`arriving`]) within the round trip of a flow that is faster. Each has the [`room`] of its own lead, less what
+//! the slower ones take of it ([`window`]).
+
+pub use crate::law::share::equations::{advertised, follow, next_dither, propagation, share_of_rest};
+
+/// The shortest horizon of a rate \[s\].
+const LEAST_HORIZON_S: f64 = 0.05;
+/// What makes a flow slower than another: so many times its round trip, and so much more \[s\].
+const SLOWER: f64 = 1.3;
+const SLOWER_S: f64 = 0.005;
+/// What the fastest do not count on of their round trip: a part, and at most so much \[s\].
+const SPARED: f64 = 0.3;
+const MOST_SPARED_S: f64 = 0.01;
+/// The part of their round trip that others count on.
+const COUNTED: f64 = 0.9;
+/// By how much a share may fall short, and be exceeded, before a weight moves; how fast it does \[1/s\], and how far.
+const SHORT: f64 = 0.15;
+const OVER: f64 = 0.4;
+const GAIN_PER_S: f64 = 0.05;
+const MOST_LEAN: f64 = 1.5;
+/// The part of what it holds that a flow must use, or it is limited.
+const LEAST_USED: f64 = 0.25;
+
+/// For how long a line was busy \[s\] in the `gap_s` before a packet that has waited for `waited_s`, where the packet before left
+/// `before_bytes`.
+#[inline]
+pub fn busy(gap_s: f64, before_bytes: f64, waited_s: f64) -> f64 {
+    //= station#1  b = gap if q′ > 0, else min(gap, x)
+    if before_bytes > 0.0 { gap_s } else { gap_s.min(waited_s) }
+}
+
+/// The horizon of the rate that a flow of `delay_s` goes by \[s\], where `chosen_s` foretells best.
+#[inline]
+pub fn horizon(delay_s: f64, chosen_s: f64) -> f64 {
+    //= station#2  h_i = max(50 ms, d_i, h*)
+    LEAST_HORIZON_S.max(delay_s).max(chosen_s)
+}
+
+/// O \[B\]: what was granted since `edge_then`, a round trip ago.
+#[inline]
+pub fn pipe(edge_now: f64, edge_then: f64) -> f64 {
+    //= station#3  O_i = E_i(t) − E_i(t − d_i)
+    edge_now - edge_then
+}
+
+/// The part of what flows are thought to have waiting, `thought_bytes` in all, that waits where the queue is of `queue_bytes`.
+#[inline]
+pub fn scale(queue_bytes: f64, thought_bytes: f64) -> f64 {
+    if thought_bytes > queue_bytes { queue_bytes / thought_bytes } else { 1.0 }
+}
+
+/// What a flow has waiting \[B\]: what it holds and is not in its pipe, as far as there is such a queue.
+#[inline]
+pub fn waiting(held_bytes: f64, pipe_bytes: f64, scale: f64) -> f64 {
+    //= station#4  q_i = (I_i − O_i)⁺·min(1, q/Σ(I_j − O_j)⁺)
+    (held_bytes - pipe_bytes).max(0.0) * scale
+}
+
+/// A \[B\]: what comes of a flow within the time for which `edge_ahead` looks further than `edge_then`, a round trip ago.
+#[inline]
+pub fn arriving(edge_ahead: f64, edge_then: f64) -> f64 {
+    //= station#5  A_j(d) = E_j(t − d_j + d) − E_j(t − d_j)
+    edge_ahead - edge_then
+}
+
+/// Whether a flow of `other_s` is slower than one of `delay_s`.
+#[inline]
+pub fn is_slower(other_s: f64, delay_s: f64) -> bool {
+    //= station#6  S_i = {j: d_j > 1.3 d_i + 5 ms}
+    other_s > SLOWER * delay_s + SLOWER_S
+}
+
+/// ℓ \[s\]: how far ahead a flow fills the line.
+#[inline]
+pub fn lead(delay_s: f64, is_fastest: bool) -> f64 {
+    //= station#7  ℓ_i = d_i − min(.3 d_i, 10 ms) if nobody is faster, else .9 d_i
+    if is_fastest { delay_s - (SPARED * delay_s).min(MOST_SPARED_S) } else { COUNTED * delay_s }
+}
+
+/// What there may be within a lead and in the queue \[B\].
+#[inline]
+pub fn room(rate: f64, lead_s: f64, target_s: f64, kappa: f64, queue_bytes: f64) -> f64 {
+    //= station#8  room_i = ρ̄_i (ℓ_i + T) + κ(ρ̄_i T − q)
+    rate * (lead_s + target_s) + kappa * (rate * target_s - queue_bytes)
+}
+
+/// w \[B\]: a flow's `part` of the `room` that the slower ones, who take `slower_bytes`, leave.
+#[inline]
+pub fn window(part: f64, room_bytes: f64, slower_bytes: f64) -> f64 {
+    //= station#9  w_i = p_i/Σ_F p·[room_i − Σ_S (q_j + A_j(d_i))]⁺
+    part * (room_bytes - slower_bytes).max(0.0)
+}
+
+/// p: a weight that leans to those who have got less.
+#[inline]
+pub fn leaning(weight: f64, lean: f64, mean_lean: f64) -> f64 {
+    //= station#10  p_i = φ_i e^(z_i − z̄)
+    weight * libm::exp(lean - mean_lean)
+}
+
+/// e: how far a flow's rate falls short of its share, as a part of that.
+#[inline]
+pub fn shortfall(rate: f64, share: f64) -> f64 {
+    //= station#11  e_i = 1 − r_i/share_i
+    1.0 - rate / share
+}
+
+/// z after `elapsed_s`.
+#[inline]
+pub fn lean(before: f64, shortfall: f64, elapsed_s: f64) -> f64 {
+    //= station#12  dz/dt = .05 s⁻¹·(e − .15 if e > .15; e + .4 if e < −.4; else 0), |z| ≤ 1.5
+    let excess = (shortfall - SHORT).max(0.0) + (shortfall + OVER).min(0.0);
+    (before + GAIN_PER_S * excess * elapsed_s).clamp(-MOST_LEAN, MOST_LEAN)
+}
+
+/// Whether a flow that uses `used_bytes` of the `held_bytes` that it holds, by Little's law, has no more to send.
+#[inline]
+pub fn is_limited(used_bytes: f64, held_bytes: f64) -> bool {
+    //= station#13  u = Σ s (d + x) over 1 s; limited: u < ¼ Ī
+    used_bytes < LEAST_USED * held_bytes
+}
+
+/// What a limited flow of `rate` has within `delay_s` and in a queue that takes `wait_s` \[B\].
+#[inline]
+pub fn held_by_limited(rate: f64, delay_s: f64, wait_s: f64) -> f64 {
+    //= station#14  what a limited flow holds: r (d + q/μ̂)
+    rate * (delay_s + wait_s)
+}
+
+/// The window of a limited flow \[B\], whose part of the weights is `part`.
+#[inline]
+pub fn limited_window(part: f64, line_rate: f64, delay_s: f64, target_s: f64) -> f64 {
+    //= station#15  a limited flow's own: w = φ/Φ μ̂ (d + T)
+    part * line_rate * (delay_s + target_s)
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A flow of a station, as its agent knows it.
+
+use super::agent::{StationArrival, StationKeys};
+use super::equations;
+use super::grants::Grants;
+use crate::estimator::RecentLeast;
+
+/// Segments that a flow may have on their way before the line is known.
+pub(super) const FIRST_SEGMENTS: u32 = 10;
+/// The time over which it is counted what a flow takes \[s\]: of its share, and at present.
+const SHARE_S: f64 = 20.0;
+const PRESENT_S: f64 = 1.0;
+
+/// Bytes over the last `OVER` seconds or so, of which the older ones are forgotten.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    bytes: f64,
+}
+
+impl Taken {
+    fn pass(&mut self, elapsed_s: f64, over_s: f64) {
+        self.bytes *= libm::exp(-elapsed_s / over_s);
+    }
+
+    /// Bytes/s, of a flow that is `age_s` old.
+    fn rate(self, over_s: f64, age_s: f64) -> f64 {
+        self.bytes / (over_s * (1.0 - libm::exp(-age_s / over_s)))
+    }
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub(super) struct StationFlow {
+    /// φ.
+    pub(super) weight: f64,
+    pub(super) mss_bytes: f64,
+    /// Bytes on the wire for each of payload.
+    wire: f64,
+    delay_s: RecentLeast,
+    /// d \[s\]; 0 before it is known.
+    pub(super) d_s: f64,
+    /// ρ̄ \[B/s\]; none before it is known.
+    pub(super) rate: Option<f64>,
+    /// All that has come \[B of payload\].
+    received: u64,
+    grants: Option<Grants>,
+    dither: f64,
+    /// When the first and the last packet came \[s\].
+    first_s: f64,
+    pub(super) last_s: f64,
+    of_share: Taken,
+    at_present: Taken,
+    /// u and Ī \[B\].
+    used_bytes: f64,
+    mean_held_bytes: f64,
+    /// z.
+    pub(super) lean: f64,
+    /// Whether it has no more to send.
+    pub(super) is_limited: bool,
+    /// What it is thought to have waiting, q_i \[B\].
+    pub(super) waiting_bytes: f64,
+}
+
+impl StationFlow {
+    pub(super) fn new(weight: f64, mss: u32, keys: &StationKeys) -> Self {
+        Self {
+            weight,
+            mss_bytes: f64::from(mss),
+            wire: 1.0,
+            delay_s: RecentLeast::new(keys.memory.as_secs_f64()),
+            d_s: 0.0,
+            rate: None,
+            received: 0,
+            grants: None,
+            dither: 0.0,
+            first_s: 0.0,
+            last_s: 0.0,
+            of_share: Taken::default(),
+            at_present: Taken::default(),
+            used_bytes: 0.0,
+            mean_held_bytes: 0.0,
+            lean: 0.0,
+            is_limited: false,
+            waiting_bytes: 0.0,
+        }
+    }
+
+    /// One of its packets has come, which has waited for `waited_s`.
+    pub(super) fn arrived(&mut self, arrival: &StationArrival, waited_s: f64, dithers: bool) {
+        if self.grants.is_none() {
+            self.first_s = arrival.t_s;
+        }
+        self.last_s = arrival.t_s;
+        self.received = arrival.received;
+        let edge = arrival.edge;
+        self.grants.get_or_insert_with(|| Grants::new(edge));
+        if let Some(rtt_s) = arrival.rtt_s {
+            self.delay_s.see(arrival.t_s, equations::propagation(rtt_s, waited_s));
+        }
+        self.d_s = self.delay_s.value().unwrap_or(0.0);
+        if arrival.payload_bytes > 0.0 {
+            self.wire = arrival.size_bytes / arrival.payload_bytes;
+        }
+        self.of_share.bytes += arrival.size_bytes;
+        self.at_present.bytes += arrival.size_bytes;
+        self.used_bytes += arrival.size_bytes * (self.d_s + waited_s) / PRESENT_S;
+        if dithers {
+            self.dither = equations::next_dither(self.dither);
+        }
+    }
+
+    /// So much of the station's time has passed.
+    pub(super) fn pass(&mut self, elapsed_s: f64) {
+        let kept = libm::exp(-elapsed_s / PRESENT_S);
+        self.mean_held_bytes = self.held_bytes() + kept * (self.mean_held_bytes - self.held_bytes());
+        self.used_bytes *= kept;
+        self.at_present.pass(elapsed_s, PRESENT_S);
+        self.of_share.pass(elapsed_s, SHARE_S);
+    }
+
+    /// Follows the line's rate, where `elapsed_s` have passed since it last did.
+    pub(super) fn follow(&mut self, rate: f64, elapsed_s: f64, (rise, fall): (f64, f64)) {
+        let mean = self.rate.unwrap_or(rate);
+        let rounds = if rate > mean { rise } else { fall };
+        self.rate = Some(equations::follow(mean, rate, elapsed_s, rounds, self.d_s));
+    }
+
+    /// Since when it has been there \[s\].
+    pub(super) fn age_s(&self, t_s: f64) -> f64 {
+        t_s - self.first_s
+    }
+
+    /// r \[B/s\] over 20 s.
+    pub(super) fn mean_rate(&self, t_s: f64) -> f64 {
+        self.of_share.rate(SHARE_S, self.age_s(t_s))
+    }
+
+    /// r \[B/s\] over 1 s.
+    pub(super) fn present_rate(&self) -> f64 {
+        self.at_present.bytes / PRESENT_S
+    }
+
+    /// Whether it uses so little of what it holds that it has no more to send.
+    pub(super) fn uses_little(&self) -> bool {
+        equations::is_limited(self.used_bytes, self.mean_held_bytes)
+    }
+
+    /// I \[B\]: what it may still send, or has sent and has not come.
+    pub(super) fn held_bytes(&self) -> f64 {
+        self.edge().saturating_sub(self.received) as f64 * self.wire
+    }
+
+    /// O \[B\]: what is on its way to the queue at `t_s`.
+    pub(super) fn pipe_bytes(&self, t_s: f64) -> f64 {
+        equations::pipe(self.edge() as f64, self.edge_at(t_s - self.d_s)) * self.wire
+    }
+
+    /// A \[B\]: what will come to the queue within `lead_s`.
+    pub(super) fn arriving_bytes(&self, t_s: f64, lead_s: f64) -> f64 {
+        let then_s = t_s - self.d_s;
+        equations::arriving(self.edge_at(then_s + lead_s), self.edge_at(then_s)) * self.wire
+    }
+
+    /// Where its window is to end for it to hold `window_bytes`, if that is another place than now; never further left.
+    pub(super) fn edge_for(&self, window_bytes: f64) -> Option<u64> {
+        let bytes = equations::advertised(window_bytes / self.wire, self.mss_bytes, self.dither);
+        let edge = self.received + bytes as u64;
+        (edge > self.edge()).then_some(edge)
+    }
+
+    /// Where it is to end before the line is known.
+    pub(super) fn first_edge(&self) -> Option<u64> {
+        self.edge_for(FIRST_SEGMENTS as f64 * self.mss_bytes * self.wire)
+    }
+
+    /// The window is moved at `t_s`.
+    pub(super) fn grant(&mut self, t_s: f64, edge: u64) {
+        if let Some(grants) = &mut self.grants {
+            grants.forget(t_s - self.d_s);
+            grants.grant(t_s, edge);
+        }
+    }
+
+    /// The right edge of its window.
+    pub(super) fn edge(&self) -> u64 {
+        self.grants.as_ref().map_or(0, Grants::edge)
+    }
+
+    fn edge_at(&self, t_s: f64) -> f64 {
+        self.grants.as_ref().map_or(0, |grants| grants.edge_at(t_s)) as f64
+    }
+}

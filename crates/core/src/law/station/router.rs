@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The router's side of the station window: it says what it has sent, what waits and for how long a packet did, and knows nothing of
+//! flows.
+
+use crate::error::ParameterError;
+use crate::law::share::equations::{code, rate_of};
+use crate::packet::{Signal, StationStamp};
+use crate::parameter::Parameter;
+use crate::parameters;
+use crate::role::{Held, MarkerLaw, Passing};
+use crate::units::Instant;
+
+/// The unit of a coarse stamp's wait \[s\], and of its count of what was sent \[B\].
+const TICK_S: f64 = 1e-5;
+const SENT_STEP: u32 = 256;
+
+parameters! {
+    /// The station window's router.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct StationRouterParams {
+        /// Whether a stamp has room for 4 bytes alone: queue and wait by 8 bits each, in eighths of an octave (of bytes, and of 10 µs),
+        /// and what was sent in units of 256 B by 16 bits.
+        pub coarse: bool = false;
+    }
+}
+
+/// One queue's stamps.
+#[derive(Clone, Copy, Debug)]
+pub struct StationRouter {
+    coarse: bool,
+    /// All that has left \[B\], modulo 2³².
+    sent_bytes: u32,
+}
+
+impl StationRouter {
+    /// The stamp of a packet of `size_bytes` that leaves `behind_bytes` and has waited for `waited_s`.
+    pub fn stamp(&mut self, size_bytes: u32, behind_bytes: f64, waited_s: f64) -> StationStamp {
+        self.sent_bytes = self.sent_bytes.wrapping_add(size_bytes);
+        let sent_bytes = self.sent_bytes;
+        if self.coarse {
+            // Of 0 the code is 0, and that is of 1.
+            let rounded = |value: f64| rate_of(code(value + 1.0)) - 1.0;
+            StationStamp {
+                sent_bytes: sent_bytes / SENT_STEP * SENT_STEP,
+                behind_bytes: rounded(behind_bytes) as f32,
+                waited_s: (rounded(waited_s / TICK_S) * TICK_S) as f32,
+            }
+        } else {
+            StationStamp { sent_bytes, behind_bytes: behind_bytes as f32, waited_s: waited_s as f32 }
+        }
+    }
+}
+
+impl MarkerLaw for StationRouter {
+    type Params = StationRouterParams;
+
+    fn set_up(params: StationRouterParams) -> Result<Self, ParameterError> {
+        params.validate()?;
+        Ok(Self { coarse: params.coarse, sent_bytes: 0 })
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
+        let waited_s = (now - packet.arrived).as_secs_f64();
+        signal.stamp_station(self.stamp(packet.size.get() as u32, held.bytes.as_f64(), waited_s));
+    }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+use super::equations as eq;
+use super::line::Line;
+use super::*;
+use crate::packet::StationStamp;
+use crate::role::MarkerLaw;
+
+fn close(value: f64, wanted: f64) {
+    assert!((value - wanted).abs() <= 1e-6 * wanted.abs().max(1e-3), "{value}, wanted {wanted}");
+}
+
+//= station#1
+//= station#2
+#[test]
+fn busy_time_and_horizons_are_known_from_stamps() {
+    assert_eq!([eq::busy(0.1, 1.0, 0.02), eq::busy(0.1, 0.0, 0.02), eq::busy(0.1, 0.0, 0.3)], [0.1, 0.02, 0.1]);
+    assert_eq!([eq::horizon(0.02, 0.03), eq::horizon(0.2, 0.05), eq::horizon(0.2, 0.4)], [0.05, 0.2, 0.4]);
+}
+
+//= station#3
+//= station#4
+//= station#5
+#[test]
+fn what_is_granted_is_on_its_way_or_waits() {
+    // 9000 B until now, 5000 of them a round trip ago: 4000 on their way. Of 10,000 held 6000 wait; 2/3 if only 12 of 18 kB do.
+    close(eq::pipe(9000.0, 5000.0), 4000.0);
+    close(eq::scale(12e3, 18e3), 2.0 / 3.0);
+    assert_eq!(eq::scale(18e3, 12e3), 1.0);
+    close(eq::waiting(10e3, 4000.0, 2.0 / 3.0), 4000.0);
+    assert_eq!(eq::waiting(3000.0, 4000.0, 1.0), 0.0);
+    close(eq::arriving(6500.0, 5000.0), 1500.0);
+}
+
+//= station#6
+//= station#7
+//= station#8
+//= station#9
+#[test]
+fn the_fast_fill_what_the_slow_leave() {
+    assert!(eq::is_slower(0.032, 0.02) && !eq::is_slower(0.031, 0.02));
+    close(eq::lead(0.02, true), 0.014);
+    close(eq::lead(0.1, true), 0.09);
+    close(eq::lead(0.1, false), 0.09);
+    close(eq::lead(0.2, false), 0.18);
+    // 1 MB/s for 90 + 10 ms, and a quarter of the 4 kB that the queue is too short.
+    close(eq::room(1e6, 0.09, 0.01, 0.25, 6e3), 101e3);
+    close(eq::window(0.5, 101e3, 41e3), 30e3);
+    assert_eq!(eq::window(0.5, 101e3, 102e3), 0.0);
+}
+
+//= station#10
+//= station#11
+//= station#12
+#[test]
+fn weights_lean_to_those_that_get_less() {
+    close(eq::leaning(2.0, libm::log(3.0), 0.0), 6.0);
+    close(eq::leaning(2.0, 0.7, 0.7), 2.0);
+    close(eq::shortfall(60.0, 80.0), 0.25);
+    // .1 beyond the dead zone for 2 s; .1 on the other side; nothing within.
+    close(eq::lean(0.0, 0.25, 2.0), 0.01);
+    close(eq::lean(0.0, -0.5, 2.0), -0.01);
+    assert_eq!([eq::lean(0.3, 0.15, 1.0), eq::lean(0.3, -0.4, 1.0)], [0.3, 0.3]);
+    assert_eq!([eq::lean(0.0, 1.0, 1e3), eq::lean(0.0, -2.0, 1e3)], [1.5, -1.5]);
+}
+
+//= station#13
+//= station#14
+//= station#15
+#[test]
+fn who_has_no_more_to_send_has_what_it_takes() {
+    assert!(eq::is_limited(2.4, 10.0) && !eq::is_limited(2.5, 10.0));
+    close(eq::held_by_limited(1e5, 0.04, 0.01), 5e3);
+    close(eq::limited_window(0.5, 1e6, 0.04, 0.01), 25e3);
+}
+
+fn stamp(sent_bytes: u32, behind_bytes: f32, waited_s: f32) -> StationStamp {
+    StationStamp { sent_bytes, behind_bytes, waited_s }
+}
+
+#[test]
+fn a_line_is_known_by_its_stamps_alone() {
+    // Each second 20 packets of 1500 B in 120 ms, the second of each pair lost behind the queue; nothing for the rest.
+    let (mut line, mut sent) = (Line::default(), u32::MAX - 10_000);
+    for n in 0..200 {
+        let (second, place) = (n / 20, n % 20);
+        sent = sent.wrapping_add(1500);
+        if place % 2 == 0 {
+            let t_s = f64::from(second) + 0.006 * f64::from(place + 1);
+            line.see(t_s, 1500.0, stamp(sent, 1500.0 * (19 - place) as f32, 0.006 * (place + 1) as f32));
+        }
+    }
+    // The last one of each burst is lost: its 1500 B count for the pause that only its stamp would have told of.
+    assert!((line.rate().unwrap() / 250e3 - 1.0).abs() < 0.9, "{:?}", line.rate());
+    let mut even = Line::default();
+    for n in 1..=200_u32 {
+        let (second, place) = (f64::from(n / 20), n % 20);
+        let t_s = second + 0.006 * f64::from(place + 1);
+        even.see(t_s, 1500.0, stamp(n * 1500, 1500.0 * (19 - place) as f32, (0.006 * f64::from(place + 1)) as f32));
+    }
+    assert!((even.rate().unwrap() / 250e3 - 1.0).abs() < 0.02, "{:?}", even.rate());
+    // One that comes late, overtaken by others, changes nothing.
+    let before = even.rate();
+    even.see(11.0, 1500.0, stamp(1500, 9000.0, 0.5));
+    assert_eq!((even.rate(), even.queue_bytes()), (before, 0.0));
+}
+
+#[test]
+fn a_coarse_stamp_is_within_half_a_step() {
+    let mut router = StationRouter::set_up(StationRouterParams { coarse: true }).unwrap();
+    let told = router.stamp(1500, 30e3, 0.05);
+    assert_eq!(told.sent_bytes, 1280);
+    // Half of an eighth of an octave is 4.4 %.
+    assert!((f64::from(told.behind_bytes) / 30e3 - 1.0).abs() < 0.044, "{told:?}");
+    assert!((f64::from(told.waited_s) / 0.05 - 1.0).abs() < 0.044, "{told:?}");
+    assert_eq!(router.stamp(1500, 0.0, 0.0), stamp(2816, 0.0, 0.0));
+    let mut exact = StationRouter::set_up(StationRouterParams::default()).unwrap();
+    assert_eq!(exact.stamp(1500, 30e3, 0.05), stamp(1500, 30e3, 0.05));
+}
+
+/// A line of 125 kB/s with a queue of 1250 B: of two flows packets of 1250 B come in turn, each 10 ms, with `rtts_s` and 1000 B of
+/// payload, for as many seconds; `from` is when the second begins. Gives the edges' distances from what has come, in segments, and how many updates of other
+/// flows there were.
+fn two_flows(keys: StationKeys, rtts_s: [f64; 2], seconds: u32, takes: impl Fn(u32) -> usize) -> ([f64; 2], usize) {
+    let mut agent = StationAgent::new(keys).unwrap();
+    let (mut received, mut edges, mut updates) = ([0; 2], [10_000; 2], 0);
+    [0, 1].iter().for_each(|_| _ = agent.add(1.0, 1000));
+    for n in 1..=100 * seconds {
+        let flow = takes(n);
+        received[flow] += 1000;
+        let packet = StationArrival {
+            t_s: 0.01 * f64::from(n),
+            size_bytes: 1250.0,
+            payload_bytes: 1000.0,
+            stamp: stamp(1250 * n, 1250.0, 0.02),
+            rtt_s: Some(rtts_s[flow] + 0.02),
+            received: received[flow],
+            edge: edges[flow],
+            is_acknowledged: true,
+        };
+        for grant in agent.received(flow, &packet) {
+            assert!(grant.edge > edges[grant.flow], "never left");
+            edges[grant.flow] = grant.edge;
+            updates += usize::from(grant.flow != flow);
+        }
+    }
+    ([0, 1].map(|i| (edges[i] - received[i]) as f64 / 1000.0), updates)
+}
+
+const PLAIN: fn() -> StationKeys = || StationKeys { dither: false, ..StationKeys::default() };
+
+#[test]
+fn flows_of_equal_round_trips_share_the_room() {
+    // 125 kB/s for 105 − 10 + 10 ms are 13.1 kB, 5.25 segments each.
+    let (held, _) = two_flows(PLAIN(), [0.105; 2], 10, |n| (n % 2) as usize);
+    assert_eq!(held, [5.0, 5.0]);
+    // Without the residual: 62.5 kB/s for .9 · 105 ms + (10 + ½ · (10 − 10)) ms: 5.2.
+    let share = StationKeys { residual: false, ..PLAIN() };
+    assert_eq!(two_flows(share, [0.105; 2], 10, |n| (n % 2) as usize).0, [5.0, 5.0]);
+}
+
+#[test]
+fn the_station_keeps_the_clock_of_flows_without_packets() {
+    // The second flow has one packet in ten. Only by those of the first its window moves in between.
+    let takes = |n: u32| usize::from(n.is_multiple_of(10));
+    let (_, updates) = two_flows(PLAIN(), [0.02, 0.2], 10, takes);
+    assert!(updates > 50, "{updates}");
+    let own = StationKeys { clock: false, ..PLAIN() };
+    assert_eq!(two_flows(own, [0.02, 0.2], 10, takes).1, 0);
+}
+
+#[test]
+fn a_flow_that_takes_little_is_found_by_littles_law() {
+    // The second flow sends one packet in forty, and could 5 in each round trip: u = 3.1 kB/s · .125 s, and it holds 6.6 kB.
+    let takes = |n: u32| usize::from(n.is_multiple_of(40));
+    let (with, _) = two_flows(PLAIN(), [0.105; 2], 20, takes);
+    let without = StationKeys { demand: false, balance: false, ..PLAIN() };
+    let (full, _) = two_flows(without, [0.105; 2], 20, takes);
+    // All the room, 10.5 segments, but the .4 kB that the other has on its way.
+    assert_eq!((full[0], with[0]), (5.0, 10.0));
+}
+
+#[test]
+fn balance_wants_demand() {
+    let keys = StationKeys { demand: false, ..StationKeys::default() };
+    let message = "balance = true: wanted false, or `demand` with it";
+    assert_eq!(StationAgent::new(keys).unwrap_err().to_string(), message);
+}

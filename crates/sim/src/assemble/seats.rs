@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The agents of stations, and who sits at them.
+
+use std::collections::BTreeMap;
+
+use lasthop_core::law::station::StationAgent;
+use lasthop_core::role::AnyMarker;
+use lasthop_core::tcp::{Recovery, SenderConfig};
+use lasthop_core::units::Bytes;
+
+use super::Builder;
+use super::legs::Leg;
+use crate::network::Traveller;
+use crate::scenario::{FlowSpec, ReceiverSpec, ScenarioError, SenderSpec};
+use crate::stations::{Seat, Station};
+
+/// A station's queue: its component, its node there and the station at that.
+type Place = (usize, usize, u16);
+
+/// The agents so far.
+#[derive(Debug, Default)]
+pub(super) struct Seats {
+    /// The agent of each host at a queue, and the first table that has it.
+    agents: BTreeMap<(Place, String), (u32, usize)>,
+    /// The queue of each host that tables name.
+    hosts: BTreeMap<String, (Place, usize)>,
+}
+
+impl<P: Traveller> Builder<'_, P> {
+    /// The station whose agent sets the windows of the flows of a table, if it has one: of those whose data goes `there`.
+    pub(super) fn agent(
+        &mut self,
+        table: usize,
+        flow: &FlowSpec,
+        (there, station): (&[Leg], u16),
+        component: usize,
+    ) -> Result<Option<u32>, ScenarioError> {
+        let ReceiverSpec::Station(with) = &flow.receiver else { return Ok(None) };
+        let (keys, seat) = (with.own.own, &with.own.common);
+        let nodes = &self.components[component].parts.nodes;
+        let speaks = |node: &usize| matches!(nodes[*node].marker(station), Some(AnyMarker::Station(_)));
+        let spoken: Vec<usize> = there.iter().filter_map(Leg::node).filter(speaks).collect();
+        let [node] = spoken[..] else {
+            let message =
+                format!("\"station\": {} queues of its path have price = \"station\": wanted one", spoken.len());
+            return Err(ScenarioError::at("receiver", message));
+        };
+        let recovery = flow.sender.over(SenderConfig::default());
+        let is_tcp = !matches!(flow.sender, SenderSpec::Tfrc(_));
+        if is_tcp && recovery.recovery != Recovery::Sack && !recovery.strict_duplicate_acks {
+            let message = "takes window updates for duplicate acknowledgements: wanted recovery = \"sack\" or \
+                           strict_duplicate_acks = true, as the receiver is \"station\"";
+            return Err(ScenarioError::at("sender", message));
+        }
+        let place = (component, node, station);
+        if let Some(host) = &seat.host {
+            let &mut (known, first) = self.seats.hosts.entry(host.clone()).or_insert((place, table));
+            if known != place {
+                let wanted = format!("another name: flow[{first}] of that host leaves another station's queue");
+                return Err(ScenarioError::refused("receiver.host", format!("{host:?}"), wanted));
+            }
+        }
+        let end = seat.host.as_ref().or(flow.station.as_ref()).or(flow.path.last());
+        let name = end.cloned().unwrap_or_default();
+        if let Some(&(agent, first)) = self.seats.agents.get(&(place, name.clone())) {
+            if *self.components[component].stations[agent as usize].agent.keys() != keys {
+                let message = format!("wanted what flow[{first}] has: the agent of {name:?} is theirs both");
+                return Err(ScenarioError::at("receiver", message));
+            }
+            return Ok(Some(agent));
+        }
+        let agent = StationAgent::new(keys).map_err(|e| ScenarioError::parameter("receiver", e))?;
+        let stations = &mut self.components[component].stations;
+        let number = stations.len() as u32;
+        stations.push(Station { agent, flows: vec![] });
+        self.seats.agents.insert((place, name), (number, table));
+        Ok(Some(number))
+    }
+}
+
+/// Flow `id`, with segments of `payload` bytes, takes a seat at its agent, if it has one.
+pub(super) fn take(
+    flow: &FlowSpec,
+    agent: Option<u32>,
+    (id, payload): (u32, Bytes),
+    stations: &mut [Station],
+) -> Option<Box<Seat>> {
+    let (Some(agent), ReceiverSpec::Station(with)) = (agent, &flow.receiver) else { return None };
+    let station = &mut stations[agent as usize];
+    station.flows.push(id);
+    let number = station.agent.add(with.own.common.weight, payload.get() as u32);
+    Some(Box::new(Seat::new(agent, number as u32)))
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Stations whose flows have one agent: what comes for any of them may move the windows of all.
+
+use lasthop_core::law::station::{Grant, StationAgent, StationArrival};
+use lasthop_core::packet::{Packet, Parcel, StationStamp};
+use lasthop_core::units::Instant;
+
+use crate::host::ReceivingEnd;
+use crate::hosts::Hosts;
+use crate::network::Network;
+
+/// A station's agent, and its flows by their numbers at the agent.
+#[derive(Debug)]
+pub(crate) struct Station {
+    pub(crate) agent: StationAgent,
+    pub(crate) flows: Vec<u32>,
+}
+
+/// A flow's place at an agent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    /// The station among those of its world, and the flow's number at its agent.
+    pub(crate) station: u32,
+    pub(crate) number: u32,
+    /// What the flow's last acknowledgement echoes.
+    pub(crate) echo: Instant,
+}
+
+impl Seat {
+    /// The place of number `number` at station `station`, before anything has come.
+    pub(crate) fn new(station: u32, number: u32) -> Self {
+        Self { station, number, echo: Instant::ZERO }
+    }
+}
+
+/// Data of a flow with an agent, as its receiver gets it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    sent: Instant,
+    echo: Instant,
+    size_bytes: f64,
+    payload_bytes: f64,
+    stamp: StationStamp,
+}
+
+impl Told {
+    /// What a packet tells its station's agent: nothing without data and a stamp.
+    pub(crate) fn of(packet: &Packet) -> Option<Self> {
+        let stamp = packet.signal.station()?;
+        (packet.payload() > 0).then(|| Self {
+            sent: packet.sent,
+            echo: packet.echo,
+            size_bytes: packet.size().as_f64(),
+            payload_bytes: f64::from(packet.payload()),
+            stamp,
+        })
+    }
+}
+
+impl Hosts {
+    /// The receiver of a flow has taken in what `told` the agent of its station: windows move, and updates of them go home.
+    pub(crate) fn renew(&mut self, network: &mut Network<Packet>, flow: u32, now: Instant, told: Told) {
+        let ends = &mut self.flows[flow as usize];
+        let (Some(seat), ReceivingEnd::Tcp(receiver)) = (&mut ends.seat, &ends.receiver) else { return };
+        seat.echo = told.sent;
+        let arrival = StationArrival {
+            t_s: now.as_secs_f64(),
+            size_bytes: told.size_bytes,
+            payload_bytes: told.payload_bytes,
+            stamp: told.stamp,
+            rtt_s: (told.echo != Instant::ZERO).then(|| now.saturating_since(told.echo).as_secs_f64()),
+            received: receiver.received(),
+            edge: receiver.edge(),
+            is_acknowledged: receiver.is_acknowledging(),
+        };
+        let (station, number) = (seat.station as usize, seat.number as usize);
+        for Grant { flow, edge } in self.stations[station].agent.received(number, &arrival) {
+            let flow = self.stations[station].flows[flow];
+            let ends = &mut self.flows[flow as usize];
+            if let (Some(seat), ReceivingEnd::Tcp(receiver)) = (&ends.seat, &mut ends.receiver) {
+                receiver.grant(now, edge, seat.echo);
+            }
+            self.pump_receiver(network, flow);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The station window: an agent for all flows of a station.
+
+use crate::{figures, refuse, run};
+
+/// Three downloads over an access point of 12 Mbit/s, 50 ms with the air.
+const AP: &str = r#"
+    duration = "20 s"
+    warmup = "5 s"
+    [[ap]]
+    name = "ap"
+    delay = "5 ms"
+    radio = { kind = "constant", rate = "12 Mbit/s" }
+    price = "station"
+    [[flow]]
+    name = "flow"
+    count = 3
+    stagger = "0.1 s"
+    jitter = "0.1 ms"
+    station = "phone"
+    rtt = "40 ms"
+    sender = "cubic"
+    receiver = "station"
+"#;
+
+/// A link of 12 Mbit/s.
+const WIRE: &str = r#"
+    duration = "20 s"
+    warmup = "5 s"
+    [[link]]
+    name = "wire"
+    from = "a"
+    to = "b"
+    rate = "12 Mbit/s"
+    price = "station"
+    duplex = false
+    [[flow]]
+    name = "flow"
+    count = 3
+    path = ["a", "b"]
+    rtt = "50 ms"
+    jitter = "0.1 ms"
+    sender = "cubic"
+    receiver = { kind = "station", target = "25 ms" }
+"#;
+
+const DRIVING: (&str, &str) =
+    ("ap[0].radio", r#"{ kind = "trace", file = "../../scenarios/traces/lte-driving.down" }"#);
+const UNLIKE: (&str, &str) = ("flow[0].rtt_step", "60 ms");
+
+#[test]
+fn a_busy_line_holds_the_target_whatever_the_flows() {
+    // T − 10 ms/(1 + κ) = 25 − 8 = 17 ms behind a packet and 1 ms for the packet itself; rounding up adds a part of a packet a flow.
+    for flows in ["1", "3", "12"] {
+        let summary = run(AP, &[("flow[0].count", flows), ("flow[0].receiver.target", "25 ms")]);
+        let queue = &summary.queues[0];
+        let mean_ms = 1e3 * queue.mean_delay_s.unwrap();
+        assert!((16.0..24.0).contains(&mean_ms), "{flows}: {mean_ms}");
+        assert!(queue.utilisation.unwrap() > 0.995, "{flows}");
+        assert_eq!(queue.drops, 0);
+        assert!(summary.fairness.jain.unwrap() > 0.98, "{flows}: {:?}", summary.fairness.jain);
+    }
+}
+
+#[test]
+fn the_stations_clock_shortens_the_queue_of_unlike_flows() {
+    let p95 = |clock: &str| {
+        let summary = run(AP, &[DRIVING, UNLIKE, ("flow[0].receiver.clock", clock)]);
+        assert_eq!(summary.queues[0].drops, 0);
+        assert_eq!(summary.flows.iter().map(|flow| flow.retransmits).sum::<u64>(), 0);
+        (summary.queues[0].p95_delay_s.unwrap(), summary.queues[0].utilisation.unwrap())
+    };
+    let (with, without) = (p95("true"), p95("false"));
+    assert!(with.0 < 0.8 * without.0 && with.1 > without.1 - 0.1, "{with:?}, {without:?}");
+}
+
+#[test]
+fn window_updates_cost_what_acknowledgements_cost() {
+    let uplink = ("ap[0].uplink", r#"{ radio = { kind = "constant", rate = "2 Mbit/s" } }"#);
+    let back_bps = |clock: &str| {
+        let summary = run(AP, &[DRIVING, UNLIKE, uplink, ("flow[0].receiver.clock", clock)]);
+        let up = summary.queues.iter().find(|queue| queue.name.contains("(up)")).unwrap();
+        let delivered: u64 = summary.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        up.throughput_bps / delivered as f64
+    };
+    let (with, without) = (back_bps("true"), back_bps("false"));
+    assert!(with > 1.05 * without, "{with} for {without}");
+}
+
+#[test]
+fn a_host_of_its_own_has_an_agent_of_its_own() {
+    let two = r#"[
+        { name = "a", station = "phone", rtt = "40 ms", sender = "cubic", receiver = { kind = "station", host = "one" } },
+        { name = "b", station = "phone", rtt = "40 ms", sender = "cubic", receiver = { kind = "station", host = "HOST" } },
+    ]"#;
+    let goodputs = |host| figures(&run(AP, &[("flow", &two.replace("HOST", host)), DRIVING]));
+    assert_ne!(goodputs("one"), goodputs("two"));
+}
+
+#[test]
+fn a_link_has_an_agent_too() {
+    let summary = run(WIRE, &[]);
+    let queue = &summary.queues[0];
+    assert!(queue.utilisation.unwrap() > 0.99 && queue.drops == 0, "{queue:?}");
+    assert!((0.012..0.03).contains(&queue.mean_delay_s.unwrap()), "{queue:?}");
+}
+
+#[test]
+fn weights_share_the_line() {
+    let weighted: String = [1, 2, 4]
+        .map(|weight| {
+            format!(
+                r#"{{ name = "w{weight}", station = "phone", rtt = "40 ms", jitter = "0.1 ms", sender = "cubic",
+                receiver = {{ kind = "station", weight = {weight}, target = "25 ms" }} }}"#
+            )
+        })
+        .join(", ");
+    let summary = run(AP, &[("flow", &format!("[{weighted}]"))]);
+    let total: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
+    for (flow, weight) in summary.flows.iter().zip([1.0, 2.0, 4.0]) {
+        let share = flow.goodput_bps / total * 7.0 / weight;
+        assert!((share - 1.0).abs() < 0.1, "{weight}: {share}");
+    }
+}
+
+#[test]
+fn every_key_moves_something() {
+    let usual = figures(&run(AP, &[DRIVING, UNLIKE]));
+    for (key, value) in [
+        ("ap[0].price.coarse", "true"),
+        ("flow[0].receiver.target", "20 ms"),
+        ("flow[0].receiver.clock", "false"),
+        ("flow[0].receiver.residual", "false"),
+        ("flow[0].receiver.balance", "false"),
+        ("flow[0].receiver.kappa", "0.5"),
+        ("flow[0].receiver.rise", "3"),
+        ("flow[0].receiver.fall", "1"),
+        ("flow[0].receiver.dither", "false"),
+        ("flow[0].receiver.memory", "0.2 s"),
+        ("flow[0].receiver.delayed_acks", r#"{ timeout = "100 ms" }"#),
+    ] {
+        let set = [
+            DRIVING,
+            UNLIKE,
+            ("ap[0].price", r#"{ kind = "station" }"#),
+            ("flow[0].receiver", r#"{ kind = "station" }"#),
+        ];
+        assert_eq!(figures(&run(AP, &set)), usual);
+        assert_ne!(figures(&run(AP, &[set[0], set[1], set[2], set[3], (key, value)])), usual, "{key}");
+    }
+    // Who has no more to send: beside a flow of an application nothing else limits the line.
+    let applied = r#"[
+        { name = "bulk", station = "phone", rtt = "40 ms", sender = "cubic", receiver = { kind = "station", balance = false } },
+        { name = "app", station = "phone", rtt = "40 ms", sender = "cubic", receiver = { kind = "station", balance = false },
+          app = { kind = "cbr", rate = "0.5 Mbit/s" } },
+    ]"#;
+    let used = |demand: &str| {
+        let set = [("flow", applied), ("flow[*].receiver.demand", demand)];
+        run(AP, &set).queues[0].utilisation.unwrap()
+    };
+    assert!(used("true") > 0.98 && used("false") < 0.9, "{} {}", used("true"), used("false"));
+}
+
+#[test]
+fn mistakes_are_named_in_one_line() {
+    let stray = r#"[
+        { name = "a", station = "m1", sender = "cubic", receiver = { kind = "station", host = "laptop" } },
+        { name = "b", station = "m2", sender = "cubic", receiver = { kind = "station", host = "laptop" } },
+    ]"#;
+    let at_odds = r#"[
+        { name = "a", station = "m1", sender = "cubic", receiver = { kind = "station" } },
+        { name = "b", station = "m1", sender = "cubic", receiver = { kind = "station", target = "20 ms" } },
+    ]"#;
+    for (key, value, message) in [
+        (
+            "ap[0].price",
+            "share",
+            "flow[0].receiver: \"station\": 0 queues of its path have price = \"station\": wanted one",
+        ),
+        (
+            "flow",
+            stray,
+            "flow[1].receiver.host = \"laptop\": wanted another name: flow[0] of that host leaves another station's queue",
+        ),
+        ("flow", at_odds, "flow[1].receiver: wanted what flow[0] has: the agent of \"m1\" is theirs both"),
+        (
+            "flow[0].sender",
+            "newreno",
+            "flow[0].sender: takes window updates for duplicate acknowledgements: wanted recovery = \"sack\" or \
+             strict_duplicate_acks = true, as the receiver is \"station\"",
+        ),
+        (
+            "flow[0].sender",
+            "tfrc",
+            "flow[0].receiver: \"station\": wanted \"plain\" alone, as the sender \"tfrc\" has no window",
+        ),
+        (
+            "flow[0].receiver",
+            r#"{ kind = "station", demand = false }"#,
+            "flow[0].receiver.balance = true: wanted false by default, or `demand` with it",
+        ),
+        ("flow[0].receiver", r#"{ kind = "station", weight = 0 }"#, "flow[0].receiver.weight = 0: wanted more than 0"),
+    ] {
+        assert_eq!(refuse(AP, &[(key, value)]), message);
+    }
+}
