@@ -85,11 +85,10 @@ pub(crate) fn not_kept(flows: &[StageFlow]) -> Vec<String> {
 
 /// Whether a flow's receiver has a law of its own.
 pub(crate) fn has_a_law(flow: &StageFlow) -> bool {
-<<<<<<< HEAD
-    matches!(flow.receiver, ReceiverSpec::Clamp(_) | ReceiverSpec::ClampKernel(_) | ReceiverSpec::Share(_))
-=======
-    matches!(flow.receiver, ReceiverSpec::Clamp(_) | ReceiverSpec::Share(_) | ReceiverSpec::Station(_))
->>>>>>> c820fe5 (core, sim: the station window, one agent for all flows of a station)
+    matches!(
+        flow.receiver,
+        ReceiverSpec::Clamp(_) | ReceiverSpec::ClampKernel(_) | ReceiverSpec::Share(_) | ReceiverSpec::Station(_)
+    )
 }
 
 /// Says that a flow's receiver is not to be had.

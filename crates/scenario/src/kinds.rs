@@ -2,12 +2,8 @@
 //! Keys that take one of several kinds: radio, receiver.
 
 use lasthop_core::law::clamp::ClampParams;
-<<<<<<< HEAD
 use lasthop_core::law::kernel::ClampKernelParams;
-use lasthop_core::law::share;
-=======
 use lasthop_core::law::{share, station};
->>>>>>> c820fe5 (core, sim: the station window, one agent for all flows of a station)
 use lasthop_core::parameter::{With, above};
 use lasthop_core::radio::{ConstantRadio, FadingRadio};
 use lasthop_core::role::ReceiverParams;

@@ -129,11 +129,7 @@ pub(crate) fn simulation(
     let builder: Builder<'_, Packet> = Builder { ahead: true, apart, ..Builder::new(scenario, seed, directory) };
     let Built { components, labels, mut recorder, of_flow, of_node, .. } = builder.build()?;
     let packets = scenario.probe.as_ref().is_some_and(|probe| probe.packets);
-<<<<<<< HEAD
-    let world = |Component { mut parts, flows, proxies, .. }| {
-=======
-    let world = |Component { mut parts, flows, stations, .. }| {
->>>>>>> c820fe5 (core, sim: the station window, one agent for all flows of a station)
+    let world = |Component { mut parts, flows, stations, proxies, .. }| {
         if ahead {
             ahead::shorten(&mut parts, &flows);
         }
@@ -145,13 +141,8 @@ pub(crate) fn simulation(
                 flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
             }
         }
-<<<<<<< HEAD
-        let recorder = recorder.take();
-        World::new(parts, Hosts { flows, end: labels.span.until, packets: 0, recorder, capture, proxies })
-=======
-        let end = labels.span.until;
-        World::new(parts, Hosts { flows, stations, end, packets: 0, recorder: recorder.take(), capture })
->>>>>>> c820fe5 (core, sim: the station window, one agent for all flows of a station)
+        let (end, recorder) = (labels.span.until, recorder.take());
+        World::new(parts, Hosts { flows, stations, end, packets: 0, recorder, capture, proxies })
     };
     let worlds = components.into_iter().map(world).collect();
     Ok((Worlds::new(worlds, of_flow, of_node), labels))

@@ -14,7 +14,7 @@ use crate::capture::{Capture, Point};
 use crate::host::{self, Host, ReceivingEnd, SendingEnd};
 use crate::network::{Ends, Home, Network, Place};
 use crate::probe::Recorder;
-use crate::stations::{Seat, Station, Told};
+use crate::stations::{Seat, StationEnd, StationTold};
 use crate::summary::CountedFlow;
 
 /// The simulated ends of all flows. Number `n` of the wakes is the host of flow `n`, then come the receivers, and at last
@@ -23,7 +23,7 @@ use crate::summary::CountedFlow;
 pub(crate) struct Hosts {
     pub(crate) flows: Vec<FlowEnds>,
     /// Those that have an agent.
-    pub(crate) stations: Vec<Station>,
+    pub(crate) stations: Vec<StationEnd>,
     /// The end of the run.
     pub(crate) end: Instant,
     /// Data packets that reached their receivers.
@@ -122,7 +122,7 @@ impl Ends<Packet> for Hosts {
         } else {
             self.arrive(now, &packet);
             let ends = &mut self.flows[flow as usize];
-            let told = if ends.seat.is_some() { Told::of(&packet) } else { None };
+            let told = if ends.seat.is_some() { StationTold::of(&packet) } else { None };
             ends.receiver.receive(now, packet);
             if let Some(told) = told {
                 self.renew(network, flow, now, told);

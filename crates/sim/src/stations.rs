@@ -11,7 +11,7 @@ use crate::network::Network;
 
 /// A station's agent, and its flows by their numbers at the agent.
 #[derive(Debug)]
-pub(crate) struct Station {
+pub(crate) struct StationEnd {
     pub(crate) agent: StationAgent,
     pub(crate) flows: Vec<u32>,
 }
@@ -35,7 +35,7 @@ impl Seat {
 
 /// Data of a flow with an agent, as its receiver gets it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(crate) struct StationTold {
     sent: Instant,
     echo: Instant,
     size_bytes: f64,
@@ -43,7 +43,7 @@ pub(crate) struct Told {
     stamp: StationStamp,
 }
 
-impl Told {
+impl StationTold {
     /// What a packet tells its station's agent: nothing without data and a stamp.
     pub(crate) fn of(packet: &Packet) -> Option<Self> {
         let stamp = packet.signal.station()?;
@@ -59,7 +59,7 @@ impl Told {
 
 impl Hosts {
     /// The receiver of a flow has taken in what `told` the agent of its station: windows move, and updates of them go home.
-    pub(crate) fn renew(&mut self, network: &mut Network<Packet>, flow: u32, now: Instant, told: Told) {
+    pub(crate) fn renew(&mut self, network: &mut Network<Packet>, flow: u32, now: Instant, told: StationTold) {
         let ends = &mut self.flows[flow as usize];
         let (Some(seat), ReceivingEnd::Tcp(receiver)) = (&mut ends.seat, &ends.receiver) else { return };
         seat.echo = told.sent;

@@ -17,7 +17,7 @@ use super::wireless::Outermost;
 use super::{AssembledFlow, Builder};
 use crate::network::{Parts, Place, Traveller};
 use crate::scenario::{self, ScenarioError};
-use crate::stations::Station;
+use crate::stations::StationEnd;
 
 /// Most links, access points and WLANs that a packet and its acknowledgement cross: hops are counted in a byte, and two are at
 /// the ends.
@@ -30,7 +30,7 @@ pub(super) struct Component<P> {
     /// The flows, in the order of their streams.
     pub(super) flows: Vec<AssembledFlow>,
     /// The stations whose flows have one agent.
-    pub(super) stations: Vec<Station>,
+    pub(super) stations: Vec<StationEnd>,
     /// The lanes between nodes made so far.
     pub(super) between: BTreeMap<(Place, Duration, Place), u32>,
     pub(super) numbers: Numbers,
@@ -51,15 +51,10 @@ impl<P> Default for Component<P> {
         Self {
             parts: Parts::default(),
             flows: vec![],
-<<<<<<< HEAD
-            between: BTreeMap::new(),
-            numbers: Numbers::default(),
-            proxies: BTreeMap::new(),
-=======
             stations: vec![],
             between: BTreeMap::new(),
             numbers: Numbers::default(),
->>>>>>> c820fe5 (core, sim: the station window, one agent for all flows of a station)
+            proxies: BTreeMap::new(),
         }
     }
 }

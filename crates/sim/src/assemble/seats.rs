@@ -12,18 +12,18 @@ use super::Builder;
 use super::legs::Leg;
 use crate::network::Traveller;
 use crate::scenario::{FlowSpec, ReceiverSpec, ScenarioError, SenderSpec};
-use crate::stations::{Seat, Station};
+use crate::stations::{Seat, StationEnd};
 
 /// A station's queue: its component, its node there and the station at that.
-type Place = (usize, usize, u16);
+type AgentPlace = (usize, usize, u16);
 
 /// The agents so far.
 #[derive(Debug, Default)]
 pub(super) struct Seats {
     /// The agent of each host at a queue, and the first table that has it.
-    agents: BTreeMap<(Place, String), (u32, usize)>,
+    agents: BTreeMap<(AgentPlace, String), (u32, usize)>,
     /// The queue of each host that tables name.
-    hosts: BTreeMap<String, (Place, usize)>,
+    hosts: BTreeMap<String, (AgentPlace, usize)>,
 }
 
 impl<P: Traveller> Builder<'_, P> {
@@ -72,7 +72,7 @@ impl<P: Traveller> Builder<'_, P> {
         let agent = StationAgent::new(keys).map_err(|e| ScenarioError::parameter("receiver", e))?;
         let stations = &mut self.components[component].stations;
         let number = stations.len() as u32;
-        stations.push(Station { agent, flows: vec![] });
+        stations.push(StationEnd { agent, flows: vec![] });
         self.seats.agents.insert((place, name), (number, table));
         Ok(Some(number))
     }
@@ -83,7 +83,7 @@ pub(super) fn take(
     flow: &FlowSpec,
     agent: Option<u32>,
     (id, payload): (u32, Bytes),
-    stations: &mut [Station],
+    stations: &mut [StationEnd],
 ) -> Option<Box<Seat>> {
     let (Some(agent), ReceiverSpec::Station(with)) = (agent, &flow.receiver) else { return None };
     let station = &mut stations[agent as usize];

@@ -3,7 +3,7 @@
 
 use super::equations;
 use super::flow::StationFlow;
-use super::line::Line;
+use super::line::StationLine;
 use crate::error::{ParameterError, ensure};
 use crate::law::share;
 use crate::packet::StationStamp;
@@ -117,7 +117,7 @@ pub struct StationAgent {
     kappa: f64,
     /// c upwards and downwards.
     rounds: (f64, f64),
-    line: Line,
+    line: StationLine,
     flows: Vec<StationFlow>,
     /// Those that are there, in the order of their coming.
     present: Vec<usize>,
@@ -138,7 +138,7 @@ impl StationAgent {
             keys,
             kappa: keys.kappa.unwrap_or(kappa),
             rounds: (keys.rise.unwrap_or(rise), keys.fall.unwrap_or(fall)),
-            line: Line::default(),
+            line: StationLine::default(),
             flows: vec![],
             present: vec![],
             last_s: 0.0,

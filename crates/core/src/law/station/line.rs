@@ -10,7 +10,7 @@ const LEAST_PACKETS: u32 = 10;
 
 /// The rate of a line over its busy time, from stamps alone. What others have sent over it counts, and what was lost behind it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line {
+pub(super) struct StationLine {
     rate: BusyRate,
     /// The last packet's arrival \[s\] and stamp.
     last: Option<(f64, StationStamp)>,
@@ -18,7 +18,7 @@ pub(super) struct Line {
     packets: u32,
 }
 
-impl Line {
+impl StationLine {
     /// A packet of `size_bytes` has come at `t_s`. One that was overtaken behind the queue tells nothing new.
     pub(super) fn see(&mut self, t_s: f64, size_bytes: f64, stamp: StationStamp) {
         let waited_s = f64::from(stamp.waited_s);

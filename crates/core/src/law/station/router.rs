@@ -13,6 +13,8 @@ use crate::units::Instant;
 /// The unit of a coarse stamp's wait \[s\], and of its count of what was sent \[B\].
 const TICK_S: f64 = 1e-5;
 const SENT_STEP: u32 = 256;
+/// Steps of an octave.
+const STEPS: f64 = 8.0;
 
 parameters! {
     /// The station window's router.
@@ -38,12 +40,13 @@ impl StationRouter {
         self.sent_bytes = self.sent_bytes.wrapping_add(size_bytes);
         let sent_bytes = self.sent_bytes;
         if self.coarse {
-            // Of 0 the code is 0, and that is of 1.
-            let rounded = |value: f64| rate_of(code(value + 1.0)) - 1.0;
+            // Of 0 the code is 0, and that is of 1. A wait is rounded down: of one that were too long the round trip would seem too
+            // short, and the least of those is taken.
+            let ticks = libm::exp2(libm::floor(STEPS * libm::log2(waited_s / TICK_S + 1.0)) / STEPS) - 1.0;
             StationStamp {
                 sent_bytes: sent_bytes / SENT_STEP * SENT_STEP,
-                behind_bytes: rounded(behind_bytes) as f32,
-                waited_s: (rounded(waited_s / TICK_S) * TICK_S) as f32,
+                behind_bytes: (rate_of(code(behind_bytes + 1.0)) - 1.0) as f32,
+                waited_s: (ticks * TICK_S) as f32,
             }
         } else {
             StationStamp { sent_bytes, behind_bytes: behind_bytes as f32, waited_s: waited_s as f32 }

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The station window beside the share window and FQ-CoDel: figures and what is measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...lab import Drawing, Lab
+from ...plot import COLOURS, legend_below
+from .figures import FIGURES, HEAD, _cells
+from .measures import POINT, TRACES, _by_seed, _p95_at, frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STEPS = {
+    "share": ("share window", COLOURS[0]),
+    "own-clock": ("station window without its clock", COLOURS[1]),
+    "clock": ("share window with the station's clock", COLOURS[3]),
+    "residual": ("and the residual", COLOURS[4]),
+    "demand": ("and demand", COLOURS[5]),
+    "balance": ("and balance: the station window", "black"),
+}
+"""The share window, and the station window as far as it is built."""
+MIXED = ("2mix", "4mix", "10mix")
+CASES = {
+    "usual": "nothing",
+    "loss-0_1": "0.1 % of data lost",
+    "loss-1": "1 % of data lost",
+    "delayed": "delayed acknowledgements",
+    "uplink-1000": "uplink of 1 Mbit/s",
+    "uplink-250": "uplink of 250 kbit/s",
+    "uplink-drops": "uplink of 250 kbit/s, 10 packets",
+}
+LAWS = {
+    "station": ("station window", "black", "o"),
+    "coarse": ("station window, stamps of 4 bytes", COLOURS[3], "s"),
+    "share": ("share window", COLOURS[0], "o"),
+    "fq-codel": ("FQ-CoDel", COLOURS[2], "^"),
+}
+
+
+def curve(lab: Lab, step: str) -> pd.DataFrame:
+    """The runs of a step, or of the share window, by trace, flow set and target."""
+    if step == "share":
+        return lab.frame("share")
+    found = lab.frame("station-steps")
+    return found[found["step"] == step]
+
+
+def fq_codel(lab: Lab, flows: Sequence[str], *, recorded: bool = False) -> pd.DataFrame:
+    """FQ-CoDel's runs with some flow sets."""
+    others = frame(lab, "others", recorded=recorded)
+    return others[(others["law"] == "fq-codel") & others["flows"].isin(list(flows))]
+
+
+def at_fq_codel(
+    lab: Lab,
+    flows: Sequence[str],
+    step: str | None = None,
+    over: str | None = None,
+    pick: str = "mean",
+    *,
+    recorded: bool = False,
+) -> list[float]:
+    """The station window's p95 at FQ-CoDel's utilisation, over FQ-CoDel's or another step's.
+
+    Geometric mean, or the greatest, by seed, of the traces and flow sets where the utilisation lies
+    between those of the targets.
+    """
+    whole = frame(lab, "station", recorded=recorded) if step is None else curve(lab, step)
+    beside = None if over is None else curve(lab, over)
+    found = []
+    for _, row in fq_codel(lab, flows, recorded=recorded).iterrows():
+        used = row["utilisation"]
+        reference = row["p95_delay_s"] if beside is None else _p95_at(beside, row, used)
+        found.append((int(row["seed"]), _p95_at(whole, row, used) / reference))
+    if pick == "mean":
+        return _by_seed(lab, found)
+    known = [(seed, ratio) for seed, ratio in found if not math.isnan(ratio)]
+    return [max((r for s, r in known if s == seed), default=math.nan) for seed in lab.seeds]
+
+
+def jain_at_fq_codel(lab: Lab, flows: Sequence[str], step: str = "balance") -> list[float]:
+    """Jain's index of a step at the target of the utilisation next to FQ-CoDel's: mean by seed."""
+    whole = curve(lab, step)
+    found: dict[int, list[float]] = {seed: [] for seed in lab.seeds}
+    for _, row in fq_codel(lab, flows).iterrows():
+        same = whole[(whole[POINT] == row[POINT]).all(axis=1)]
+        nearest = (same["utilisation"] - row["utilisation"]).abs().idxmin()
+        found[int(row["seed"])].append(float(same.loc[nearest, "fairness"]))
+    return [sum(values) / len(values) for values in found.values()]
+
+
+def over_share(lab: Lab, flows: Sequence[str]) -> list[float]:
+    """The station window's p95 over the share window's at equal utilisation: geometric mean."""
+    station = frame(lab, "station")
+    station = station[station["flows"].isin(list(flows))]
+    curves = frame(lab, "share")
+    return _by_seed(lab, [
+        (int(row["seed"]), row["p95_delay_s"] / _p95_at(curves, row, row["utilisation"]))
+        for _, row in station.iterrows()
+    ])  # fmt: skip
+
+
+def steps(lab: Lab) -> Drawing:
+    """Utilisation against delay, step by step."""
+    curves = {step: curve(lab, step) for step in STEPS}
+    reference = fq_codel(lab, MIXED)
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(len(TRACES), len(MIXED), squeeze=False)
+        for line, (trace, title) in zip(grid, TRACES.items(), strict=True):
+            for axes, flows in zip(line, MIXED, strict=True):
+                for step, data in curves.items():
+                    here = data[(data["trace"] == trace) & (data["flows"] == flows)]
+                    means = here.groupby("target")[["p95_delay_s", "utilisation"]].mean()
+                    label, colour = STEPS[step]
+                    axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], ".-",
+                              color=colour, label=label)  # fmt: skip
+                there = reference[(reference["trace"] == trace) & (reference["flows"] == flows)]
+                axes.plot(there["p95_delay_s"].mean() * 1e3, there["utilisation"].mean(), "^",
+                          ls="none", color=COLOURS[2], label="FQ-CoDel")  # fmt: skip
+                axes.set(title=f"{title}: {flows}", xlim=(0, None))
+            line[0].set_ylabel("utilisation")
+        for axes in grid[-1]:
+            axes.set_xlabel("delay, 95th percentile [ms]")
+        legend_below(figure)
+
+    rows = [["law", "trace", "flows", *HEAD]]
+    for step, data in curves.items():
+        for (target, trace, flows), here in data.groupby(["target", "trace", "flows"], sort=False):
+            if flows in MIXED:
+                name = f"{STEPS[step][0]}, T = {target} ms"
+                rows.append([name, TRACES[str(trace)], str(flows), *_cells(here, FIGURES)])
+    for (trace, flows), here in reference.groupby(["trace", "flows"], sort=False):
+        rows.append(["FQ-CoDel", TRACES[str(trace)], str(flows), *_cells(here, FIGURES)])
+    data = pd.concat([data.assign(step=step) for step, data in curves.items()])
+    return Drawing(data, draw, (9.0, 6.2), rows)
+
+
+def cases(lab: Lab) -> Drawing:
+    """What a trace alone does not show."""
+    data = lab.frame("station-cases")
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(len(TRACES), len(CASES), squeeze=False, sharex="row", sharey="row")
+        for line, (trace, title) in zip(grid, TRACES.items(), strict=True):
+            for axes, (case, name) in zip(line, CASES.items(), strict=True):
+                here = data[(data["trace"] == trace) & (data["case"] == case)]
+                for law, (label, colour, marker) in LAWS.items():
+                    means = here[here["law"] == law][["p95_delay_s", "goodput_bps"]].mean()
+                    axes.plot(means["p95_delay_s"] * 1e3, means["goodput_bps"] / 1e6, marker,
+                              ls="none", color=colour, label=label)  # fmt: skip
+                axes.set_title(name, fontsize="small")
+            line[0].set_ylabel(f"{title}\ngoodput [Mbit/s]")
+        for axes in grid[-1]:
+            axes.set_xlabel("delay, 95 % [ms]")
+        legend_below(figure)
+
+    rows = [["case", "law", "trace", *HEAD, "Mbit/s"]]
+    for (case, law, trace), here in data.groupby(["case", "law", "trace"], sort=False):
+        goodput = f"{here['goodput_bps'].mean() / 1e6:.2f}"
+        names = [CASES[str(case)], LAWS[str(law)][0], TRACES[str(trace)]]
+        rows.append([*names, *_cells(here, FIGURES), goodput])
+    return Drawing(data, draw, (14.0, 5.6), rows)
