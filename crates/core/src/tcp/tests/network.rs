@@ -64,7 +64,7 @@ impl<F: FnMut(&Packet) -> Option<Duration>> Network<F> {
             tell(at, &packet);
             match packet.kind() {
                 Kind::Data | Kind::Syn => self.receiver.receive(at, packet),
-                Kind::Ack | Kind::SynAck | Kind::Feedback => self.sender.receive(at, packet),
+                Kind::Ack | Kind::Update | Kind::SynAck | Kind::Feedback => self.sender.receive(at, packet),
             }
         }
         true

@@ -180,7 +180,7 @@ proptest! {
                 }
                 match packet.kind() {
                     Kind::Data | Kind::Syn => rx.receive(*at, packet.clone()),
-                    Kind::Ack | Kind::SynAck | Kind::Feedback => tx.receive(*at, packet.clone()),
+                    Kind::Ack | Kind::Update | Kind::SynAck | Kind::Feedback => tx.receive(*at, packet.clone()),
                 }
                 if !is_late || stream.uniform() < 0.3 {
                     drain(&mut tx, sent);

@@ -80,7 +80,7 @@ fn written(packet: &Packet) -> String {
             format!("{}{length}{}", in_segments(packet.seq()), if packet.is_pushed() { "!" } else { "" })
         }
         Kind::Feedback => "feedback".into(),
-        Kind::Ack => {
+        Kind::Ack | Kind::Update => {
             let blocks = packet.sack.iter().flat_map(|s| s.iter().collect::<Vec<_>>());
             let blocks: Vec<String> =
                 blocks.map(|(start, end)| format!("{}-{}", in_segments(start), in_segments(end))).collect();
