@@ -50,15 +50,15 @@ const UNLIKE: (&str, &str) = ("flow[0].rtt_step", "60 ms");
 
 #[test]
 fn a_busy_line_holds_the_target_whatever_the_flows() {
-    // T − 10 ms/(1 + κ) = 25 − 8 = 17 ms behind a packet and 1 ms for the packet itself; rounding up adds a part of a packet a flow.
+    // T − 10 ms/(1 + κ) = 25 − 8 = 17 ms behind a packet; whole segments, drawn for each flow, are a part of a packet more or less.
     for flows in ["1", "3", "12"] {
         let summary = run(AP, &[("flow[0].count", flows), ("flow[0].receiver.target", "25 ms")]);
         let queue = &summary.queues[0];
         let mean_ms = 1e3 * queue.mean_delay_s.unwrap();
-        assert!((16.0..24.0).contains(&mean_ms), "{flows}: {mean_ms}");
+        assert!((14.0..19.0).contains(&mean_ms), "{flows}: {mean_ms}");
         assert!(queue.utilisation.unwrap() > 0.995, "{flows}");
         assert_eq!(queue.drops, 0);
-        assert!(summary.fairness.jain.unwrap() > 0.98, "{flows}: {:?}", summary.fairness.jain);
+        assert!(summary.fairness.jain.is_none_or(|jain| jain > 0.99), "{flows}: {:?}", summary.fairness.jain);
     }
 }
 
@@ -197,7 +197,7 @@ fn mistakes_are_named_in_one_line() {
         (
             "flow[0].receiver",
             r#"{ kind = "station", demand = false }"#,
-            "flow[0].receiver.balance = true: wanted false by default, or `demand` with it",
+            "flow[0].receiver.balance = true by default: wanted false, or `demand` with it",
         ),
         ("flow[0].receiver", r#"{ kind = "station", weight = 0 }"#, "flow[0].receiver.weight = 0: wanted more than 0"),
     ] {

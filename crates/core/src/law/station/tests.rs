@@ -80,18 +80,17 @@ fn stamp(sent_bytes: u32, behind_bytes: f32, waited_s: f32) -> StationStamp {
 
 #[test]
 fn a_line_is_known_by_its_stamps_alone() {
-    // Each second 20 packets of 1500 B in 120 ms, the second of each pair lost behind the queue; nothing for the rest.
+    // Each second 20 packets of 1500 B in 120 ms, every other one lost behind the queue; nothing for the rest.
     let (mut line, mut sent) = (StationLine::default(), u32::MAX - 10_000);
     for n in 0..200 {
         let (second, place) = (n / 20, n % 20);
         sent = sent.wrapping_add(1500);
-        if place % 2 == 0 {
+        if place % 2 == 1 {
             let t_s = f64::from(second) + 0.006 * f64::from(place + 1);
-            line.see(t_s, 1500.0, stamp(sent, 1500.0 * (19 - place) as f32, 0.006 * (place + 1) as f32));
+            line.see(t_s, 1500.0, stamp(sent, 1500.0 * (19 - place) as f32, (0.006 * f64::from(place + 1)) as f32));
         }
     }
-    // The last one of each burst is lost: its 1500 B count for the pause that only its stamp would have told of.
-    assert!((line.rate().unwrap() / 250e3 - 1.0).abs() < 0.9, "{:?}", line.rate());
+    assert!((line.rate().unwrap() / 250e3 - 1.0).abs() < 0.02, "{:?}", line.rate());
     let mut even = StationLine::default();
     for n in 1..=200_u32 {
         let (second, place) = (f64::from(n / 20), n % 20);
@@ -102,7 +101,7 @@ fn a_line_is_known_by_its_stamps_alone() {
     // One that comes late, overtaken by others, changes nothing.
     let before = even.rate();
     even.see(11.0, 1500.0, stamp(1500, 9000.0, 0.5));
-    assert_eq!((even.rate(), even.queue_bytes()), (before, 0.0));
+    assert_eq!((even.rate(), even.queue_bytes()), (before, 28_500.0));
 }
 
 #[test]
@@ -119,21 +118,26 @@ fn a_coarse_stamp_is_within_half_a_step() {
     assert_eq!(exact.stamp(1500, 30e3, 0.05), stamp(1500, 30e3, 0.05));
 }
 
-/// A line of 125 kB/s with a queue of 1250 B: of two flows packets of 1250 B come in turn, each 10 ms, with `rtts_s` and 1000 B of
-/// payload, for as many seconds; `from` is when the second begins. Gives the edges' distances from what has come, in segments, and how many updates of other
-/// flows there were.
-fn two_flows(keys: StationKeys, rtts_s: [f64; 2], seconds: u32, takes: impl Fn(u32) -> usize) -> ([f64; 2], usize) {
+/// A line of 125 kB/s: of two flows with `rtts_s` packets of 1250 B come each 10 ms, with 1000 B of payload, for as many seconds; `takes`
+/// says whose the n-th is, and the queue behind it. Gives how far the edges are from what has come, in segments, and how many updates
+/// of other flows' windows there were.
+fn two_flows(
+    keys: StationKeys,
+    rtts_s: [f64; 2],
+    seconds: u32,
+    takes: impl Fn(u32) -> (usize, f32),
+) -> ([f64; 2], usize) {
     let mut agent = StationAgent::new(keys).unwrap();
     let (mut received, mut edges, mut updates) = ([0; 2], [10_000; 2], 0);
     [0, 1].iter().for_each(|_| _ = agent.add(1.0, 1000));
     for n in 1..=100 * seconds {
-        let flow = takes(n);
+        let (flow, behind_bytes) = takes(n);
         received[flow] += 1000;
         let packet = StationArrival {
             t_s: 0.01 * f64::from(n),
             size_bytes: 1250.0,
             payload_bytes: 1000.0,
-            stamp: stamp(1250 * n, 1250.0, 0.02),
+            stamp: stamp(1250 * n, behind_bytes, 0.02),
             rtt_s: Some(rtts_s[flow] + 0.02),
             received: received[flow],
             edge: edges[flow],
@@ -153,32 +157,32 @@ const PLAIN: fn() -> StationKeys = || StationKeys { dither: false, ..StationKeys
 #[test]
 fn flows_of_equal_round_trips_share_the_room() {
     // 125 kB/s for 105 − 10 + 10 ms are 13.1 kB, 5.25 segments each.
-    let (held, _) = two_flows(PLAIN(), [0.105; 2], 10, |n| (n % 2) as usize);
+    let (held, _) = two_flows(PLAIN(), [0.105; 2], 10, |n| ((n % 2) as usize, 1250.0));
     assert_eq!(held, [5.0, 5.0]);
     // Without the residual: 62.5 kB/s for .9 · 105 ms + (10 + ½ · (10 − 10)) ms: 5.2.
     let share = StationKeys { residual: false, ..PLAIN() };
-    assert_eq!(two_flows(share, [0.105; 2], 10, |n| (n % 2) as usize).0, [5.0, 5.0]);
+    assert_eq!(two_flows(share, [0.105; 2], 10, |n| ((n % 2) as usize, 1250.0)).0, [5.0, 5.0]);
 }
 
 #[test]
 fn the_station_keeps_the_clock_of_flows_without_packets() {
-    // The second flow has one packet in ten. Only by those of the first its window moves in between.
-    let takes = |n: u32| usize::from(n.is_multiple_of(10));
+    // The second flow has one packet in ten, which leaves a long queue. Only by packets of the first it learns that it is gone.
+    let takes = |n: u32| (usize::from(n % 10 == 9), if n / 5 % 2 == 1 { 12_500.0 } else { 1250.0 });
     let (_, updates) = two_flows(PLAIN(), [0.02, 0.2], 10, takes);
-    assert!(updates > 50, "{updates}");
+    assert!(updates > 10, "{updates}");
     let own = StationKeys { clock: false, ..PLAIN() };
     assert_eq!(two_flows(own, [0.02, 0.2], 10, takes).1, 0);
 }
 
 #[test]
 fn a_flow_that_takes_little_is_found_by_littles_law() {
-    // The second flow sends one packet in forty, and could 5 in each round trip: u = 3.1 kB/s · .125 s, and it holds 6.6 kB.
-    let takes = |n: u32| usize::from(n.is_multiple_of(40));
+    // The second flow sends one packet in 25, and could send five in each round trip: u = 5 kB/s · 125 ms, a tenth of what it holds.
+    let takes = |n: u32| (usize::from(n.is_multiple_of(25)), 1250.0);
     let (with, _) = two_flows(PLAIN(), [0.105; 2], 20, takes);
     let without = StationKeys { demand: false, balance: false, ..PLAIN() };
     let (full, _) = two_flows(without, [0.105; 2], 20, takes);
-    // All the room, 10.5 segments, but the .4 kB that the other has on its way.
-    assert_eq!((full[0], with[0]), (5.0, 10.0));
+    // Half of 10.5 segments, or all but the .6 kB that the other has on its way.
+    assert!(full[0] == 5.0 && (9.0..=10.0).contains(&with[0]), "{full:?}, {with:?}");
 }
 
 #[test]
