@@ -202,7 +202,9 @@ fn clamp_is_told_of_three_duplicates() {
     let config = ReceiverConfig { law: role::ReceiverParams::Clamp(params), mss: 1000, ..plain() };
     let in_slow_start = |script: &str| match receiver(config.clone(), script).law() {
         AnyReceiver::Clamp(clamp) => clamp.in_slow_start(),
-        AnyReceiver::Plain(_) | AnyReceiver::ClampKernel(_) | AnyReceiver::Share(_) | AnyReceiver::Station(_) => unreachable!(),
+        AnyReceiver::Plain(_) | AnyReceiver::ClampKernel(_) | AnyReceiver::Share(_) | AnyReceiver::Station(_) => {
+            unreachable!()
+        }
     };
     let two = "0 syn -> syn-ack\n 100 data 0 -> ack 1\n 101 data 2 -> ack 1\n 102 data 2 -> ack 1\n";
     assert!(in_slow_start(two));
