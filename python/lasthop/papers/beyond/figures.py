@@ -144,7 +144,7 @@ def _planes(frames: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Dr
     for name, axis, label in (*named, ("others", "law", "{}")):
         for (value, trace, flows), here in _groups(frames[name], axis):
             text = POINTS[value][0] if axis == "law" else label.format(value)
-            rows.append([text, titles[trace], flows, *_cells(here, columns)])
+            rows.append([text, titles[trace], flows, *cells(here, columns)])
     data = pd.concat([data.assign(kind=name) for name, data in frames.items()])
     return Drawing(data, draw, (3.3 * len(SETS), 0.9 + 2.9 * len(titles)), rows)
 
@@ -194,7 +194,7 @@ def integral(lab: Lab) -> Drawing:
     rows = [["law", "flows", "Mbit/s", *HEAD]]
     for (law, axis, value), here in data.groupby(["law", "axis", "value"], sort=False):
         flows, rate = (value, 10) if axis == "flows" else (4, value)
-        rows.append([INTEGRAL[str(law)][0], str(flows), str(rate), *_cells(here, FIGURES)])
+        rows.append([INTEGRAL[str(law)][0], str(flows), str(rate), *cells(here, FIGURES)])
     return Drawing(data, draw, (8.2, 3.8), rows)
 
 
@@ -230,7 +230,7 @@ def accepted(lab: Lab) -> Drawing:
     rows = [["law", "trace", "flows", *HEAD]]
     for law, data in laws.items():
         for (_, trace, flows), here in _groups(data.assign(law=law), "law"):
-            rows.append([LAWS[law][0], TRACES[trace], flows, *_cells(here, FIGURES)])
+            rows.append([LAWS[law][0], TRACES[trace], flows, *cells(here, FIGURES)])
     return Drawing(pd.concat(laws.values()), draw, (8.6, 5.4), rows)
 
 
@@ -257,7 +257,7 @@ def forms(lab: Lab) -> Drawing:
 
     rows = [["form", "trace", "flows", *HEAD]]
     for (form, trace, flows), here in _groups(data, "form"):
-        rows.append([FORMS[form], TRACES[trace], flows, *_cells(here, FIGURES)])
+        rows.append([FORMS[form], TRACES[trace], flows, *cells(here, FIGURES)])
     return Drawing(data, draw, (9.0, 6.0), rows)
 
 
@@ -267,7 +267,7 @@ def _groups(data: pd.DataFrame, what: str) -> Iterator[tuple[list[str], pd.DataF
         yield [str(part) for part in key], here
 
 
-def _cells(here: pd.DataFrame, columns: Mapping[str, float]) -> Sequence[str]:
+def cells(here: pd.DataFrame, columns: Mapping[str, float]) -> Sequence[str]:
     """Means over the seeds, with half the 95 % interval."""
     digits = {"utilisation": 3, "mean_delay_s": 1, "p95_delay_s": 1, "fairness": 3, "drops": 0}
     return [

@@ -49,8 +49,8 @@ def over_accepted(
     found = frame(lab, "share", recorded=True)
     here = found[(found["trace"] == trace) & (found["target"] == TARGET_MS)]
     ratios = here[column] / here["flows"].map(dict(accepted))
-    by_seed = ratios.groupby(here["seed"]).agg("min" if pick == "least" else "max")
-    return [float(by_seed.get(seed, math.nan)) for seed in lab.seeds]
+    picked = ratios.groupby(here["seed"]).agg("min" if pick == "least" else "max")
+    return [float(picked.get(seed, math.nan)) for seed in lab.seeds]
 
 
 def delay_at_fq_codel(lab: Lab, flows: Sequence[str], *, recorded: bool = False) -> list[float]:
@@ -60,8 +60,8 @@ def delay_at_fq_codel(lab: Lab, flows: Sequence[str], *, recorded: bool = False)
     """
     curves, others = frame(lab, "share", recorded=recorded), frame(lab, "others", recorded=recorded)
     references = others[(others["law"] == "fq-codel") & others["flows"].isin(list(flows))]
-    return _by_seed(lab, [
-        (int(row["seed"]), _p95_at(curves, row, row["utilisation"]) / row["p95_delay_s"])
+    return by_seed(lab, [
+        (int(row["seed"]), p95_at(curves, row, row["utilisation"]) / row["p95_delay_s"])
         for _, row in references.iterrows()
     ])  # fmt: skip
 
@@ -69,8 +69,8 @@ def delay_at_fq_codel(lab: Lab, flows: Sequence[str], *, recorded: bool = False)
 def clamp_over_share(lab: Lab, *, recorded: bool = False) -> list[float]:
     """CLAMP's p95 over the share window's at equal utilisation: geometric mean, by seed."""
     curves, clamp = frame(lab, "share", recorded=recorded), frame(lab, "clamp", recorded=recorded)
-    return _by_seed(lab, [
-        (int(row["seed"]), row["p95_delay_s"] / _p95_at(curves, row, row["utilisation"]))
+    return by_seed(lab, [
+        (int(row["seed"]), row["p95_delay_s"] / p95_at(curves, row, row["utilisation"]))
         for _, row in clamp.iterrows()
     ])  # fmt: skip
 
@@ -81,13 +81,13 @@ def share_at_abc(lab: Lab, flows: Sequence[str]) -> list[float]:
     Over traces, flow sets and ABC's targets, where its utilisation is one of the share window's.
     """
     curves, abc = frame(lab, "share"), frame(lab, "abc")
-    return _by_seed(lab, [
-        (int(row["seed"]), _p95_at(curves, row, row["utilisation"]) / row["p95_delay_s"])
+    return by_seed(lab, [
+        (int(row["seed"]), p95_at(curves, row, row["utilisation"]) / row["p95_delay_s"])
         for _, row in abc[abc["flows"].isin(list(flows))].iterrows()
     ])  # fmt: skip
 
 
-def _p95_at(curves: pd.DataFrame, row: pd.Series, utilisation: float) -> float:
+def p95_at(curves: pd.DataFrame, row: pd.Series, utilisation: float) -> float:
     """The p95 at which the share window reaches a utilisation; NaN beyond its targets."""
     same = (curves[POINT] == row[POINT]).all(axis=1)
     curve = curves[same].sort_values("utilisation")
@@ -95,7 +95,9 @@ def _p95_at(curves: pd.DataFrame, row: pd.Series, utilisation: float) -> float:
     return float(np.exp(np.interp(utilisation, x, y, left=math.nan, right=math.nan)))
 
 
-def _by_seed(lab: Lab, found: Sequence[tuple[int, float]]) -> list[float]:
+def by_seed(lab: Lab, found: Sequence[tuple[int, float]]) -> list[float]:
+    """The geometric mean of what was found with each seed."""
+
     def mean(seed: int) -> float:
         logs = [math.log(value) for its, value in found if its == seed and not math.isnan(value)]
         return math.exp(fmean(logs)) if logs else math.nan

@@ -11,8 +11,8 @@ import pandas as pd
 
 from ...lab import Drawing, Lab
 from ...plot import COLOURS, legend_below
-from .figures import FIGURES, HEAD, _cells
-from .measures import POINT, TRACES, _by_seed, _p95_at, frame
+from .figures import FIGURES, HEAD, cells
+from .measures import POINT, TRACES, by_seed, frame, p95_at
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,10 +77,10 @@ def at_fq_codel(
     found = []
     for _, row in fq_codel(lab, flows, recorded=recorded).iterrows():
         used = row["utilisation"]
-        reference = row["p95_delay_s"] if beside is None else _p95_at(beside, row, used)
-        found.append((int(row["seed"]), _p95_at(whole, row, used) / reference))
+        reference = row["p95_delay_s"] if beside is None else p95_at(beside, row, used)
+        found.append((int(row["seed"]), p95_at(whole, row, used) / reference))
     if pick == "mean":
-        return _by_seed(lab, found)
+        return by_seed(lab, found)
     known = [(seed, ratio) for seed, ratio in found if not math.isnan(ratio)]
     return [max((r for s, r in known if s == seed), default=math.nan) for seed in lab.seeds]
 
@@ -101,8 +101,8 @@ def over_share(lab: Lab, flows: Sequence[str]) -> list[float]:
     station = frame(lab, "station")
     station = station[station["flows"].isin(list(flows))]
     curves = frame(lab, "share")
-    return _by_seed(lab, [
-        (int(row["seed"]), row["p95_delay_s"] / _p95_at(curves, row, row["utilisation"]))
+    return by_seed(lab, [
+        (int(row["seed"]), row["p95_delay_s"] / p95_at(curves, row, row["utilisation"]))
         for _, row in station.iterrows()
     ])  # fmt: skip
 
@@ -136,9 +136,9 @@ def steps(lab: Lab) -> Drawing:
         for (target, trace, flows), here in data.groupby(["target", "trace", "flows"], sort=False):
             if flows in MIXED:
                 name = f"{STEPS[step][0]}, T = {target} ms"
-                rows.append([name, TRACES[str(trace)], str(flows), *_cells(here, FIGURES)])
+                rows.append([name, TRACES[str(trace)], str(flows), *cells(here, FIGURES)])
     for (trace, flows), here in reference.groupby(["trace", "flows"], sort=False):
-        rows.append(["FQ-CoDel", TRACES[str(trace)], str(flows), *_cells(here, FIGURES)])
+        rows.append(["FQ-CoDel", TRACES[str(trace)], str(flows), *cells(here, FIGURES)])
     data = pd.concat([data.assign(step=step) for step, data in curves.items()])
     return Drawing(data, draw, (9.0, 6.2), rows)
 
@@ -166,5 +166,5 @@ def cases(lab: Lab) -> Drawing:
     for (case, law, trace), here in data.groupby(["case", "law", "trace"], sort=False):
         goodput = f"{here['goodput_bps'].mean() / 1e6:.2f}"
         names = [CASES[str(case)], LAWS[str(law)][0], TRACES[str(trace)]]
-        rows.append([*names, *_cells(here, FIGURES), goodput])
+        rows.append([*names, *cells(here, FIGURES), goodput])
     return Drawing(data, draw, (14.0, 5.6), rows)

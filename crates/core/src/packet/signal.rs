@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What routers and senders tell each other in packets.
+
+/// Feedback from routers: stamped into passing data, and sent back in acknowledgements.
+///
+/// CLAMP's price, the share window, XCP and QFCP use the one path: the sender asks, each router may only ask for more restraint than
+/// those before it (the highest price, the least rate, the least change stands), and what came through goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Signal {
+    /// No router on the path has said anything, and the sender asks for nothing.
+    #[default]
+    None,
+    /// CLAMP's price \[s\] (clamp eq. 13). Over several routers the highest price stands.
+    Price(f64),
+    /// The share window's stamp. Over several routers the one with the least share stands.
+    Share(ShareStamp),
+    /// The station window's stamp.
+    Station(StationStamp),
+    /// XCP's congestion header.
+    Xcp(XcpHeader),
+    /// QFCP's congestion header.
+    Qfcp(QfcpHeader),
+    /// ABC's mark.
+    Steering(Steering),
+    /// In an acknowledgement: by how much the flow's rate is to change \[B/s\] (XCP), or by how many
+    /// packets its window is (ABC).
+    Change(f32),
+    /// In an acknowledgement: the rate that the flow may have (QFCP).
+    Rate(RateFeedback),
+}
+
+/// What a share window's router tells receivers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareStamp {
+    /// What a flow of weight 1 may have \[B/s on the wire\]; 0: not known yet.
+    pub share: f32,
+    /// For how long of its share the flow may keep bytes in the queue \[s\].
+    pub room_s: f32,
+    /// How long the packet waited in the queue \[s\].
+    pub waited_s: f32,
+}
+
+/// What a station window's router tells the station's agent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StationStamp {
+    /// All that the queue has sent, the packet with it \[B, modulo 2³²\].
+    pub sent_bytes: u32,
+    /// What waits behind the packet \[B\].
+    pub behind_bytes: f32,
+    /// How long the packet waited in the queue \[s\].
+    pub waited_s: f32,
+}
+
+/// What ABC's routers tell a sender by each of its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// No router has spoken.
+    Asked,
+    /// Send two for it.
+    Accelerate,
+    /// Send none for it.
+    Brake,
+}
+
+/// XCP's congestion header, in bytes on the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct XcpHeader {
+    /// The sender's window \[B\].
+    pub cwnd_bytes: f32,
+    /// The sender's round-trip time \[s\]; 0: not known yet.
+    pub rtt_s: f32,
+    /// The change of the flow's rate that is asked for, and then granted \[B/s\].
+    pub change: f32,
+}
+
+/// QFCP's congestion header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QfcpHeader {
+    /// The sender's round-trip time \[s\]; 0: not known yet.
+    pub rtt_s: f32,
+    /// The rate that is asked for, and then granted \[B/s on the wire\].
+    pub rate: f32,
+    /// Queues of the path that have not spoken.
+    pub silent: u8,
+}
+
+/// What QFCP's receivers send back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateFeedback {
+    /// The least of the routers' rates \[B/s on the wire\].
+    pub rate: f32,
+    /// Queues of the path that have not spoken.
+    pub silent: u8,
+}
+
+impl Signal {
+    /// Stamps a price; an earlier, higher one stands. Headers of other protocols stay as they are.
+    #[inline]
+    pub fn raise_price(&mut self, price: f64) {
+        match self {
+            Signal::Price(p) if *p >= price => {}
+            Signal::None | Signal::Price(_) => *self = Signal::Price(price),
+            Signal::Share(_)
+            | Signal::Station(_)
+            | Signal::Steering(_)
+            | Signal::Xcp(_)
+            | Signal::Qfcp(_)
+            | Signal::Change(_)
+            | Signal::Rate(_) => {}
+        }
+    }
+
+    /// The price, if any router stamped one.
+    #[inline]
+    pub fn price(&self) -> Option<f64> {
+        match *self {
+            Signal::Price(p) => Some(p),
+            _ => None,
+        }
+    }
+
+    /// Stamps a share; an earlier, lower one stands, unless it is not known. Headers of other protocols stay as they are.
+    #[inline]
+    pub fn lower_share(&mut self, stamp: ShareStamp) {
+        match self {
+            Signal::Share(before) if before.share > 0.0 && !(stamp.share > 0.0 && stamp.share < before.share) => {}
+            Signal::None | Signal::Share(_) => *self = Signal::Share(stamp),
+            Signal::Price(_)
+            | Signal::Station(_)
+            | Signal::Steering(_)
+            | Signal::Xcp(_)
+            | Signal::Qfcp(_)
+            | Signal::Change(_)
+            | Signal::Rate(_) => {}
+        }
+    }
+
+    /// What a share window's router has told, if one has.
+    #[inline]
+    pub fn share(&self) -> Option<ShareStamp> {
+        match *self {
+            Signal::Share(stamp) => Some(stamp),
+            _ => None,
+        }
+    }
+
+    /// Stamps what a queue tells the agent of its station. Headers of other protocols stay as they are.
+    #[inline]
+    pub fn stamp_station(&mut self, stamp: StationStamp) {
+        if matches!(self, Signal::None | Signal::Station(_)) {
+            *self = Signal::Station(stamp);
+        }
+    }
+
+    /// What the queue of the packet's station has told, if it has.
+    #[inline]
+    pub fn station(&self) -> Option<StationStamp> {
+        match *self {
+            Signal::Station(stamp) => Some(stamp),
+            _ => None,
+        }
+    }
+
+    /// Stamps XCP's change of the flow's rate \[B/s\]; an earlier, lower one stands.
+    #[inline]
+    pub fn lower_change(&mut self, change: f64) {
+        if let Signal::Xcp(header) = self {
+            header.change = header.change.min(change as f32);
+        }
+    }
+
+    /// Stamps QFCP's rate \[B/s\]; an earlier, lower one stands.
+    #[inline]
+    pub fn lower_rate(&mut self, rate: f64) {
+        if let Signal::Qfcp(header) = self {
+            header.rate = header.rate.min(rate as f32);
+        }
+    }
+
+    /// Stamps ABC's mark: who is told once to brake brakes.
+    #[inline]
+    pub fn steer(&mut self, accelerates: bool) {
+        if let Signal::Steering(steering) = self
+            && *steering != Steering::Brake
+        {
+            *steering = if accelerates { Steering::Accelerate } else { Steering::Brake };
+        }
+    }
+
+    /// The queue that the packet leaves has spoken.
+    #[inline]
+    pub fn break_silence(&mut self) {
+        if let Signal::Qfcp(header) = self {
+            header.silent = header.silent.saturating_sub(1);
+        }
+    }
+
+    /// Whether it speaks to routers whose law is their own, or brings back what these have said.
+    #[inline]
+    pub fn speaks(&self) -> bool {
+        match self {
+            Signal::Steering(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => true,
+            Signal::None | Signal::Price(_) | Signal::Share(_) | Signal::Station(_) => false,
+        }
+    }
+
+    /// What a receiver sends back.
+    #[inline]
+    pub fn echo(&self) -> Signal {
+        match *self {
+            Signal::Xcp(header) => Signal::Change(header.change),
+            Signal::Steering(Steering::Asked) => Signal::Change(f32::INFINITY),
+            Signal::Steering(Steering::Accelerate) => Signal::Change(1.0),
+            Signal::Steering(Steering::Brake) => Signal::Change(-1.0),
+            Signal::Qfcp(header) => Signal::Rate(RateFeedback { rate: header.rate, silent: header.silent }),
+            Signal::None
+            | Signal::Price(_)
+            | Signal::Share(_)
+            | Signal::Station(_)
+            | Signal::Change(_)
+            | Signal::Rate(_) => Signal::None,
+        }
+    }
+
+    /// What one acknowledgement of two packets sends back, `later` being that of the second: changes add up, of rates the
+    /// later one holds.
+    #[must_use]
+    pub fn joined(self, later: Signal) -> Signal {
+        match (self, later) {
+            (Signal::Change(one), Signal::Change(other)) => Signal::Change(one + other),
+            _ => later,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_rate_and_change_on_the_path_stand() {
+        let mut rate = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: f32::INFINITY, silent: 3 });
+        for told in [4e5, 1e5, 2e5] {
+            rate.lower_rate(told);
+            rate.break_silence();
+        }
+        assert_eq!(rate.echo(), Signal::Rate(RateFeedback { rate: 1e5, silent: 0 }));
+        let mut change = Signal::Xcp(XcpHeader { cwnd_bytes: 3000.0, rtt_s: 0.1, change: f32::INFINITY });
+        change.lower_change(500.0);
+        change.lower_change(-250.0);
+        change.lower_change(100.0);
+        assert_eq!(change.echo(), Signal::Change(-250.0));
+    }
+
+    #[test]
+    fn the_least_known_share_on_the_path_stands() {
+        let stamp = |share| ShareStamp { share, room_s: 0.01 * share, waited_s: 0.0 };
+        let mut signal = Signal::None;
+        let mut told = |share| {
+            signal.lower_share(stamp(share));
+            signal.share().unwrap()
+        };
+        let shares = [0.0, 3.0, 0.0, 2.0, 4.0].map(&mut told);
+        assert_eq!(shares, [0.0, 3.0, 3.0, 2.0, 2.0].map(stamp), "with what belongs to it");
+        assert_eq!((signal.echo(), signal.price()), (Signal::None, None));
+    }
+
+    #[test]
+    fn one_brake_on_the_path_brakes() {
+        let told = |marks: &[bool]| {
+            let mut signal = Signal::Steering(Steering::Asked);
+            marks.iter().for_each(|&accelerates| signal.steer(accelerates));
+            signal.echo()
+        };
+        assert_eq!(told(&[]), Signal::Change(f32::INFINITY));
+        assert_eq!((told(&[true, true]), told(&[true, false])), (Signal::Change(1.0), Signal::Change(-1.0)));
+        assert_eq!(told(&[false, true]), Signal::Change(-1.0));
+        assert_eq!(told(&[true]).joined(told(&[true])), Signal::Change(2.0));
+    }
+
+    #[test]
+    fn routers_of_one_protocol_leave_the_others_alone() {
+        let header = Signal::Qfcp(QfcpHeader { rtt_s: 0.1, rate: 1e6, silent: 1 });
+        let mut signal = header;
+        signal.raise_price(0.5);
+        signal.lower_change(-100.0);
+        assert_eq!(signal, header);
+        // And acknowledgements are nobody's.
+        let mut ack = header.echo();
+        ack.raise_price(0.5);
+        ack.lower_rate(1.0);
+        ack.break_silence();
+        assert_eq!(ack, header.echo());
+        assert_eq!(Signal::Price(0.5).echo(), Signal::None);
+    }
+
+    #[test]
+    fn an_acknowledgement_of_two_packets_brings_both_changes() {
+        assert_eq!(Signal::Change(100.0).joined(Signal::Change(-30.0)), Signal::Change(70.0));
+        let rate = |rate| Signal::Rate(RateFeedback { rate, silent: 0 });
+        assert_eq!(rate(2.0).joined(rate(3.0)), rate(3.0));
+    }
+
+    #[test]
+    fn the_highest_price_on_the_path_stands() {
+        let mut signal = Signal::None;
+        signal.raise_price(0.25);
+        signal.raise_price(0.125);
+        assert_eq!(signal.price(), Some(0.25));
+    }
+}
