@@ -13,6 +13,23 @@ macro_rules! dumbbell {
 }
 use dumbbell;
 
+/// Three downloads over an access point of 12 Mbit/s, 50 ms with the air, by a law of ours.
+macro_rules! downloads {
+    ($law:literal) => {
+        concat!(
+            "duration = \"20 s\"\nwarmup = \"5 s\"\n[[ap]]\nname = \"ap\"\ndelay = \"5 ms\"\n",
+            "radio = { kind = \"constant\", rate = \"12 Mbit/s\" }\nprice = \"",
+            $law,
+            "\"\n",
+            "[[flow]]\nname = \"flow\"\ncount = 3\nstagger = \"0.1 s\"\njitter = \"0.1 ms\"\nstation = \"phone\"\n",
+            "rtt = \"40 ms\"\nsender = \"cubic\"\nreceiver = \"",
+            $law,
+            "\"\n"
+        )
+    };
+}
+use downloads;
+
 mod ahead;
 mod capture;
 mod feedback;

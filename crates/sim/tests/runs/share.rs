@@ -1,27 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share window, at an access point and on links.
 
-use crate::{figures, refuse, run};
+use crate::{downloads, figures, refuse, run};
 
-/// Three downloads over an access point of 12 Mbit/s, 50 ms with the air.
-const AP: &str = r#"
-    duration = "20 s"
-    warmup = "5 s"
-    [[ap]]
-    name = "ap"
-    delay = "5 ms"
-    radio = { kind = "constant", rate = "12 Mbit/s" }
-    price = "share"
-    [[flow]]
-    name = "flow"
-    count = 3
-    stagger = "0.1 s"
-    jitter = "0.1 ms"
-    station = "phone"
-    rtt = "40 ms"
-    sender = "cubic"
-    receiver = "share"
-"#;
+const AP: &str = downloads!("share");
 
 /// Two links in a row, 50 ms in all.
 const WIRES: &str = r#"

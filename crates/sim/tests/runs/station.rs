@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The station window: an agent for all flows of a station.
 
-use crate::{figures, refuse, run};
+use crate::{downloads, dumbbell, figures, refuse, run};
 
-/// Three downloads over an access point of 12 Mbit/s, 50 ms with the air.
-const AP: &str = r#"
-    duration = "20 s"
-    warmup = "5 s"
-    [[ap]]
-    name = "ap"
-    delay = "5 ms"
-    radio = { kind = "constant", rate = "12 Mbit/s" }
-    price = "station"
-    [[flow]]
-    name = "flow"
-    count = 3
-    stagger = "0.1 s"
-    jitter = "0.1 ms"
-    station = "phone"
-    rtt = "40 ms"
-    sender = "cubic"
-    receiver = "station"
-"#;
+const AP: &str = downloads!("station");
 
-/// A link of 12 Mbit/s.
-const WIRE: &str = r#"
-    duration = "20 s"
-    warmup = "5 s"
-    [[link]]
-    name = "wire"
-    from = "a"
-    to = "b"
-    rate = "12 Mbit/s"
-    price = "station"
-    duplex = false
-    [[flow]]
-    name = "flow"
-    count = 3
-    path = ["a", "b"]
-    rtt = "50 ms"
-    jitter = "0.1 ms"
-    sender = "cubic"
-    receiver = { kind = "station", target = "25 ms" }
-"#;
+/// Three downloads over a link of 12 Mbit/s.
+const WIRE: &str = dumbbell!(
+    "duration = \"20 s\"\nwarmup = \"5 s\"\n",
+    "rate = \"12 Mbit/s\"\nprice = \"station\"\nduplex = false\n",
+    "name = \"flow\"\ncount = 3\nrtt = \"50 ms\"\njitter = \"0.1 ms\"\nsender = \"cubic\"\n\
+     receiver = { kind = \"station\", target = \"25 ms\" }\n"
+);
 
 const DRIVING: (&str, &str) =
     ("ap[0].radio", r#"{ kind = "trace", file = "../../scenarios/traces/lte-driving.down" }"#);
