@@ -231,10 +231,11 @@ def _connected(address: str) -> Iterator[Any]:
         client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"--dask {address}: no Dask scheduler answers there") from error
-    # What it has to say of a scheduler that has gone is a traceback; we say it in a line.
-    logger = logging.getLogger("distributed.client")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    # What they have to say of a scheduler that has gone are tracebacks; we say it in a line.
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         here = _lasthop.version()
         for worker, version in client.run(_version_there).items():
@@ -247,7 +248,8 @@ def _connected(address: str) -> Iterator[Any]:
     finally:
         with suppress(Exception):  # the scheduler may go at any time
             client.close(timeout=2)
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _version_there() -> str | None:
