@@ -71,6 +71,7 @@ impl Hosts {
             rtt_s: (told.echo != Instant::ZERO).then(|| now.saturating_since(told.echo).as_secs_f64()),
             received: receiver.received(),
             edge: receiver.edge(),
+            most_edge: receiver.most_edge(),
             is_acknowledged: receiver.is_acknowledging(),
         };
         let (station, number) = (seat.station as usize, seat.number as usize);

@@ -166,6 +166,11 @@ impl Receiver {
         self.edge
     }
 
+    /// How far right the window may end: the buffer has no room for more.
+    pub fn most_edge(&self) -> u64 {
+        self.next.saturating_add(self.config.buffer.get())
+    }
+
     /// Whether an acknowledgement is to go now.
     pub fn is_acknowledging(&self) -> bool {
         self.due.is_some()
@@ -174,7 +179,7 @@ impl Receiver {
     /// The window ends at byte `edge` from `now` on, or further right, within the buffer. The acknowledgement that is to go now tells of
     /// it, otherwise a window update, which takes along what waits for a delayed one and else echoes `echo`, as the last one did.
     pub fn grant(&mut self, now: Instant, edge: u64, echo: Instant) {
-        let edge = edge.min(self.next + self.config.buffer.get());
+        let edge = edge.min(self.most_edge());
         if edge <= self.edge {
             return;
         }

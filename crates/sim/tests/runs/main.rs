@@ -28,7 +28,6 @@ macro_rules! downloads {
         )
     };
 }
-use downloads;
 
 mod ahead;
 mod capture;

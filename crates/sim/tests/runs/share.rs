@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share window, at an access point and on links.
 
-use crate::{downloads, figures, refuse, run};
+use crate::{figures, refuse, run};
 
 const AP: &str = downloads!("share");
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The station window: an agent for all flows of a station.
 
-use crate::{downloads, dumbbell, figures, refuse, run};
+use crate::{figures, refuse, run};
 
 const AP: &str = downloads!("station");
 
@@ -172,4 +172,24 @@ fn mistakes_are_named_in_one_line() {
     ] {
         assert_eq!(refuse(AP, &[(key, value)]), message);
     }
+}
+
+#[test]
+fn a_small_buffer_holds_the_window_and_stops_nothing() {
+    // 40 kB for each round trip of 110 ms and what the queue lasts: at most 2.9 Mbit/s.
+    let set = [DRIVING, ("flow[0].count", "1"), ("flow[0].rtt", "100 ms"), ("flow[0].receiver.buffer", "40 kB")];
+    let goodput = run(AP, &set).flows[0].goodput_bps;
+    assert!((1.8e6..2.9e6).contains(&goodput), "{goodput}");
+}
+
+#[test]
+fn a_delayed_acknowledgement_does_not_shut_the_window() {
+    // A window of a segment, now and then: its acknowledgement is waited for.
+    let radio = ("ap[0].radio", r#"{ kind = "constant", rate = "1 Mbit/s" }"#);
+    let found = ["1", "2"].map(|every| {
+        let every = ("flow[0].receiver.ack_every", every);
+        run(AP, &[radio, ("flow[0].count", "1"), ("flow[0].rtt", "20 ms"), every]).flows[0].clone()
+    });
+    assert!(found[1].goodput_bps > 0.7 * found[0].goodput_bps, "{} of {}", found[1].goodput_bps, found[0].goodput_bps);
+    assert_eq!(found[1].retransmits, 0);
 }

@@ -74,6 +74,8 @@ pub struct StationArrival {
     pub received: u64,
     /// The right edge of the flow's window, as a byte of payload.
     pub edge: u64,
+    /// How far right its buffer lets the window end.
+    pub most_edge: u64,
     /// Whether it is acknowledged at once, so that the acknowledgement can tell of a window.
     pub is_acknowledged: bool,
 }
@@ -101,8 +103,8 @@ pub struct Grant {
 ///     let stamp = StationStamp { sent_bytes: 1250 * n, behind_bytes: 1250.0, waited_s: 0.02 };
 ///     let t_s = 0.01 * f64::from(n);
 ///     let (size_bytes, payload_bytes, received) = (1250.0, 1000.0, u64::from(1000 * n));
-///     let (rtt_s, is_acknowledged) = (Some(0.125), true);
-///     let packet = StationArrival { t_s, size_bytes, payload_bytes, stamp, rtt_s, received, edge, is_acknowledged };
+///     let (rtt_s, most_edge, is_acknowledged) = (Some(0.125), u64::MAX, true);
+///     let packet = StationArrival { t_s, size_bytes, payload_bytes, stamp, rtt_s, received, edge, most_edge, is_acknowledged };
 ///     for grant in agent.received(flow, &packet) {
 ///         edge = grant.edge;
 ///     }
@@ -190,7 +192,9 @@ impl StationAgent {
         let mut grants = vec![];
         for &i in &self.present {
             let is_own = i == flow;
-            if is_own && !arrival.is_acknowledged || !is_own && !self.keys.clock {
+            // What is acknowledged later will be told then, but for a sender that must wait for it.
+            let is_told = arrival.is_acknowledged || self.flows[i].is_shut();
+            if is_own && !is_told || !is_own && !self.keys.clock {
                 continue;
             }
             let window = self.window(i, t_s, line_rate);

@@ -44,6 +44,8 @@ pub(super) struct StationFlow {
     pub(super) rate: Option<f64>,
     /// All that has come \[B of payload\].
     received: u64,
+    /// How far right its buffer lets its window end.
+    most_edge: u64,
     grants: Option<Grants>,
     dither: f64,
     /// When the first and the last packet came \[s\].
@@ -73,6 +75,7 @@ impl StationFlow {
             rate: None,
             received: 0,
             grants: None,
+            most_edge: u64::MAX,
             dither: 0.0,
             first_s: 0.0,
             last_s: 0.0,
@@ -93,6 +96,7 @@ impl StationFlow {
         }
         self.last_s = arrival.t_s;
         self.received = arrival.received;
+        self.most_edge = arrival.most_edge;
         let edge = arrival.edge;
         self.grants.get_or_insert_with(|| Grants::new(edge));
         if let Some(rtt_s) = arrival.rtt_s {
@@ -162,10 +166,15 @@ impl StationFlow {
         equations::arriving(self.edge_at(then_s + lead_s), self.edge_at(then_s)) * self.wire
     }
 
+    /// Whether its window has no room for another segment.
+    pub(super) fn is_shut(&self) -> bool {
+        (self.edge().saturating_sub(self.received) as f64) < self.mss_bytes
+    }
+
     /// Where its window is to end for it to hold `window_bytes`, if that is another place than now; never further left.
     pub(super) fn edge_for(&self, window_bytes: f64) -> Option<u64> {
         let bytes = equations::advertised(window_bytes / self.wire, self.mss_bytes, self.dither);
-        let edge = self.received + bytes as u64;
+        let edge = self.received.saturating_add(bytes as u64).min(self.most_edge);
         (edge > self.edge()).then_some(edge)
     }
 

@@ -141,6 +141,7 @@ fn two_flows(
             rtt_s: Some(rtts_s[flow] + 0.02),
             received: received[flow],
             edge: edges[flow],
+            most_edge: u64::MAX,
             is_acknowledged: true,
         };
         for grant in agent.received(flow, &packet) {
