@@ -7,9 +7,9 @@ import lasthop
 import pytest
 from conftest import labelled
 from lasthop import UserError
-from lasthop.lab import Lab
+from lasthop.lab import Lab, Sweep
 from lasthop.paper import Paper, load_paper
-from lasthop.papers.reality import runs
+from lasthop.papers.reality import figures, runs
 from lasthop.runs import Runner
 
 
@@ -106,3 +106,10 @@ def test_emulations_that_were_done_outlast_an_interruption(
     done.clear()
     monkeypatch.setattr(runs, "_attempt", lambda *given: done.append(given[1]) or play(*given))
     assert len(first) == 3 and not set(matrix()) & set(first)
+
+
+def test_every_control_has_its_place_in_the_figures() -> None:
+    sweeps = load_paper("reality").sweeps.values()
+    places = [sweep for sweep in sweeps if isinstance(sweep, Sweep)]
+    named = {control for place in places for control in place.values("control")}
+    assert named <= set(figures.NAMES)
