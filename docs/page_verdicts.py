@@ -73,9 +73,9 @@ def _counts(entries: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _command(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
-    """The command that gave the verdicts of a paper."""
-    (scale,) = {entry["scale"] for entry in entries}
-    return f"lasthop fig {stem} --scale {scale}"
+    """The command that gave the verdicts of a paper, by the scales of its figures."""
+    scales = sorted({entry["scale"] for entry in entries}, reverse=True)
+    return f"lasthop fig {stem} --scale {', '.join(scales)}"
 
 
 def _needs_longer_runs(entry: Mapping[str, Any]) -> bool:
