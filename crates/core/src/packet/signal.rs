@@ -100,13 +100,7 @@ impl Signal {
         match self {
             Signal::Price(p) if *p >= price => {}
             Signal::None | Signal::Price(_) => *self = Signal::Price(price),
-            Signal::Share(_)
-            | Signal::Station(_)
-            | Signal::Steering(_)
-            | Signal::Xcp(_)
-            | Signal::Qfcp(_)
-            | Signal::Change(_)
-            | Signal::Rate(_) => {}
+            _ => {}
         }
     }
 
@@ -125,13 +119,7 @@ impl Signal {
         match self {
             Signal::Share(before) if before.share > 0.0 && !(stamp.share > 0.0 && stamp.share < before.share) => {}
             Signal::None | Signal::Share(_) => *self = Signal::Share(stamp),
-            Signal::Price(_)
-            | Signal::Station(_)
-            | Signal::Steering(_)
-            | Signal::Xcp(_)
-            | Signal::Qfcp(_)
-            | Signal::Change(_)
-            | Signal::Rate(_) => {}
+            _ => {}
         }
     }
 
