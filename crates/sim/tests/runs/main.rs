@@ -73,6 +73,23 @@ fn run(text: &str, set: &[(&str, &str)]) -> Summary {
     outcome(text, set).unwrap().summary
 }
 
+/// Downloads of weights 1, 2 and 4 at an access point share it by them, to `within` of each: what `receiver` says for a weight.
+fn share_by_weight(text: &str, receiver: impl Fn(u32) -> String, within: f64) -> Summary {
+    let flows = [1, 2, 4].map(|weight| {
+        format!(
+            r#"{{ name = "w{weight}", station = "phone", rtt = "40 ms", jitter = "0.1 ms", sender = "cubic", receiver = {} }}"#,
+            receiver(weight)
+        )
+    });
+    let summary = run(text, &[("flow", &format!("[{}]", flows.join(", ")))]);
+    let total: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
+    for (flow, weight) in summary.flows.iter().zip([1.0, 2.0, 4.0]) {
+        let share = flow.goodput_bps / total * 7.0 / weight;
+        assert!((share - 1.0).abs() < within, "{weight}: {share}");
+    }
+    summary
+}
+
 /// What is wrong with a scenario.
 fn refuse(text: &str, set: &[(&str, &str)]) -> String {
     match outcome(text, set) {

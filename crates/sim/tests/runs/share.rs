@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share window, at an access point and on links.
 
-use crate::{figures, refuse, run};
+use crate::{figures, refuse, run, share_by_weight};
 
 const AP: &str = downloads!("share");
 
@@ -55,20 +55,7 @@ fn a_busy_line_holds_the_target_whatever_the_flows() {
 
 #[test]
 fn weights_share_the_line() {
-    let weighted: String = [1, 2, 4]
-        .map(|weight| {
-            format!(
-                r#"{{ name = "w{weight}", station = "phone", rtt = "40 ms", jitter = "0.1 ms", sender = "cubic",
-                receiver = {{ kind = "share", weight = {weight} }} }}"#
-            )
-        })
-        .join(", ");
-    let summary = run(AP, &[("flow", &format!("[{weighted}]"))]);
-    let total: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
-    for (flow, weight) in summary.flows.iter().zip([1.0, 2.0, 4.0]) {
-        let share = flow.goodput_bps / total * 7.0 / weight;
-        assert!((share - 1.0).abs() < 0.05, "{weight}: {share}");
-    }
+    let summary = share_by_weight(AP, |weight| format!(r#"{{ kind = "share", weight = {weight} }}"#), 0.05);
     assert!(summary.queues[0].utilisation.unwrap() > 0.995);
 }
 
