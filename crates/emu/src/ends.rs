@@ -85,17 +85,17 @@ pub(crate) fn not_kept(flows: &[StageFlow]) -> Vec<String> {
 
 /// Whether a flow's receiver has a law of its own.
 pub(crate) fn has_a_law(flow: &StageFlow) -> bool {
-    matches!(
-        flow.receiver,
-        ReceiverSpec::Clamp(_) | ReceiverSpec::ClampKernel(_) | ReceiverSpec::Share(_) | ReceiverSpec::Station(_)
-    )
+    runs_by_proxy(flow) || matches!(flow.receiver, ReceiverSpec::Station(_))
+}
+
+/// Whether a proxy has the law of a flow's receiver.
+fn runs_by_proxy(flow: &StageFlow) -> bool {
+    matches!(flow.receiver, ReceiverSpec::Clamp(_) | ReceiverSpec::ClampKernel(_) | ReceiverSpec::Share(_))
 }
 
 /// Says that a flow's receiver is not to be had.
 pub(crate) fn no_law(flow: &StageFlow) -> ScenarioError {
-    let message = format!(
-        "{:?}: the kernel's receivers are plain: wanted receiver = \"plain\", or --proxy",
-        flow.receiver.kind()
-    );
+    let (kind, but) = (flow.receiver.kind(), if runs_by_proxy(flow) { ", or --proxy" } else { "" });
+    let message = format!("{kind:?}: the kernel's receivers are plain: wanted receiver = \"plain\"{but}");
     ScenarioError::at(&format!("flow[{}].receiver", flow.table), message)
 }
