@@ -487,6 +487,7 @@ PAGES = {
     "scenario.md": lambda: scenario_page(lasthop.schema()),
     "api.md": api_page,
     "agent.md": page_matrix.agent_page,
+    "station.md": page_verdicts.station_page,
     "verdicts.md": page_verdicts.verdicts_page,
     "../README.md": page_verdicts.readme_page,
 }

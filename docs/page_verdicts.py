@@ -39,6 +39,19 @@ def verdicts_page() -> str:
     return between(text, "table reality", _reality(kept["tables"]))
 
 
+def station_page() -> str:
+    """The page of the station window, with what its claims measured."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    text = (DOCS / "station.md").read_text(encoding="utf-8")
+    table = [["what", "accepted", "measured", ""], ["---"] * 4]
+    for entry in kept["claims"]:
+        if entry["id"].startswith("beyond:station-"):
+            table.append(
+                [cell(entry["claim"]), _accepted(entry), _measured(entry), entry["verdict"]]
+            )
+    return between(text, "claims station", rows(table))
+
+
 def _verdicts(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
     """How many claims hold, and those that do not."""
     if not entries:
