@@ -50,6 +50,7 @@ pub(crate) fn not_met(flows: &[StageFlow], is_served: impl Fn(&StageFlow) -> boo
     let of = |flow: &StageFlow| {
         let sender = match &flow.sender {
             SenderSpec::Abc(_) => Some("abc"),
+            SenderSpec::Clamp(_) => Some("clamp"),
             SenderSpec::Xcp(_) => Some("xcp"),
             SenderSpec::Qfcp(_) => Some("qfcp"),
             _ => None,

@@ -95,6 +95,10 @@ senders! {
         /// XCP, with the recovery of RFC 5681: routers say by how much the window changes, and a loss halves it. Where no router
         /// speaks it is TCP.
         Xcp(law::xcp::XcpParams) = "xcp", Rfc, Reno, SenderParams::Xcp;
+        /// CLAMP at the sender (clamp §6), with the recovery of RFC 6582: acknowledgements tell it the price of the routers, and it sets
+        /// its window by the law of the `clamp` receiver, whose keys it has; any receiver will do. Beside it runs NewReno, for queues
+        /// without a price and for losses; the lesser window holds.
+        Clamp(law::clamp::ClampParams) = "clamp", Rfc, NewReno, SenderParams::Clamp;
         /// ABC (Goyal et al. 2020), with the recovery of RFC 6675: for each packet acknowledged two are sent or none, as routers say.
         /// Beside it runs CUBIC, for queues that say nothing and for losses; the lesser window holds. Its authors pace it
         /// (`pacing = 1.5`).

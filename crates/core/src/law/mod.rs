@@ -8,7 +8,7 @@
 //!
 //! | role | laws | what they decide |
 //! |---|---|---|
-//! | sender ([`SenderLaw`](crate::role::SenderLaw)) | [`abc`], [`aimd`], [`binomial`], [`cubic`], [`gamma`], [`linux`], [`qfcp`], [`vegas`], [`veno`], [`westwood`], [`xcp`] | the congestion window |
+//! | sender ([`SenderLaw`](crate::role::SenderLaw)) | [`abc`], [`aimd`], [`binomial`], [`clamp`], [`cubic`], [`gamma`], [`linux`], [`qfcp`], [`vegas`], [`veno`], [`westwood`], [`xcp`] | the congestion window |
 //! | rate-based sender | [`tfrc`] | the rate |
 //! | receiver ([`ReceiverLaw`](crate::role::ReceiverLaw)) | [`clamp`], [`kernel`], [`share`], [`station`] | the advertised window |
 //! | router ([`MarkerLaw`](crate::role::MarkerLaw)) | [`abc`], [`clamp`], [`kernel`], [`qfcp`], [`share`], [`station`], [`xcp`] | what passing packets are told |

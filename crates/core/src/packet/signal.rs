@@ -12,6 +12,8 @@ pub enum Signal {
     None,
     /// CLAMP's price \[s\] (clamp eq. 13). Over several routers the highest price stands.
     Price(f64),
+    /// The same, which the sender asks to have sent back; minus infinity: no router has spoken.
+    PriceAsked(f64),
     /// The share window's stamp. Over several routers the one with the least share stands.
     Share(ShareStamp),
     /// The station window's stamp.
@@ -27,6 +29,8 @@ pub enum Signal {
     Change(f32),
     /// In an acknowledgement: the rate that the flow may have (QFCP).
     Rate(RateFeedback),
+    /// In an acknowledgement: CLAMP's price \[s\], as it was asked for.
+    PriceEchoed(f64),
 }
 
 /// What a share window's router tells receivers.
@@ -100,6 +104,7 @@ impl Signal {
         match self {
             Signal::Price(p) if *p >= price => {}
             Signal::None | Signal::Price(_) => *self = Signal::Price(price),
+            Signal::PriceAsked(p) => *p = p.max(price),
             _ => {}
         }
     }
@@ -109,6 +114,7 @@ impl Signal {
     pub fn price(&self) -> Option<f64> {
         match *self {
             Signal::Price(p) => Some(p),
+            Signal::PriceAsked(p) => p.is_finite().then_some(p),
             _ => None,
         }
     }
@@ -183,12 +189,29 @@ impl Signal {
         }
     }
 
+    /// Whether it is to be told back, by [`echo`](Self::echo).
+    #[inline]
+    pub fn is_request(&self) -> bool {
+        matches!(self, Signal::Steering(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::PriceAsked(_))
+    }
+
+    /// Whether it tells a sender what it has asked for.
+    #[inline]
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Signal::Change(_) | Signal::Rate(_) | Signal::PriceEchoed(_))
+    }
+
     /// Whether it speaks to routers whose law is their own, or brings back what these have said.
     #[inline]
     pub fn speaks(&self) -> bool {
         match self {
             Signal::Steering(_) | Signal::Xcp(_) | Signal::Qfcp(_) | Signal::Change(_) | Signal::Rate(_) => true,
-            Signal::None | Signal::Price(_) | Signal::Share(_) | Signal::Station(_) => false,
+            Signal::None
+            | Signal::Price(_)
+            | Signal::PriceAsked(_)
+            | Signal::PriceEchoed(_)
+            | Signal::Share(_)
+            | Signal::Station(_) => false,
         }
     }
 
@@ -201,12 +224,14 @@ impl Signal {
             Signal::Steering(Steering::Accelerate) => Signal::Change(1.0),
             Signal::Steering(Steering::Brake) => Signal::Change(-1.0),
             Signal::Qfcp(header) => Signal::Rate(RateFeedback { rate: header.rate, silent: header.silent }),
+            Signal::PriceAsked(price) => Signal::PriceEchoed(price),
             Signal::None
             | Signal::Price(_)
             | Signal::Share(_)
             | Signal::Station(_)
             | Signal::Change(_)
-            | Signal::Rate(_) => Signal::None,
+            | Signal::Rate(_)
+            | Signal::PriceEchoed(_) => Signal::None,
         }
     }
 
@@ -295,5 +320,26 @@ mod tests {
         signal.raise_price(0.25);
         signal.raise_price(0.125);
         assert_eq!(signal.price(), Some(0.25));
+    }
+
+    #[test]
+    fn a_price_that_was_asked_for_goes_back() {
+        let mut signal = Signal::PriceAsked(f64::NEG_INFINITY);
+        assert_eq!(
+            (signal.price(), signal.echo()),
+            (None, Signal::PriceEchoed(f64::NEG_INFINITY)),
+            "nobody has spoken"
+        );
+        for price in [0.25, 0.5, 0.125] {
+            signal.raise_price(price);
+        }
+        let mut told = signal.echo();
+        told.raise_price(2.0);
+        assert_eq!(
+            (signal.price(), told),
+            (Some(0.5), Signal::PriceEchoed(0.5)),
+            "routers of the way back change nothing"
+        );
+        assert!(signal.is_request() && told.is_answer() && !signal.is_answer() && !told.is_request());
     }
 }

@@ -109,6 +109,8 @@ laws! {
         Veno(law::veno::VenoParams) => law::veno::Veno,
         /// Westwood+.
         Westwood(law::westwood::WestwoodParams) => law::westwood::Westwood,
+        /// CLAMP at the sender.
+        Clamp(law::clamp::ClampParams) => law::clamp::ClampSender,
         /// ABC.
         Abc(law::abc::AbcParams) => law::abc::Abc,
         /// XCP.
@@ -208,8 +210,13 @@ mod tests {
         // On a path without routers that speak, which XCP and QFCP are told by what comes back.
         let [change, rate] =
             [Signal::Change(f32::INFINITY), Signal::Rate(RateFeedback { rate: f32::INFINITY, silent: 1 })];
-        let told =
-            |signal| FeedbackSample { signal, is_duplicate: false, in_recovery: false, rtt_s: 0.1, wire_bytes: 1500.0 };
+        let told = |signal| FeedbackSample {
+            signal,
+            rtt_s: 0.1,
+            wire_bytes: 1500.0,
+            mss_bytes: 1460.0,
+            ..FeedbackSample::default()
+        };
         for ssthresh in [f64::INFINITY, 2.0] {
             for (mut law, params) in all() {
                 let mut window = Window { cwnd: 10.0, ssthresh };
@@ -237,7 +244,10 @@ mod tests {
     fn only_those_who_speak_to_routers_ask_them() {
         let window = Window { cwnd: 10.0, ssthresh: 2.0 };
         for (law, params) in all() {
-            let speaks = matches!(params, SenderParams::Abc(_) | SenderParams::Xcp(_) | SenderParams::Qfcp(_));
+            let speaks = matches!(
+                params,
+                SenderParams::Abc(_) | SenderParams::Xcp(_) | SenderParams::Qfcp(_) | SenderParams::Clamp(_)
+            );
             assert_eq!(law.request(&window, 1500.0, 1, 0.1) != Signal::None, speaks, "{params:?}");
             assert_eq!(params.asks_routers(), speaks, "{params:?}");
         }

@@ -61,12 +61,18 @@ impl AckSample {
 }
 
 /// What an acknowledgement brings from the routers of the path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct FeedbackSample {
+    /// When the acknowledgement came.
+    pub now: Instant,
     /// What they said.
     pub signal: Signal,
     /// Whether it acknowledges nothing new.
     pub is_duplicate: bool,
+    /// Segments that it acknowledges, 0 in a duplicate.
+    pub acked: f64,
+    /// Payload of a full segment \[B\].
+    pub mss_bytes: f64,
     /// Whether it comes in fast recovery.
     pub in_recovery: bool,
     /// Round-trip time of the segment that caused it \[s\].

@@ -240,7 +240,7 @@ impl Receiver {
                 self.law.on_three_duplicate_acks();
             }
         }
-        if matches!(signal, Signal::Steering(_) | Signal::Xcp(_) | Signal::Qfcp(_)) {
+        if signal.is_request() {
             self.take_feedback(signal);
         }
         is_plain

@@ -505,3 +505,48 @@ fn mistakes_are_named_in_one_line() {
     );
     assert!(refused(&[("link[0].feedback", "rcp")]).contains("rcp"));
 }
+
+/// Three flows of one round-trip time on a link with CLAMP's price, ENDS their ends.
+const PRICED: &str = r#"
+    duration = "60 s"
+    warmup = "20 s"
+    [[link]]
+    name = "bottleneck"
+    from = "r1"
+    to = "r2"
+    rate = "10 Mbit/s"
+    queue = { limit = "1 MB" }
+    price = { kind = "linear", a = "5.5 kB" }
+    duplex = false
+    [[flow]]
+    name = "flow"
+    count = 3
+    path = ["r1", "r2"]
+    rtt = "50 ms"
+    stagger = "0.1 s"
+    access = "100 Mbit/s"
+"#;
+
+#[test]
+fn clamp_holds_the_same_queue_at_either_end() {
+    let of = |ends: &str| crate::run(&format!("{PRICED}{ends}"), &[]);
+    let at_receiver = of(r#"receiver = { kind = "clamp", tau = "500 B" }"#);
+    let at_sender = of(r#"sender = { kind = "clamp", tau = "500 B" }"#);
+    // Where acknowledgements come late, and every other one.
+    let delayed = of("sender = { kind = \"clamp\", tau = \"500 B\" }\nreceiver = { kind = \"plain\", ack_every = 2 }");
+    for summary in [&at_receiver, &at_sender, &delayed] {
+        let queue = &summary.queues[0];
+        assert!((5_000.0..7_500.0).contains(&queue.mean_bytes) && queue.drops == 0, "{queue:?}");
+        assert!(queue.utilisation.unwrap() > 0.99 && summary.fairness.jain.unwrap() > 0.999, "{summary:?}");
+    }
+    let ratio = at_sender.queues[0].mean_bytes / at_receiver.queues[0].mean_bytes;
+    assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
+    // Without a price it is NewReno, to the bit.
+    let plain = |sender: &str| {
+        let text = PRICED.replace("price = { kind = \"linear\", a = \"5.5 kB\" }", "");
+        let mut summary = crate::run(&format!("{text}sender = {sender}"), &[]);
+        summary.flows.iter_mut().for_each(|flow| flow.sender = "".into());
+        format!("{:?} {:?}", summary.flows, summary.queues)
+    };
+    assert_eq!(plain(r#"{ kind = "clamp", tau = "500 B" }"#), plain(r#""newreno""#));
+}

@@ -115,7 +115,14 @@ impl SenderLaw for Abc {
 mod tests {
     use super::*;
     fn told(packets: f32, is_duplicate: bool, in_recovery: bool) -> FeedbackSample {
-        FeedbackSample { signal: Signal::Change(packets), is_duplicate, in_recovery, rtt_s: 0.1, wire_bytes: 1000.0 }
+        FeedbackSample {
+            signal: Signal::Change(packets),
+            is_duplicate,
+            in_recovery,
+            rtt_s: 0.1,
+            wire_bytes: 1000.0,
+            ..FeedbackSample::default()
+        }
     }
 
     fn ack(flight: f64) -> AckSample {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! CLAMP: a price at the router's queue and a window at the receiver.
+//! CLAMP: a price at the router's queue and a window at the receiver, or at the sender, to which acknowledgements tell the price.
 //!
 //! Units are the papers': seconds, bytes, byte/s, `f64`. Nothing here knows a clock: each call brings its time,
 //! and the times of one object never decrease. `clamp` is the TMC 2008 paper, `clamp-report` the 2004 report and
@@ -11,6 +11,7 @@ pub mod equations;
 mod integral;
 mod receiver;
 mod router;
+mod sender;
 
 #[cfg(test)]
 mod tests;
@@ -18,3 +19,4 @@ mod tests;
 pub use integral::{IntegralParams, IntegralRouter};
 pub use receiver::{ClampArrival, ClampParams, ClampReceiver, ReceiverSlowStart};
 pub use router::{AtArrivals, Average, ClampRouter, OverTime, PriceForm, PriceLaw, PriceParams};
+pub use sender::ClampSender;

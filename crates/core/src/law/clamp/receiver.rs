@@ -157,9 +157,13 @@ impl<R: RateEstimator> ClampReceiver<R> {
     /// If a parameter lies outside its domain.
     pub fn with(params: ClampParams, mss: u32, arrivals: R) -> Result<Self, ParameterError> {
         params.validate()?;
-        let mss_bytes = f64::from(mss);
+        Ok(Self::of(params, f64::from(mss), arrivals))
+    }
+
+    /// The same, of parameters that are within their domains.
+    pub(super) fn of(params: ClampParams, mss_bytes: f64, arrivals: R) -> Self {
         let min_window_bytes = params.min_window.map_or(mss_bytes, Bytes::as_f64);
-        Ok(Self {
+        Self {
             params,
             tau: params.tau.as_f64(),
             min_window_bytes,
@@ -174,7 +178,12 @@ impl<R: RateEstimator> ClampReceiver<R> {
             rtt_s: Smoothed::new(RTT_WEIGHT),
             round: RoundBytes::default(),
             empty: Empty::default(),
-        })
+        }
+    }
+
+    /// The window starts with this many bytes, not with a segment, where that is more.
+    pub(super) fn starting_at(self, window_bytes: f64) -> Self {
+        Self { window_bytes: self.window_bytes.max(window_bytes), ..self }
     }
 
     /// The first data packet came `d0_s` after the SYN-ACK left: d̂ starts there. Without it (or with 0) d̂ starts
@@ -310,6 +319,13 @@ impl ReceiverLaw for ClampReceiver {
 
     fn on_three_duplicate_acks(&mut self) {
         self.lost();
+    }
+}
+
+/// Those of clamp §5: τ = 500 B.
+impl Default for ClampParams {
+    fn default() -> Self {
+        Self::new(Bytes::new(500))
     }
 }
 

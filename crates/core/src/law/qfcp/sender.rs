@@ -127,7 +127,7 @@ mod tests {
     /// What an acknowledgement brings after so long: a rate in segments of 1000 bytes, and whether all queues have spoken.
     fn after(rtt_s: f64, rate: f32, is_complete: bool) -> FeedbackSample {
         let signal = Signal::Rate(RateFeedback { rate: 1000.0 * rate, silent: u8::from(!is_complete) });
-        FeedbackSample { signal, is_duplicate: false, in_recovery: false, rtt_s, wire_bytes: 1000.0 }
+        FeedbackSample { signal, rtt_s, wire_bytes: 1000.0, ..FeedbackSample::default() }
     }
 
     fn ack() -> AckSample {

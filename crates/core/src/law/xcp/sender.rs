@@ -84,7 +84,7 @@ mod tests {
     /// An acknowledgement after 100 ms that grants `segments` of 1000 bytes more in that time.
     fn told(segments: f32, is_duplicate: bool) -> FeedbackSample {
         let signal = Signal::Change(10_000.0 * segments);
-        FeedbackSample { signal, is_duplicate, in_recovery: false, rtt_s: 0.1, wire_bytes: 1000.0 }
+        FeedbackSample { signal, is_duplicate, rtt_s: 0.1, wire_bytes: 1000.0, ..FeedbackSample::default() }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! to the law. Of those that repeat one, and of new ones in recovery, `recovery` has the rest.
 
 use super::{Sender, State};
-use crate::packet::{Ack, Kind, Signal};
+use crate::packet::{Ack, Kind};
 use crate::role::{AckSample, FeedbackSample};
 use crate::tcp::config::Validation;
 use crate::units::{Duration, Instant};
@@ -56,11 +56,14 @@ impl Sender {
         if is_update || self.una == 0 {
             self.set_awnd(heard.window);
         }
-        let is_told = matches!(heard.signal, Signal::Change(_) | Signal::Rate(_));
+        let is_told = heard.signal.is_answer();
         if is_told {
             self.on_feedback(FeedbackSample {
+                now: self.now,
                 signal: heard.signal,
                 is_duplicate: ack == self.una,
+                acked: (ack - self.una) as f64 * self.per_mss,
+                mss_bytes: self.mss_f64(),
                 in_recovery: self.state == State::Recovery,
                 rtt_s: rtt.as_secs_f64(),
                 wire_bytes: if self.config.feedback_in_segments { self.mss_f64() } else { self.wire_bytes() },
