@@ -230,13 +230,15 @@ impl<P: Parcel> AccessPoint<P> {
             } else {
                 station.failures += 1;
                 if station.failures >= tries {
-                    station.failures = 0;
+                    station.end_attempts();
                     through = match shared {
                         true => station.give_up(frame.bits, now),
                         false => station.damage(frame.bits, frame.airtime, now, &mut self.departures),
                     };
+                } else if shared {
+                    station.keep(frame);
                 } else {
-                    repeats_it = !shared && repeats(station);
+                    repeats_it = repeats(station);
                 }
             }
             self.held -= through;
@@ -271,6 +273,9 @@ impl<P: Parcel> AccessPoint<P> {
         let station = &mut self.stations[index];
         let Channel::Fading(radio) = &mut station.channel else { unreachable!("slots are of fading channels") };
         let attempt = radio.attempt(slot);
+        if let Some(unfinished) = station.unfinished.take() {
+            return unfinished.again(attempt);
+        }
         let room_bits = radio.bits(&attempt);
         self.held -= station.let_go(now, if shared { room_bits } else { 1 });
         let waiting_bits = if shared { station.waiting_bits() } else { station.rest_of_head() };
@@ -299,7 +304,7 @@ impl<P: Parcel> AccessPoint<P> {
             if got_through {
                 self.held -= station.deliver(frame.bits, frame.airtime, now, &mut self.departures);
             } else if station.failures >= attempts[frame.station] {
-                station.failures = 0;
+                station.end_attempts();
                 self.held -= station.give_up(frame.bits, now);
             } else if repeats(station) {
                 again = Some(frame);
@@ -454,8 +459,8 @@ impl Timing {
                     let RadioConfig::Fading(radio) = &station.radio else {
                         return Err(agree(false, station, "a fading channel, as the first station's").unwrap_err());
                     };
-                    let same = radio.slot == lead.slot && radio.frames == lead.frames;
-                    agree(same, station, "the first station's slot and frames")?;
+                    let same = radio.slot == lead.slot && radio.frames == lead.frames && radio.beams == lead.beams;
+                    agree(same, station, "the first station's slot, frames and beams")?;
                     attempts.push(radio.attempts);
                 }
                 let &FadingRadio { slot: length, frames, .. } = lead;

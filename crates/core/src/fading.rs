@@ -20,6 +20,9 @@ const HALF: usize = 64;
 const BLOCK: u64 = 2 * HALF as u64;
 /// Slots that are computed side by side.
 const LANES: usize = 4;
+/// Oscillators of the two waves by which a beam wanders: of different numbers, so that no two have one frequency and a phase between
+/// them that stays.
+const STEERING_GENERATORS: [u32; 2] = [20, 23];
 /// Numbers in a vector register of any processor of 64 bits.
 const PAIR: usize = 2;
 
@@ -30,16 +33,36 @@ const PAIR: usize = 2;
 /// Its n = 1 … G gives each mobile another mean; n = 0 … G−1 gives all of them `snr`.
 #[derive(Clone, Debug)]
 pub struct Fading {
+    path: Path,
+    scale: f64,
+    /// SNRs of the block whose number is `cached`.
+    block: Vec<f64>,
+    cached: u64,
+    beam: Option<Box<Beam>>,
+}
+
+/// What comes from one antenna: a sum of oscillators.
+#[derive(Clone, Debug)]
+struct Path {
     kind: Arc<Kind>,
     /// Each oscillator's phase at slot 0, in turns.
     phases: Vec<f64>,
     /// cos φ and sin φ at the block's middle, times cos πn/G and sin πn/G; each PAIR times, as processors multiply in pairs.
     weights: Vec<[[f64; PAIR]; 4]>,
-    scale: f64,
-    /// SNRs of the block whose number is `cached`.
-    block: Vec<f64>,
-    cached: u64,
 }
+
+/// A second antenna, and how the power and the phase of both wander.
+#[derive(Clone, Debug)]
+struct Beam {
+    antenna: Path,
+    /// Two waves: their ratio is that of the antennas' amplitudes.
+    steering: [Path; 2],
+    /// A block of each: of the first and the second antenna, and of the steering.
+    blocks: [Vec<Wave>; 4],
+}
+
+/// A complex amplitude.
+type Wave = [f64; 2];
 
 /// The kinds of mobiles there are so far: what differs in phases and mean SNR alone is computed once.
 #[derive(Clone, Debug, Default)]
@@ -114,13 +137,31 @@ impl Fading {
         stream: &mut Stream,
     ) -> Self {
         Self {
-            kind: kinds.of(doppler.as_hz(), generators, slot),
-            phases: (0..generators).map(|_| stream.uniform()).collect(),
-            weights: vec![[[0.0; PAIR]; 4]; generators as usize],
+            path: Path::new(kinds.of(doppler.as_hz(), generators, slot), stream),
             scale: snr * 2.0 / f64::from(generators),
             block: vec![0.0; BLOCK as usize],
             cached: u64::MAX,
+            beam: None,
         }
+    }
+
+    /// The same mobile before two antennas, which send the same with powers and phases that wander as fast as a channel with a Doppler
+    /// shift `speed` fades (Viswanath, Tse, Laroia, IEEE Trans. Information Theory 48, 2002): the beam is as likely to point anywhere, so
+    /// that the SNR has the same mean and distribution as of one antenna. The second antenna's phases are drawn from `antenna`, those of
+    /// the beam from `steering`, which is the same for all mobiles of the antennas.
+    #[must_use]
+    pub fn beamed(
+        self,
+        speed: Frequency,
+        slot: Duration,
+        kinds: &mut Kinds,
+        antenna: &mut Stream,
+        steering: &mut Stream,
+    ) -> Self {
+        let antenna = Path::new(Arc::clone(&self.path.kind), antenna);
+        let steering = STEERING_GENERATORS.map(|count| Path::new(kinds.of(speed.as_hz(), count, slot), steering));
+        let blocks = [(); 4].map(|()| vec![[0.0; 2]; BLOCK as usize]);
+        Self { beam: Some(Box::new(Beam { antenna, steering, blocks })), ..self }
     }
 
     /// The SNR at the start of slot number `slot`, as a plain ratio.
@@ -134,6 +175,26 @@ impl Fading {
 
     #[inline(never)]
     fn fill(&mut self, number: u64) {
+        let Self { path, scale, block, cached, beam } = self;
+        let scale = *scale;
+        match beam {
+            None => path.fill(number, block, |re, im| scale * (re * re + im * im)),
+            Some(beam) => beam.fill(path, number, scale, block),
+        }
+        *cached = number;
+    }
+}
+
+impl Path {
+    fn new(kind: Arc<Kind>, stream: &mut Stream) -> Self {
+        let phases: Vec<f64> = kind.oscillators.iter().map(|_| stream.uniform()).collect();
+        let weights = vec![[[0.0; PAIR]; 4]; phases.len()];
+        Self { kind, phases, weights }
+    }
+
+    /// Fills a block with what is `made` of the real and the imaginary part of each slot.
+    #[inline(always)]
+    fn fill<T>(&mut self, number: u64, block: &mut [T], made: impl Fn(f64, f64) -> T) {
         let middle = (number * BLOCK) as f64 + (HALF as f64 - 0.5);
         let oscillators = self.kind.oscillators.iter().zip(&self.phases);
         for ((oscillator, phase), weight) in oscillators.zip(&mut self.weights) {
@@ -142,7 +203,7 @@ impl Fading {
             let Oscillator { real, imaginary, .. } = oscillator;
             *weight = [real * cos, real * sin, imaginary * cos, imaginary * sin].map(|factor| [factor; PAIR]);
         }
-        let (before, after) = self.block.split_at_mut(HALF);
+        let (before, after) = block.split_at_mut(HALF);
         let groups = self.kind.table.chunks_exact(self.weights.len());
         let slots = before.rchunks_exact_mut(LANES).zip(after.chunks_exact_mut(LANES));
         for (group, (before, after)) in groups.zip(slots) {
@@ -158,13 +219,34 @@ impl Fading {
                 }
             }
             for lane in 0..LANES {
-                let power = |re: f64, im: f64| self.scale * (re * re + im * im);
-                after[lane] = power(re_even[lane] - re_odd[lane], im_even[lane] - im_odd[lane]);
-                before[LANES - 1 - lane] = power(re_even[lane] + re_odd[lane], im_even[lane] + im_odd[lane]);
+                after[lane] = made(re_even[lane] - re_odd[lane], im_even[lane] - im_odd[lane]);
+                before[LANES - 1 - lane] = made(re_even[lane] + re_odd[lane], im_even[lane] + im_odd[lane]);
             }
         }
-        self.cached = number;
     }
+}
+
+impl Beam {
+    #[cold]
+    fn fill(&mut self, first: &mut Path, number: u64, scale: f64, block: &mut [f64]) {
+        let Self { antenna, steering: [one, other], blocks } = self;
+        for (path, waves) in [first, antenna, one, other].into_iter().zip(blocks.iter_mut()) {
+            path.fill(number, waves, |re, im| [re, im]);
+        }
+        let [first, second, one, other] = blocks;
+        for (slot, snr) in block.iter_mut().enumerate() {
+            *snr = scale * beamed_power([first[slot], second[slot]], [one[slot], other[slot]]);
+        }
+    }
+}
+
+/// The power of what two antennas send, with amplitudes whose ratio is that of two waves, and a power of 1 in all.
+fn beamed_power([first, second]: [Wave; 2], [one, other]: [Wave; 2]) -> f64 {
+    //= beyond#20  h = √α h₁ + √(1 − α) e^(jθ) h₂, √α : √(1 − α) e^(jθ) = g₁ : g₂
+    let re = one[0] * first[0] - one[1] * first[1] + other[0] * second[0] - other[1] * second[1];
+    let im = one[0] * first[1] + one[1] * first[0] + other[0] * second[1] + other[1] * second[0];
+    let power = one[0] * one[0] + one[1] * one[1] + other[0] * other[0] + other[1] * other[1];
+    (re * re + im * im) / power.max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]

@@ -96,6 +96,10 @@ parameters! {
         pub frames: Frames = Frames::default();
         /// When an attempt fails.
         pub errors: ErrorModel = ErrorModel::default();
+        /// Opportunistic beamforming (Viswanath, Tse, Laroia 2002): the access point sends from two antennas, whose powers and phases
+        /// wander at random as fast as a channel with this Doppler frequency fades, so that mobiles that stand still fade too; the
+        /// same for all stations. One antenna by default.
+        pub beams: Option<Frequency> = None, in above(Frequency::from_hz(0.0));
     }
 }
 
@@ -120,6 +124,9 @@ kinds! {
         /// If the SNR at its end cannot carry the rate that was chosen at its start (clamp §5.2); coded anew at the next.
         #[default]
         Outage = "outage",
+        /// As an outage, but what failed is kept and the next attempt sends more redundancy of the same: it gets through once the
+        /// attempts have together carried what one alone would have to (incremental redundancy, hybrid ARQ of type II).
+        IncrementalRedundancy = "incremental-redundancy",
         /// With a probability that falls linearly with the SNR at its start, and is 1 below `lower_snr`; repeated as it was, at
         /// the same probability (clamp-report §V, Fig. 2).
         Linear(LinearErrors) = "linear",
@@ -198,8 +205,18 @@ pub(crate) struct FadingChannel {
 #[derive(Clone, Debug)]
 enum Errors {
     None,
-    Outage { factor: f64, most: f64, on_success: f64, gain: FallingGain },
-    Linear { law: LinearErrors, stream: Stream },
+    /// `gathered` is what the attempts so far have carried \[bit/s per Hz\]; none where each is for itself.
+    Outage {
+        factor: f64,
+        most: f64,
+        on_success: f64,
+        gain: FallingGain,
+        gathered: Option<f64>,
+    },
+    Linear {
+        law: LinearErrors,
+        stream: Stream,
+    },
 }
 
 /// The gain of the margin's adaptation, and what 1 − m is multiplied by with it.
@@ -236,11 +253,18 @@ pub(crate) struct RadioAttempt {
     pub(crate) rate: f64,
 }
 
+impl RadioAttempt {
+    /// The same code, at another SNR.
+    pub(crate) fn met(self, snr: f64) -> Self {
+        Self { snr, ..self }
+    }
+}
+
 impl FadingChannel {
-    /// The radio of the station called `name`, whose fading is of one of `kinds`.
+    /// The radio of the station called `name` of an access point, whose fading is of one of `kinds`.
     pub(crate) fn new(
         config: &FadingRadio,
-        name: &str,
+        (ap, name): (&str, &str),
         streams: &Streams,
         kinds: &mut Kinds,
     ) -> Result<Self, ParameterError> {
@@ -248,8 +272,13 @@ impl FadingChannel {
         let &FadingRadio { slot, max_rate, .. } = config;
         let (bandwidth_hz, max_rate) = (config.bandwidth.as_hz(), max_rate.as_bps() as f64);
         let mut phases = streams.stream(name, "fading");
+        let mut fading = Fading::new(config.doppler, config.generators, config.snr, slot, kinds, &mut phases);
+        if let Some(speed) = config.beams {
+            let [mut antenna, mut beam] = [streams.stream(name, "second antenna"), streams.stream(ap, "beam")];
+            fading = fading.beamed(speed, slot, kinds, &mut antenna, &mut beam);
+        }
         Ok(Self {
-            fading: Fading::new(config.doppler, config.generators, config.snr, slot, kinds, &mut phases),
+            fading,
             bandwidth_hz,
             max_rate,
             max_snr: libm::exp2(max_rate / bandwidth_hz) - 1.0,
@@ -299,7 +328,16 @@ impl FadingChannel {
         match &mut self.errors {
             Errors::None => true,
             // B > T·W₀ log₂(1 + N) is an error; the logarithm is monotonic, so SNRs compare as well.
-            Errors::Outage { .. } => attempt.needed_snr <= self.fading.snr(end_slot),
+            Errors::Outage { gathered: None, .. } => attempt.needed_snr <= self.fading.snr(end_slot),
+            Errors::Outage { gathered: Some(gathered), .. } => {
+                //= beyond#21  B ≤ T·W₀ Σ_l log₂(1 + N_l), l = 1 … the attempt
+                *gathered += self.log2.of(1.0 + self.fading.snr(end_slot));
+                let suffices = *gathered >= self.log2.of(1.0 + attempt.needed_snr);
+                if suffices {
+                    *gathered = 0.0;
+                }
+                suffices
+            }
             Errors::Linear { law, stream } => stream.uniform() >= law.probability(attempt.snr),
         }
     }
@@ -307,13 +345,26 @@ impl FadingChannel {
     /// Whether an attempt that failed is repeated as it was, not coded anew.
     #[inline]
     pub(crate) fn repeats(&self) -> bool {
-        matches!(self.errors, Errors::Linear { .. })
+        matches!(self.errors, Errors::Linear { .. }) || self.is_redundant()
+    }
+
+    /// Whether attempts add up, so that a slot's frame goes again even if others were served in between.
+    #[inline]
+    pub(crate) fn is_redundant(&self) -> bool {
+        matches!(self.errors, Errors::Outage { gathered: Some(_), .. })
+    }
+
+    /// What was tried is given up: what its attempts have carried is of no use.
+    pub(crate) fn forget(&mut self) {
+        if let Errors::Outage { gathered: Some(gathered), .. } = &mut self.errors {
+            *gathered = 0.0;
+        }
     }
 
     /// A packet has been delivered, or given up: the margin adapts.
     #[inline]
     pub(crate) fn adapt(&mut self, lost: bool) {
-        if let Errors::Outage { factor, most, on_success, gain } = &mut self.errors {
+        if let Errors::Outage { factor, most, on_success, gain, .. } = &mut self.errors {
             self.asked.0 = u64::MAX;
             let step = if lost { gain.on_loss() } else { *on_success };
             *factor = (*factor * step).clamp(LEAST_FACTOR, *most);
@@ -337,7 +388,7 @@ impl Errors {
     fn new(config: &FadingRadio, stream: impl FnOnce() -> Stream) -> Self {
         match config.errors {
             ErrorModel::None => Self::None,
-            ErrorModel::Outage => {
+            ErrorModel::Outage | ErrorModel::IncrementalRedundancy => {
                 let (factor, most, at_first) = match config.margin {
                     Margin::Signed => (1.0, MOST_FACTOR, config.margin_gain),
                     Margin::NonNegative => (1.0, 1.0, config.margin_gain),
@@ -345,7 +396,8 @@ impl Errors {
                 };
                 let (halving, target) = (config.margin_halving, config.packet_error_rate);
                 let gain = FallingGain { at_first, halving, target, losses: 0.0 };
-                Self::Outage { factor, most, on_success: gain.on_success(), gain }
+                let gathered = (config.errors == ErrorModel::IncrementalRedundancy).then_some(0.0);
+                Self::Outage { factor, most, on_success: gain.on_success(), gain, gathered }
             }
             ErrorModel::Linear(law) => Self::Linear { law, stream: stream() },
         }

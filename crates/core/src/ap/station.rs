@@ -29,6 +29,8 @@ pub struct Station<P> {
     early_bits: u64,
     /// Attempts that have failed in a row.
     pub(super) failures: u32,
+    /// A slot's frame that waits for its next attempt, where attempts add up.
+    pub(super) unfinished: Option<Transmission>,
     /// Whether a part of the head was given up, so that the head is lost once it is through.
     damaged: bool,
     pub(super) air: AirMeter,
@@ -100,6 +102,13 @@ pub(super) struct Transmission {
     pub(super) attempt: Option<RadioAttempt>,
 }
 
+impl Transmission {
+    /// The same, in a slot in which one coded anew would be `now`.
+    pub(super) fn again(self, now: RadioAttempt) -> Self {
+        Self { attempt: self.attempt.map(|first| first.met(now.snr)), ..self }
+    }
+}
+
 impl<P: Parcel> Station<P> {
     pub(super) fn new(
         ap: &str,
@@ -112,7 +121,7 @@ impl<P: Parcel> Station<P> {
         let radio = |error: ParameterError| error.within("radio");
         let channel = match &config.radio {
             RadioConfig::Fading(fading) => {
-                Channel::Fading(Box::new(FadingChannel::new(fading, &name, streams, kinds).map_err(radio)?))
+                Channel::Fading(Box::new(FadingChannel::new(fading, (ap, &name), streams, kinds).map_err(radio)?))
             }
             RadioConfig::Constant(constant) => {
                 constant.validate().map_err(radio)?;
@@ -129,6 +138,7 @@ impl<P: Parcel> Station<P> {
             sent_bits: 0,
             early_bits: 0,
             failures: 0,
+            unfinished: None,
             damaged: false,
             air: AirMeter::default(),
         })
@@ -178,6 +188,23 @@ impl<P: Parcel> Station<P> {
     #[inline]
     pub(super) fn rest_of_head(&self) -> u64 {
         self.head_bits().map_or(0, |bits| bits - self.sent_bits)
+    }
+
+    /// An attempt of a slot's frame has failed: where attempts add up it is kept for the next.
+    #[inline]
+    pub(super) fn keep(&mut self, frame: &Transmission) {
+        if matches!(&self.channel, Channel::Fading(radio) if radio.is_redundant()) {
+            self.unfinished = Some(*frame);
+        }
+    }
+
+    /// The last attempt has failed: what was tried is given up.
+    #[cold]
+    pub(super) fn end_attempts(&mut self) {
+        self.failures = 0;
+        if let Channel::Fading(radio) = &mut self.channel {
+            radio.forget();
+        }
     }
 
     /// `bits` were sent for `airtime` and got through at `now`: the packets that they complete leave. Returns how many.

@@ -126,3 +126,54 @@ fn every_parameter_is_live() {
     assert_ne!(at_500(60.0, 8, 4.0, SLOT), usual);
     assert_ne!(at_500(60.0, 20, 4.0, Duration::from_millis(2)), usual);
 }
+
+/// A mobile before two antennas whose beam wanders.
+fn beamed(doppler_hz: f64, beam_hz: f64, name: &str) -> Fading {
+    let stream = |element: &str, purpose: &str| Streams::new(1).stream(element, purpose);
+    fading(doppler_hz, 20, name).beamed(
+        Frequency::from_hz(beam_hz),
+        SLOT,
+        &mut Kinds::default(),
+        &mut stream(name, "second antenna"),
+        &mut stream("ap", "beam"),
+    )
+}
+
+//= beyond#20
+#[test]
+fn the_power_of_two_antennas() {
+    // All from the first antenna, whatever its phase: |3 + 4j|² = 25. Half from each, in phase and against each other:
+    // |3 + 1|²/2 = 8 and |3 − 1|²/2 = 2; a quarter of a turn between them, |3 + j|²/2 = 5.
+    assert_eq!(beamed_power([[3.0, 4.0], [7.0, 7.0]], [[0.0, 2.0], [0.0, 0.0]]), 25.0);
+    let half = |other| beamed_power([[3.0, 0.0], [1.0, 0.0]], [[2.0, 0.0], other]);
+    assert_eq!([half([2.0, 0.0]), half([-2.0, 0.0]), half([0.0, 2.0])], [8.0, 2.0, 5.0]);
+    assert_eq!(beamed_power([[3.0, 0.0], [1.0, 0.0]], [[0.0; 2]; 2]), 0.0, "no beam, and no division by 0");
+}
+
+#[test]
+fn a_beam_moves_a_still_channel_and_keeps_its_distribution() {
+    // Channels that stand still: under the beam each has the mean (|h₁|² + |h₂|²)/2 · SNR, from 0 up to twice that. Over the mobiles that
+    // mean is the SNR, with a variance of SNR²/2: ±0.2 for 200.
+    let (mut mean, mobiles, slots) = (0.0, 200, 20_000);
+    for mobile in 0..mobiles {
+        let mut fading = beamed(0.0, 20.0, &format!("m{mobile}"));
+        let snrs: Vec<f64> = (0..slots).map(|slot| fading.snr(slot)).collect();
+        let own = snrs.iter().sum::<f64>() / slots as f64;
+        let most = snrs.iter().copied().fold(0.0, f64::max);
+        let least = snrs.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(least < 0.1 * own && (1.6..2.4).contains(&(most / own)), "{least}, {own}, {most}");
+        mean += own / f64::from(mobiles);
+    }
+    assert!((3.5..4.5).contains(&mean), "{mean}");
+}
+
+#[test]
+fn all_mobiles_share_the_beam_and_its_speed_is_live() {
+    // Two mobiles whose channels are the same meet the same.
+    let at = |beam_hz, name: &str| (0..200).map(|slot| beamed(0.6, beam_hz, name).snr(slot)).collect::<Vec<_>>();
+    assert_eq!(at(10.0, "m"), at(10.0, "m"));
+    assert_ne!(at(10.0, "m"), at(20.0, "m"));
+    assert_ne!(at(10.0, "m"), at(10.0, "n"));
+    let mut without = fading(0.6, 20, "m");
+    assert_ne!(at(10.0, "m"), (0..200).map(|slot| without.snr(slot)).collect::<Vec<_>>());
+}

@@ -2,7 +2,7 @@
 use super::*;
 
 fn radio(config: FadingRadio) -> FadingChannel {
-    FadingChannel::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap()
+    FadingChannel::new(&config, ("ap", "ap/m"), &Streams::new(1), &mut Kinds::default()).unwrap()
 }
 
 /// The TMC paper's slow fading: 0.6 Hz (0.1 m/s at 1.8 GHz), 4.3 MHz, 10 Mbit/s, 5 attempts (clamp §5.2).
@@ -49,6 +49,23 @@ fn an_attempt_fails_if_its_end_cannot_carry_it() {
     }
     // Below the cap the SNR falls as often as it rises; P(N < 4.01) = 63 %, half of which is 32 %.
     assert!((2000..4000).contains(&failures), "{failures}");
+}
+
+//= beyond#21
+#[test]
+fn attempts_that_add_up_get_through_together() {
+    // A channel that stands still and carries log₂(1 + N) bit/s per Hz: what needs two and a half times as much takes three attempts.
+    let still = FadingRadio { doppler: Frequency::from_hz(0.0), errors: ErrorModel::IncrementalRedundancy, ..slow() };
+    let mut radio = radio(still);
+    let snr = radio.attempt(0).snr;
+    let attempt = RadioAttempt { snr, needed_snr: libm::pow(1.0 + snr, 2.5) - 1.0, rate: 1e6 };
+    let outcomes: Vec<bool> = (0..9).map(|slot| radio.succeeds(&attempt, slot + 1)).collect();
+    assert_eq!(outcomes, [false, false, true].repeat(3));
+    // What is given up is lost.
+    radio.succeeds(&attempt, 1);
+    radio.succeeds(&attempt, 2);
+    radio.forget();
+    assert!(!radio.succeeds(&attempt, 3) && radio.repeats());
 }
 
 #[test]
@@ -114,7 +131,8 @@ fn the_kinds_of_margin_differ() {
 
 #[test]
 fn what_it_cannot_take_is_refused_by_name() {
-    let key = |config| FadingChannel::new(&config, "ap/m", &Streams::new(1), &mut Kinds::default()).unwrap_err().key;
+    let key =
+        |config| FadingChannel::new(&config, ("ap", "ap/m"), &Streams::new(1), &mut Kinds::default()).unwrap_err().key;
     let linear = |worst, lower_snr, upper_snr| FadingRadio {
         errors: ErrorModel::Linear(LinearErrors { worst, lower_snr, upper_snr }),
         ..slow()
@@ -122,5 +140,6 @@ fn what_it_cannot_take_is_refused_by_name() {
     assert_eq!(key(FadingRadio { generators: 0, ..slow() }), "generators");
     assert_eq!(key(FadingRadio { slot: Duration::ZERO, ..slow() }), "slot");
     assert_eq!(key(with_margin(fixed(1.0))), "margin.value");
+    assert_eq!(key(FadingRadio { beams: Some(Frequency::from_hz(0.0)), ..slow() }), "beams");
     assert_eq!(key(linear(0.5, 1.0, 1.0)), "errors.upper_snr");
 }

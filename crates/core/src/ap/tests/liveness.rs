@@ -35,6 +35,10 @@ fn each_parameter_of_the_radio() {
     differs("margin", usual, FadingRadio { margin: Margin::NonNegative, ..usual });
     differs("fixed margin", usual, FadingRadio { margin: Margin::Fixed(FixedMargin { value: 0.5 }), ..usual });
     differs("errors", usual, FadingRadio { errors: ErrorModel::None, ..usual });
+    differs("errors", usual, FadingRadio { errors: ErrorModel::IncrementalRedundancy, ..usual });
+    differs("beams", usual, FadingRadio { beams: Some(hz(10.0)), ..usual });
+    let beams = FadingRadio { beams: Some(hz(10.0)), ..usual };
+    differs("speed of beams", beams, FadingRadio { beams: Some(hz(20.0)), ..usual });
     differs("frames", usual, FadingRadio { frames: Frames::PerPacket, ..usual });
     differs("frames", usual, FadingRadio { frames: Frames::Whole, ..usual });
     let usual = report(Frames::PerPacket);

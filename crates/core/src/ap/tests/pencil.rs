@@ -49,6 +49,29 @@ fn after_its_attempts_a_slot_loses_the_packets_it_would_have_completed() {
 }
 
 #[test]
+fn attempts_add_up_however_packets_are_cut() {
+    // A still channel that carries r = W₀ log₂(1 + N) and is tried at 10 Mbit/s (1 − m = 999): ⌈10 Mbit/s / r⌉ attempts for each frame.
+    // Two stations take turns, and their attempts add up each for itself.
+    let margin = Margin::Fixed(FixedMargin { value: -998.0 });
+    let errors = ErrorModel::IncrementalRedundancy;
+    let still = FadingRadio { doppler: Frequency::from_hz(0.0), snr: 1.0, attempts: 50, margin, errors, ..slow() };
+    for frames in [Frames::Shared, Frames::PerPacket, Frames::Whole] {
+        let radio = RadioConfig::Fading(FadingRadio { frames, ..still });
+        let mut ap = ap(&config(SchedulerParams::RoundRobin, 2, &radio));
+        let log = saturate(&mut ap, 10, 1250, Instant::ZERO, ms(10_000));
+        assert!(log.len() > 100, "{frames:?}: {}", log.len());
+        for station in ap.stations() {
+            let air = station.air();
+            let snr = air.mean_snr().unwrap();
+            let wanted = (1e7 / (4.3e6 * libm::log2(1.0 + snr))).ceil();
+            let through = (air.attempts - air.failures) as f64;
+            assert!((air.attempts as f64 / through - wanted).abs() < 0.1, "{frames:?}, {wanted}: {air:?}");
+            assert_eq!(station.queue().meter().losses, 0, "{frames:?}");
+        }
+    }
+}
+
+#[test]
 fn packet_by_packet_takes_whole_slots() {
     // 1.44 Mbit/s: 4320 bit a slot. A packet of 500 B takes one, one of 1500 B (12,000 bit) takes three.
     let radio = FadingRadio { frames: Frames::PerPacket, max_rate: Rate::from_bps(1_440_000), ..perfect() };
@@ -145,6 +168,8 @@ fn channels_that_do_not_go_together_are_refused() {
     let longer = FadingRadio { slot: Duration::from_millis(4), ..slow() };
     assert_eq!(error(&[fading.clone(), RadioConfig::Fading(longer)]).key, "m1.radio");
     let whole = FadingRadio { frames: Frames::Whole, ..slow() };
-    assert_eq!(error(&[fading, RadioConfig::Fading(whole)]).key, "m1.radio");
+    assert_eq!(error(&[fading.clone(), RadioConfig::Fading(whole)]).key, "m1.radio");
+    let beams = FadingRadio { beams: Some(Frequency::from_hz(10.0)), ..slow() };
+    assert_eq!(error(&[fading, RadioConfig::Fading(beams)]).key, "m1.radio");
     assert_eq!(error(&[constant(0)]).key, "m0.radio.rate");
 }
