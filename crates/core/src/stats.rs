@@ -325,6 +325,13 @@ impl Meter {
         self.byte_ns as f64 / self.span.length().as_nanos() as f64
     }
 
+    /// The share of the packets that came which were dropped or lost; none if none came. A packet that came before the span
+    /// may be lost in it: where that makes more than came, the share is of those that were lost, 1.
+    pub fn loss_rate(&self) -> Option<f64> {
+        let lost = self.drops + self.losses;
+        (self.arrivals > 0).then(|| lost as f64 / self.arrivals.max(lost) as f64)
+    }
+
     /// The share of the span in which nothing was held.
     pub fn empty_fraction(&self) -> f64 {
         self.empty.as_secs_f64() / self.span.length().as_secs_f64()
@@ -417,6 +424,21 @@ mod tests {
         assert!((meter.empty_fraction() - 0.3).abs() < 1e-12);
         meter.depart(at(0), at(200));
         assert_eq!(meter.departures, 0);
+    }
+
+    #[test]
+    fn what_came_before_the_span_and_is_lost_in_it_makes_no_rate_above_one() {
+        let mut meter = Meter::new(Span { from: at(100), until: at(200) });
+        assert_eq!(meter.loss_rate(), None);
+        for ms in [90, 110, 120, 130, 140] {
+            meter.arrive(at(ms), true);
+        }
+        // Two of the four that came in the span; with the one that came before and two more, as many as came and one more.
+        meter.lose(at(150));
+        meter.drop_held(at(150), 1);
+        assert_eq!(meter.loss_rate(), Some(0.5));
+        meter.drop_held(at(160), 3);
+        assert_eq!(meter.loss_rate(), Some(1.0));
     }
 
     #[test]

@@ -319,14 +319,13 @@ fn queues<P: Parcel>(node: &Node<P>) -> impl Iterator<Item = QueueSummary> + '_ 
 fn queue(totals: QueueTotals<'_>) -> QueueSummary {
     let QueueTotals { name, meter, capacity_bps: capacity, air_share } = totals;
     let throughput = meter.departed.as_f64() * 8.0 / meter.span().length().as_secs_f64();
-    let lost = (meter.drops + meter.losses) as f64;
     QueueSummary {
         name: name.to_owned(),
         mean_bytes: meter.mean_bytes(),
         mean_delay_s: meter.delay.mean_s(),
         p95_delay_s: meter.delay.quantile_s(0.95),
         drops: meter.drops,
-        loss_rate: (meter.arrivals > 0).then(|| lost / meter.arrivals as f64),
+        loss_rate: meter.loss_rate(),
         empty_fraction: meter.empty_fraction(),
         throughput_bps: throughput,
         utilisation: air_share.or(capacity.filter(|c| *c > 0.0).map(|c| throughput / c)),

@@ -103,7 +103,13 @@ impl Sender {
             1.. => self.nxt.saturating_sub(self.limited_from),
             _ => 0,
         };
-        let flight = self.lost_window((self.nxt - self.una - limited) as f64 / self.mss() as f64);
+        let mut flight = (self.nxt - self.una - limited) as f64 / self.mss() as f64;
+        if self.config.recovery == Recovery::Sack {
+            // What is SACKed has left the network. Where one recovery follows another, more is outstanding than the window
+            // has room for, and a share of that would let a loss widen it.
+            flight = flight.min(self.window.cwnd);
+        }
+        let flight = self.lost_window(flight);
         self.stats.fast_retransmits += u64::from(self.counts());
         self.remember_window();
         let left = self.law.on_loss(&self.window, flight);

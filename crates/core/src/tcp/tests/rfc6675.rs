@@ -133,3 +133,31 @@ fn a_timeout_forgets_the_blocks_and_bars_recovery_until_all_is_acknowledged() {
          1500 ack 13             -> 13 14 15 16",
     );
 }
+
+#[test]
+fn a_recovery_on_the_heels_of_another_widens_no_window() {
+    // §5 step 4.2. 0 and 10 are lost. While 0 is on its way again, what is SACKed lets new segments go, one for each:
+    // when it comes, 10 to 19 are outstanding, twice the window, of which 11 to 16 have arrived. With the next news 10 is
+    // taken for lost once more, and half of the window of 5 is left, not half of what is outstanding.
+    sender(
+        sack(10),
+        "0   open                  -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 0 sack 1-4        -> 0
+         100 ack 0 sack 1-7        -> 10
+         100 ack 0 sack 1-8        -> 11
+         100 ack 0 sack 1-9        -> 12
+         100 ack 0 sack 1-10       -> 13
+         ? cwnd 5
+         190 ack 0 sack 11-12 1-10 -> 14
+         190 ack 0 sack 11-13 1-10 -> 15
+         190 ack 0 sack 11-14 1-10 -> 10 16
+         190 ack 0 sack 11-15 1-10 -> 17
+         190 ack 0 sack 11-16 1-10 -> 18
+         190 ack 0 sack 11-17 1-10 -> 19
+         200 ack 10 sack 11-17     ->
+         ? state Open
+         ? flight 10
+         290 ack 10 sack 11-18     -> 10
+         ? cwnd 2.5",
+    );
+}
