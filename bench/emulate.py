@@ -23,11 +23,12 @@ from pathlib import Path
 WAY_S = 0.02
 MOST_ERROR = 0.01
 MEGA = 1e6
+WARMUP_S = 2
 
 SCENARIO = """
 title    = "An access point of {rate_mbps} Mbit/s"
 duration = "{seconds} s"
-warmup   = "2 s"
+warmup   = "{warmup} s"
 [[ap]]
 name = "ap"
 radio = {{ kind = "constant", rate = "{rate_mbps} Mbit/s" }}
@@ -63,6 +64,8 @@ class Point:
     packets_per_cpu_s: float
     lag_p50_s: float
     lag_p99_s: float
+    stall_max_s: float
+    """The longest that the machine let the emulator stand still."""
     overruns: int
     faults: list[str]
 
@@ -76,7 +79,12 @@ def measure(packet: int, offload: bool, rate_mbps: int, seconds: int) -> Point:
     """Runs one rate."""
     product = rate_mbps * MEGA * 2 * WAY_S / 8 / packet
     text = SCENARIO.format(
-        rate_mbps=rate_mbps, seconds=seconds, packet=packet, limit=max(100, round(product)), flows=4
+        rate_mbps=rate_mbps,
+        seconds=seconds,
+        warmup=WARMUP_S,
+        packet=packet,
+        limit=max(100, round(product)),
+        flows=4,
     )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "bench.toml")
@@ -97,6 +105,7 @@ def measure(packet: int, offload: bool, rate_mbps: int, seconds: int) -> Point:
         packets_per_cpu_s=kept["packets"] / kept["cpu_s"],
         lag_p50_s=kept["lag_p50_s"],
         lag_p99_s=kept["lag_p99_s"],
+        stall_max_s=kept["stall_max_s"],
         overruns=kept["overruns"],
         faults=kept["faults"],
     )
@@ -105,14 +114,23 @@ def measure(packet: int, offload: bool, rate_mbps: int, seconds: int) -> Point:
 def main() -> None:
     """Prints a row a run and the ceilings."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, default=8, help="length of each run (8)")
+    parser.add_argument(
+        "--seconds", type=int, default=8, help=f"length of each run, more than {WARMUP_S} (8)"
+    )
     parser.add_argument(
         "--attempts", type=int, default=1, help="runs of each rate, of which the best counts (1)"
     )
     parser.add_argument("--json", metavar="FILE", help="write every run")
     options = parser.parse_args()
+    if options.seconds <= WARMUP_S:
+        what = f"wanted more than the {WARMUP_S} that each run warms up for"
+        print(f"emulate: --seconds {options.seconds}: {what}", file=sys.stderr)
+        sys.exit(2)
     points = []
-    print("packet  offload  Mbit/s  goodput  kpkt/s  kpkt/CPU-s  lag p50 [µs]  p99 [µs]  overruns")
+    print(
+        "packet  offload  Mbit/s  goodput  kpkt/s  kpkt/CPU-s"
+        "  lag p50 [µs]  p99 [µs]  stall [ms]  overruns"
+    )
     for packet, offload in ((LARGE, False), (LARGE, True), (SMALL, False)):
         for rate_mbps in RATES[packet]:
             runs = [measure(packet, offload, rate_mbps, options.seconds)]
@@ -124,7 +142,8 @@ def main() -> None:
                 f"{packet:6}  {'yes' if offload else 'no':>7}  {rate_mbps:6}"
                 f"  {point.goodput_mbps:7.0f}  {point.packets_per_s / 1e3:6.0f}"
                 f"  {point.packets_per_cpu_s / 1e3:10.0f}  {point.lag_p50_s * 1e6:12.1f}"
-                f"  {point.lag_p99_s * 1e6:8.0f}  {point.overruns:8}"
+                f"  {point.lag_p99_s * 1e6:8.0f}  {point.stall_max_s * 1e3:10.1f}"
+                f"  {point.overruns:8}"
                 f"{'' if point.is_kept else '  refused' if point.faults else '  late'}",
                 flush=True,
             )
