@@ -40,8 +40,8 @@ class Sender:
     limited_transmit: bool = False
 
 
-LIMITED = 'rules = "ns-2"'
-"""All of ns-2's rules."""
+LIMITED = 'rules = "ns-2", rtt_tick = "1 ms"'
+"""All of ns-2's rules, with the clock that dumbbell.tcl gives its senders."""
 RULES = f"{LIMITED}, limited_transmit = false"
 SMOOTH = 'kind = "aimd", alpha = 0.31, beta = 0.875'
 SENDERS = {

@@ -51,7 +51,7 @@ class XcpCase:
             f'feedback = {{ kind = "xcp", capacity = "{self.told_mbps:g} Mbit/s" }}\n{loss}'
             f'[[flow]]\nname = "flow"\npath = ["r1", "r2"]\nrtt = "{self.rtt_ms:g} ms"\n'
             f'start = "{7 * seed} ms"\npacket = "1340 B"\n'
-            'sender = { kind = "xcp", rules = "ns-2", timestamps = true }\n'
+            'sender = { kind = "xcp", rules = "ns-2", rtt_tick = "1 ms", timestamps = true }\n'
         )
 
 

@@ -177,6 +177,9 @@ switches! {
         feedback_in_segments: bool = [false, true, false];
         /// How the time-out follows from round-trip times.
         rtt_estimator: RttEstimator = [RttEstimator::Rfc6298, RttEstimator::Ns2, RttEstimator::Linux];
+        /// The tick of the clock by which `rtt_estimator = "ns-2"` measures (tcpTick_), in its integers: round-trip times are whole
+        /// ticks, and steady ones leave the time-out three above them; 0 s: no ticks.
+        rtt_tick: Duration = [Duration::ZERO, Duration::from_millis(10), Duration::ZERO], in ..=Duration::from_secs(1);
         /// The tick of the clock by which timers go off: after it has ticked, and what is set for 63 ticks and more
         /// ahead up to an eighth late (Linux: the timer wheel, calc_wheel_index in kernel/time/timer.c, with
         /// CONFIG_HZ=250); 0 s: in time.

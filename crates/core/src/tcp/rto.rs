@@ -2,7 +2,7 @@
 //! The retransmission time-out (RFC 6298).
 
 use crate::tcp::{RttEstimator, SenderConfig};
-use crate::units::Duration;
+use crate::units::{Duration, Instant};
 
 /// Weight of a measurement in SRTT (RFC 6298 §2.3).
 const ALPHA: f64 = 1.0 / 8.0;
@@ -45,7 +45,7 @@ impl Rto {
             other: match config.rtt_estimator {
                 RttEstimator::Rfc6298 => None,
                 RttEstimator::Linux => Some(Box::new(Other::Linux(Linux::default()))),
-                RttEstimator::Ns2 => Some(Box::new(Other::Ns2 { is_forgotten: false })),
+                RttEstimator::Ns2 => Some(Box::new(Other::Ns2(Ns2::new(config.rtt_tick)))),
             },
         }
     }
@@ -62,13 +62,15 @@ impl Rto {
         self.smoothed.map_or(0.0, |(srtt, _)| srtt * 1e-9)
     }
 
-    /// One measurement a round trip. It ends a back-off (RFC 6298 §5, last paragraph).
+    /// One measurement a round trip, of what was sent at `sent` and is acknowledged `now`. It ends a back-off (RFC 6298 §5, last
+    /// paragraph).
     #[inline]
-    pub(super) fn sample(&mut self, rtt: Duration) {
-        if self.is_linux() {
-            self.linux_sample(rtt, true);
-        } else {
-            self.weighted_sample(rtt, 1.0);
+    pub(super) fn sample(&mut self, sent: Instant, now: Instant) {
+        let rtt = now.saturating_since(sent);
+        match self.other.as_deref() {
+            None => self.smooth(rtt, 1.0, 0),
+            Some(Other::Linux(_)) => self.linux_sample(rtt, true),
+            Some(Other::Ns2(ns2)) => self.smooth(rtt, 1.0, ns2.edges(sent, now)),
         }
     }
 
@@ -91,6 +93,16 @@ impl Rto {
     /// stays one of round trips (RFC 7323 appendix G).
     #[inline]
     pub(super) fn weighted_sample(&mut self, rtt: Duration, share: f64) {
+        let ticks = match self.other.as_deref() {
+            Some(Other::Ns2(ns2)) => ns2.nearest(rtt),
+            _ => 0,
+        };
+        self.smooth(rtt, share, ticks);
+    }
+
+    /// One measurement, which ns-2's clock takes for so many ticks.
+    #[inline]
+    fn smooth(&mut self, rtt: Duration, share: f64, ticks: i64) {
         let rtt = rtt.as_nanos() as f64;
         let (srtt, rttvar) = match self.smoothed {
             Some((srtt, rttvar)) if !self.is_forgotten() => {
@@ -99,31 +111,29 @@ impl Rto {
             }
             None | Some(_) => (rtt, rtt / 2.0),
         };
-        self.forget(false);
         self.smoothed = Some((srtt, rttvar));
-        let timeout = Duration::from_nanos((srtt + (K * rttvar).max(self.granularity_ns)) as u64);
-        self.set(timeout);
+        let in_ticks = match self.other.as_deref_mut() {
+            Some(Other::Ns2(ns2)) => ns2.sample(ticks),
+            _ => None,
+        };
+        let timeout = || Duration::from_nanos((srtt + (K * rttvar).max(self.granularity_ns)) as u64);
+        self.set(in_ticks.unwrap_or_else(timeout));
     }
 
     /// The timer went off: twice as long from now on (RFC 6298 §5.5).
     pub(super) fn back_off(&mut self) {
         self.timeout = (self.timeout * 2).min(self.max);
-        if self.backed_off() >= FORGETFUL_BACK_OFF {
-            self.forget(true);
+        if self.backed_off() >= FORGETFUL_BACK_OFF
+            && let Some(Other::Ns2(ns2)) = self.other.as_deref_mut()
+        {
+            ns2.is_forgotten = true;
         }
     }
 
     /// Whether a long back-off makes the next measurement the first (ns-2).
     #[inline]
     fn is_forgotten(&self) -> bool {
-        matches!(self.other.as_deref(), Some(Other::Ns2 { is_forgotten: true }))
-    }
-
-    #[inline]
-    fn forget(&mut self, now: bool) {
-        if let Some(Other::Ns2 { is_forgotten }) = self.other.as_deref_mut() {
-            *is_forgotten = now;
-        }
+        matches!(self.other.as_deref(), Some(Other::Ns2(Ns2 { is_forgotten: true, .. })))
     }
 
     /// By how much the time-out is longer than the computed one.
@@ -159,7 +169,56 @@ impl Rto {
 #[derive(Clone, Debug)]
 enum Other {
     Linux(Linux),
-    Ns2 { is_forgotten: bool },
+    Ns2(Ns2),
+}
+
+/// ns-2's estimator (rtt_update), in its own units: ticks of its clock (tcpTick_).
+#[derive(Clone, Debug)]
+struct Ns2 {
+    /// The next measurement counts as the first.
+    is_forgotten: bool,
+    /// A tick \[ns\]; 0: its clock has none.
+    tick_ns: u64,
+    /// Eight times the smoothed round-trip time; 0: no measurement yet.
+    srtt_8: i64,
+    /// Four times the mean deviation.
+    rttvar_4: i64,
+}
+
+impl Ns2 {
+    fn new(tick: Duration) -> Self {
+        Self { is_forgotten: false, tick_ns: tick.as_nanos(), srtt_8: 0, rttvar_4: 0 }
+    }
+
+    /// How often the clock ticks between two instants. ns-2 starts the clock of each flow at random, here they tick together.
+    fn edges(&self, sent: Instant, now: Instant) -> i64 {
+        let ticks = |at: Instant| at.as_nanos().checked_div(self.tick_ns).unwrap_or(0) as i64;
+        ticks(now) - ticks(sent)
+    }
+
+    /// The whole number of ticks nearest to a time, as by timestamps.
+    fn nearest(&self, rtt: Duration) -> i64 {
+        (rtt.as_nanos() + self.tick_ns / 2).checked_div(self.tick_ns).unwrap_or(0) as i64
+    }
+
+    /// The time-out after a measurement; none if there are no ticks. Quotients are cut off, so that a deviation of less than a tick
+    /// no longer falls: steady round trips leave the time-out three ticks above them.
+    fn sample(&mut self, ticks: i64) -> Option<Duration> {
+        let is_first = self.srtt_8 == 0 || self.is_forgotten;
+        self.is_forgotten = false;
+        if self.tick_ns == 0 {
+            return None;
+        }
+        let ticks = ticks.max(1);
+        if is_first {
+            (self.srtt_8, self.rttvar_4) = (8 * ticks, 2 * ticks);
+        } else {
+            let error = ticks - self.srtt_8 / 8;
+            self.srtt_8 += error;
+            self.rttvar_4 += error.abs() - self.rttvar_4 / 4;
+        }
+        Some(Duration::from_nanos(self.tick_ns) * (self.rttvar_4 + self.srtt_8 / 8) as u64)
+    }
 }
 
 /// Linux's estimator (tcp_rtt_estimator), in its own units \[µs\].
@@ -206,6 +265,43 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    /// By ns-2's clock of 10 ms, with no floor.
+    fn ns2() -> Rto {
+        let rtt_estimator = RttEstimator::Ns2;
+        let (rto_min, rtt_tick) = (MS, MS * 10);
+        Rto::new(&SenderConfig { rtt_estimator, rto_min, rtt_tick, ..SenderConfig::default() })
+    }
+
+    #[test]
+    fn ns2_counts_the_ticks_between() {
+        // 104 ms from 0: 10 ticks, so 10 + 4·5. From 104 to 211 ms: the 11th to the 21st, 11. SRTT = 81/8, RTTVAR = (20 + 1 − 5)/4.
+        let (mut rto, at) = (ns2(), |ms| Instant::ZERO + MS * ms);
+        rto.sample(at(0), at(104));
+        assert_eq!(rto.timeout(), MS * 300);
+        rto.sample(at(104), at(211));
+        assert_eq!(rto.timeout(), MS * 260);
+        // By timestamps 107 ms are 11 ticks and 104 ms are 10.
+        for (ms, timeout) in [(107, 280), (104, 260)] {
+            let mut rto = ns2();
+            rto.weighted_sample(MS * ms, 1.0);
+            rto.weighted_sample(MS * 107, 1.0);
+            assert_eq!(rto.timeout(), MS * timeout, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn ns2_keeps_three_ticks_above_a_steady_round_trip_time() {
+        // RTTVAR falls by a quarter as long as that is a tick: to 3/4 of a tick. Nothing measured is less than a tick, of which it
+        // starts with half.
+        for (ms, timeout) in [(100, 130), (1, 30)] {
+            let mut rto = ns2();
+            for _ in 0..30 {
+                rto.weighted_sample(MS * ms, 1.0);
+            }
+            assert_eq!(rto.timeout(), MS * timeout, "{ms} ms");
+        }
+    }
+
     fn linux() -> Rto {
         let rtt_estimator = RttEstimator::Linux;
         Rto::new(&SenderConfig { rtt_estimator, rto_min: MS * 200, ..SenderConfig::default() })
@@ -216,7 +312,7 @@ mod tests {
         // 100 ms measured: twice that above it. Then the deviation falls, and the time-out a quarter of the way to 300 ms
         // with each round trip: at once, as 200 ms of deviation are the floor too.
         let mut rto = linux();
-        rto.sample(MS * 100);
+        rto.sample(Instant::ZERO, Instant::ZERO + MS * 100);
         assert_eq!(rto.timeout(), MS * 300);
         for _ in 0..8 {
             rto.linux_sample(MS * 100, true);
@@ -228,7 +324,7 @@ mod tests {
     fn linux_keeps_the_greatest_deviation_of_a_round_trip() {
         // 400 ms: mdev = 2·400. One sample of 1200 ms: srtt = 500 ms; error 800, mdev = 800 + 800 − 200 = 1400.
         let mut rto = linux();
-        rto.sample(MS * 400);
+        rto.sample(Instant::ZERO, Instant::ZERO + MS * 400);
         assert_eq!(rto.timeout(), MS * 1200);
         rto.linux_sample(MS * 1200, false);
         assert_eq!(rto.timeout(), MS * (500 + 1400));

@@ -181,7 +181,7 @@ fn rules_are_their_switches() {
     };
     let ns2 = "initial_window = 2, limited_transmit = true, rto_min = \"200 ms\", rto_initial = \"3 s\", \
                cut_at_each_timeout = true, one_fast_retransmit = true, cut_of_window = true, grow_at_recovery_end = true, \
-               limited_transmit_after_timeout = true, whole_threshold = true, rtt_estimator = \"ns-2\"";
+               limited_transmit_after_timeout = true, whole_threshold = true, rtt_estimator = \"ns-2\", rtt_tick = \"10 ms\"";
     let by_ns2 = figures("{ kind = \"reno\", rules = \"ns-2\" }");
     assert_eq!(by_ns2, figures(&format!("{{ kind = \"reno\", {ns2} }}")));
     assert_ne!(by_ns2, figures("reno"));

@@ -26,7 +26,7 @@ impl Sender {
         }
         if self.syns == 1 || self.config.timestamps {
             let rtt = self.now.saturating_since(heard.echo);
-            self.rto.sample(rtt);
+            self.rto.sample(heard.echo, self.now);
             if let Some(tracking) = &mut self.tracking {
                 tracking.measured(rtt);
             }

@@ -107,7 +107,7 @@ impl Sender {
     /// Once a round trip.
     #[inline(never)]
     fn end_timing(&mut self) {
-        self.rto.sample(self.now.saturating_since(self.timed_at));
+        self.rto.sample(self.timed_at, self.now);
         self.timed_end = u64::MAX;
     }
 

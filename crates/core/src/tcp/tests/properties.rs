@@ -385,6 +385,7 @@ fn parameters_outside_their_domain_are_refused_by_name() {
         ("rto_initial", SenderConfig { rto_initial: none, ..base.clone() }),
         ("rto_granularity", SenderConfig { rto_granularity: Duration::from_secs(61), ..base.clone() }),
         ("rack", SenderConfig { rack: true, ..base.clone() }),
+        ("rtt_tick", SenderConfig { rtt_tick: MS * 1001, ..base.clone() }),
         ("timer_tick", SenderConfig { timer_tick: MS * 11, ..base.clone() }),
         ("rate_reduction", SenderConfig { rate_reduction: true, ..base.clone() }),
         ("tail_loss_probe", SenderConfig { tail_loss_probe: true, ..base.clone() }),
