@@ -131,7 +131,7 @@ The figures of the papers run with:
 | paper | rules | switches |
 | --- | --- | --- |
 | `clamp` | `"rfc"` | `initial_window = 1`, `rto_initial = "3 s"`, as the papers say |
-| `gamma` | `"ns-2"`, in part | `recovery = "reno"`, switch by switch |
+| `gamma` | `"ns-2"` | `timestamps` where γ and δ are |
 | `qfcp` | `"rfc"` | those of the senders `qfcp` and `newreno` |
 | `senders` | `"rfc"` | `sack`, `timestamps` |
 | `reality` | `"linux"` | those of `linux-cubic` and `linux-reno` |

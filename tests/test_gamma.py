@@ -18,6 +18,7 @@ def test_the_scenarios_have_the_parameters_of_the_paper() -> None:
         for flow in document["flow"]:
             sender = flow["sender"]
             assert (flow["packet"], flow["jitter"]) == (parameters["packet"], parameters["jitter"])
+            assert sender["rules"] == "ns-2"
             for key in ("initial_window", "rto_min", "rto_initial"):
                 assert sender[key] == parameters[key], name
             limit = None if name == "gamma-handoff" else parameters["window_limit"]
@@ -27,10 +28,22 @@ def test_the_scenarios_have_the_parameters_of_the_paper() -> None:
         assert sender == {"flow[*].sender.alpha": alpha, "flow[*].sender.beta": beta}
 
 
-def at(sweep: str, **point: float) -> dict[str, str]:
+def at(sweep: str, **point: float | str) -> dict[str, str]:
     """What a point of a sweep sets."""
     found = load_paper("gamma").sweeps[sweep]
     return dict(found.overrides({"contender": "reno", **point}, "full"))
+
+
+@pytest.mark.parametrize("contender", ["smooth", "reno"])
+def test_a_hundred_flows_send_as_much_again_as_in_ns2(contender: str) -> None:
+    # Without the ticks of its clock it is 15.4 and 17.0 %, without its limited transmit 11.2, 14.1.
+    claims = {claim.id: claim for claim in load_paper("gamma").claims}
+    wanted = claims[f"gamma:4-{contender}"].reference
+    network = at("wired-10", flows=100, contender=contender)
+    found = [
+        run("gamma", set=network, seed=seed).summary["system"]["overhead"] for seed in (1, 2, 3)
+    ]
+    assert 100 * sum(found) / 3 == pytest.approx(wanted, abs=1)
 
 
 def test_networks_by_a_pencil() -> None:
@@ -93,4 +106,4 @@ def test_the_system_is_its_flows() -> None:
 def test_allotted_fairness_is_of_those_who_are_there() -> None:
     table = run("gamma-joins", set={"duration": "16 s"}).table("system")
     # Thirteen flows join at 15 s; counted before, with nothing, they would hold it below 12/25.
-    assert table["fairness"].iloc[5:15].min() > 0.6
+    assert table["fairness"].iloc[5:15].min() > 12 / 25

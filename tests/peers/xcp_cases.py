@@ -16,6 +16,8 @@ HERE = Path(__file__).resolve().parent
 SCRIPT = HERE / "xcp.tcl"
 TABLE = HERE / "ns2_xcp.csv"
 QUANTITIES = ("goodput_bps", "drops", "retransmits", "timeouts")
+CROSSINGS_NS = round(1e9 * (2 * 1352 * 8 / 1e9 + 40 * 8 / 5e6 + 2 * 40 * 8 / 1e9))
+"""What packets and ACKs take to cross all of xcp.tcl's links but the bottleneck, in ns."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,13 @@ class XcpCase:
     def scenario(self, seed: int) -> str:
         """The same as a scenario of lasthop."""
         loss = f'loss = {{ kind = "bernoulli", p = {self.loss:g} }}\n' if self.loss else ""
+        rtt_ns = round(self.rtt_ms * 1e6) + CROSSINGS_NS
         return (
             f'title = "{self.name}"\nduration = "{self.duration_s:g} s"\nwarmup = "10 s"\n'
             f'seed = {seed}\n[[link]]\nname = "wire"\nfrom = "r1"\nto = "r2"\nrate = "5 Mbit/s"\n'
             f'queue = {{ limit = "{self.buffer - 1} packets" }}\nduplex = false\n'
             f'feedback = {{ kind = "xcp", capacity = "{self.told_mbps:g} Mbit/s" }}\n{loss}'
-            f'[[flow]]\nname = "flow"\npath = ["r1", "r2"]\nrtt = "{self.rtt_ms:g} ms"\n'
+            f'[[flow]]\nname = "flow"\npath = ["r1", "r2"]\nrtt = "{rtt_ns} ns"\n'
             f'start = "{7 * seed} ms"\npacket = "1340 B"\n'
             'sender = { kind = "xcp", rules = "ns-2", rtt_tick = "1 ms", timestamps = true }\n'
         )
