@@ -50,6 +50,13 @@ pub fn integral(before_s: f64, wait_s: f64, target_s: f64, gain: f64, gap_s: f64
     (before_s + gain * (wait_s - target_s).min(target_s) * gap_s).max(0.0)
 }
 
+/// What is held in place of the target \[s\], after a packet that waited for `waited_s`.
+#[inline]
+pub fn corrected(before_s: f64, waited_s: f64, target_s: f64, epsilon: f64) -> f64 {
+    //= beyond#22  S ← S + ε(T − x), T/4 ≤ S ≤ 4T
+    (before_s + epsilon * (target_s - waited_s)).clamp(target_s / 4.0, 4.0 * target_s)
+}
+
 /// The integral price \[s\].
 #[inline]
 pub fn integral_price(wait_s: f64, target_s: f64, b: f64, integral_s: f64) -> f64 {
