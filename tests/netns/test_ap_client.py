@@ -10,29 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from box import demand_program
-from house import SERVER, SERVER6, House, house, until
-from pair import FORGE, PRICE, fields, heard, obey, stamp
+from house import SERVER, SERVER6, House, house
+from pair import FORGE, PRICE, captured, fields, heard, obey, stamp
 
 LINE_BPS = 9.52e6
 """What 10 Mbit/s carry of payload with the option: 1440 of 1514 B."""
 HIGHEST = b"\xff" * 4
 """A price of 4 s."""
-
-
-@contextmanager
-def captured(built: House, name: str, device: str, file: Path) -> Iterator[None]:
-    """What passes a device meanwhile."""
-    demand_program("tshark")
-    tshark = built.start(name, "tshark", "-i", device, "-w", file, "-f", "ip or ip6")
-    until(lambda: (file.exists() and file.stat().st_size) or tshark.poll() is not None)
-    assert tshark.poll() is None, tshark.communicate()
-    try:
-        yield
-    finally:
-        time.sleep(0.5)
-        tshark.terminate()
-        tshark.communicate()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from box import CORE, Box, demand
 from house import AGENT, PATIENCE_S, SERVER, SERVER6, House, demand_agent, house, until
+from pair import captured, fields
 
 LINE_BPS = 10e6
 
@@ -116,6 +117,31 @@ def test_xcp_flows_have_what_the_router_deals_out(group: Path) -> None:
     assert router["lowered"] > 100 and router["capacity_bps"] == 8_000_000
     assert 0.03 <= router["interval_s"] <= 0.08 and router["input_bps"] <= 12e6
     assert held <= 15_000
+
+
+@pytest.mark.parametrize(
+    ("law", "exid", "host"), [("qfcp", "0x4c51", SERVER), ("xcp", "0x4c58", SERVER6)]
+)
+def test_another_parser_sees_the_option_and_right_sums(
+    group: Path, tmp_path: Path, law: str, exid: str, host: str
+) -> None:
+    capture = tmp_path / "between.pcapng"
+    with both(group, "--capacity", "4 Mbit/s", law=law) as built:
+        built.sum_in_software("server", "eth")
+        with captured(built, "modem", "wan", capture):
+            built.fetch([20_040], 1, 2, host)
+    names = ["tcp.options.experimental.exid", "tcp.options.experimental.data"]
+    names += ["tcp.hdr_len", "tcp.checksum.status"]
+    data = fields(capture, names, "tcp.srcport == 5301 && tcp.len > 0")
+    acks = fields(capture, names, "tcp.dstport == 5301 && tcp.len == 0 && tcp.flags == 0x10")
+    assert len(data) > 200 and len(acks) > 100
+    # Beside time stamps: what is asked in data, what is told in acknowledgements; nothing was lost.
+    assert {(row[0], len(row[1]), row[2], row[3]) for row in data} == {(exid, 16, "44", "1")}
+    assert {(row[0], len(row[1]), row[2], row[3]) for row in acks} == {(exid, 8, "40", "1")}
+    if law == "qfcp":
+        granted = {row[1][4:8] for row in data}
+        # What comes back is what the router wrote; at first nothing was heard.
+        assert {row[1][:4] for row in acks} <= granted | {"0000"}
 
 
 def test_a_far_end_without_it_is_plain_tcp(group: Path) -> None:
