@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAMES = {
     "reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "gamma": "γ", "boost": "γ, δ", "drain": "drain",
-    "qfcp": "QFCP",
+    "qfcp": "QFCP", "xcp": "XCP",
 }  # fmt: skip
 WORLDS = {"simulated": "simulated", "kernel": "Linux kernel"}
 PAINT = dict(zip(WORLDS, COLOURS, strict=False))

@@ -29,8 +29,12 @@ from ...totals import total_goodput
 SIMULATED = ("reno", "cubic")
 """What of the kernel's congestion controls the simulator has."""
 
-LAWS = ("gamma", "boost", "drain", "qfcp")
+LAWS = ("gamma", "boost", "drain", "qfcp", "xcp")
 """Laws of ours, which ``lasthop-agent`` puts into the kernel."""
+
+ASKING = ("qfcp", "xcp")
+"""Those whose hosts speak with routers. Hosts at one control group hear each other's option, and
+spoil it: each of these runs by itself."""
 
 AT_ONCE = 4
 """Emulations that a core carries: each takes a few per cent of it."""
@@ -90,7 +94,10 @@ def _emulated(lab: Lab, places: Sequence[str]) -> list[dict[str, Any]]:
     keys = {run: _key(lab, run) for run in runs}
     # What did not keep time beside many others has another chance beside few, and one alone.
     for width in (AT_ONCE * cores(), cores(), 1):
-        _emulate_all(lab, [run for run in runs if lab.runner.noted(keys[run]) is None], keys, width)
+        due = [run for run in runs if lab.runner.noted(keys[run]) is None]
+        asking = [run for run in due if run.control in ASKING]
+        _emulate_all(lab, [run for run in due if run not in asking], keys, width)
+        _emulate_all(lab, asking, keys, 1)
     rows = []
     for run, key in keys.items():
         record = lab.runner.noted(key)
