@@ -117,7 +117,8 @@ key that is set departs from them. – leaves it to the size of a segment (RFC 5
 KINDS = """\
 A sender follows these rules where none are asked for, and has these switches on beside them; with
 `rules` it follows those as they are. By Linux's rules recovery is `"sack"`, and the bytes of
-timestamps are part of `packet`.
+timestamps are part of `packet`, as are the 12 of the option by which `"qfcp"` and `"xcp"` then ask
+routers, as a host of `lasthop-agent` does.
 """
 
 RECEIVERS = """\

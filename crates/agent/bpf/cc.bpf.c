@@ -118,6 +118,8 @@ static __always_inline void watch(struct tcp_sock *tp, struct connection *c)
 
 	switch (c->phase) {
 	case WATCHING:
+		if (settings.drains && !gamma_waits(c->rtt_us, c->min_us, window_of(tp, c)))
+			return;
 		if (!gamma_is_above(threshold_q16, c->rtt_us, c->min_us, c->max_us))
 			return;
 		c->phase = DUE;
@@ -154,7 +156,7 @@ int pkts_acked(u64 *ctx)
 	const struct ack_sample *sample = (void *)ctx[1];
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct connection *c = connection_of(sk);
-	u32 rtt_us = sample->rtt_us, high_us;
+	u32 rtt_us = sample->rtt_us;
 	u64 now_us = tp->tcp_mstamp;
 
 	c->rtt_us = 0;
@@ -172,8 +174,10 @@ int pkts_acked(u64 *ctx)
 		c->least_us = 0;
 		c->round_us = now_us;
 	}
-	high_us = settings.drains ? c->standing_us : rtt_us;
-	c->max_us = most(c->max_us, high_us);
+	if (!settings.drains)
+		c->max_us = most(c->max_us, rtt_us);
+	else if (c->standing_us)
+		c->max_us = gamma_fading_maximum(c->max_us, c->standing_us);
 	return 0;
 }
 

@@ -33,8 +33,8 @@
 /* A router that was not heard for so long, or four round trips, does not speak any more. */
 #define DEAF_US 1000000
 
-/* How much faster than its rate a connection may send. */
-#define PACING 2
+/* How many quarters of its rate a connection may send at most: what goes faster comes in bursts, which wait. */
+#define PACING_QUARTERS 5
 
 const volatile struct host_settings settings = {};
 struct host_counts counts;
@@ -351,7 +351,7 @@ static __always_inline void without_routers(struct sock *sk, u32 acked)
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
-/* Paces by twice what a window allows in a round trip. */
+/* Paces by a quarter more than what a window allows in a round trip. */
 static __always_inline void pace(struct sock *sk, u64 rate)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -361,7 +361,8 @@ static __always_inline void pace(struct sock *sk, u64 rate)
 		return;
 	}
 	/* What the window allows is what is paced, if it is more: a window has a segment at least. */
-	sk->sk_pacing_rate = most(PACING * rate, (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / most(tp->srtt_us >> 3, 1));
+	sk->sk_pacing_rate = most(PACING_QUARTERS * rate / 4,
+				  (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / most(tp->srtt_us >> 3, 1));
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }

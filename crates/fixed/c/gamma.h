@@ -65,12 +65,25 @@ LASTHOP_INLINE u64 gamma_share_q24(u32 threshold_q16, u32 min_rtt, u32 max_rtt)
 	return knee_q16 ? least((min << 40) / knee_q16, ONE_Q24) : ONE_Q24;
 }
 
-/* What CutRule::Drain leaves: (minRTT/RTT)^3, RTT being the least of a round trip. */
+/* What CutRule::Drain leaves: (minRTT/RTT)^4, RTT being the least of a round trip. Rounds down. */
 LASTHOP_INLINE u64 gamma_drain_q24(u32 min_rtt, u32 standing_rtt)
 {
 	u64 knee_q24 = standing_rtt ? least(((u64)min_rtt << 24) / standing_rtt, ONE_Q24) : ONE_Q24;
 
-	return ((knee_q24 * knee_q24 >> 24) * knee_q24) >> 24;
+	knee_q24 = knee_q24 * knee_q24 >> 24;
+	return knee_q24 * knee_q24 >> 24;
+}
+
+/* maxRTT of CutRule::Drain after a round trip of so much at least: nearer by a 64th of what it is longer. Rounds up. */
+LASTHOP_INLINE u32 gamma_fading_maximum(u32 max_rtt, u32 standing_rtt)
+{
+	return standing_rtt >= max_rtt ? standing_rtt : max_rtt - ((max_rtt - standing_rtt) >> 6);
+}
+
+/* Whether a flow with so many segments under way has one of them at least in the queue. */
+LASTHOP_INLINE int gamma_waits(u32 rtt, u32 min_rtt, u64 window_q16)
+{
+	return excess(rtt, min_rtt) * least(window_q16, GAMMA_MOST_WINDOW_Q16) >= (u64)rtt << 16;
 }
 
 /* The window after a cut to such a share: one segment at least. Rounds down. */

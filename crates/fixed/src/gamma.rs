@@ -27,9 +27,17 @@ unsafe extern "C" {
     #[link_name = "lasthop_gamma_share_q24"]
     pub safe fn share_q24(threshold_q16: u32, min_rtt: u32, max_rtt: u32) -> u64;
 
-    /// What `CutRule::Drain` leaves: (minRTT/RTT)^3, RTT being the least of a round trip.
+    /// What `CutRule::Drain` leaves: (minRTT/RTT)^4, RTT being the least of a round trip. Rounds down.
     #[link_name = "lasthop_gamma_drain_q24"]
     pub safe fn drain_q24(min_rtt: u32, standing_rtt: u32) -> u64;
+
+    /// maxRTT of `CutRule::Drain` after a round trip of so much at least: nearer by a 64th of what it is longer. Rounds up.
+    #[link_name = "lasthop_gamma_fading_maximum"]
+    pub safe fn fading_maximum(max_rtt: u32, standing_rtt: u32) -> u32;
+
+    /// Whether a flow with so many segments under way has one of them at least in the queue.
+    #[link_name = "lasthop_gamma_waits"]
+    pub safe fn waits(rtt: u32, min_rtt: u32, window_q16: u64) -> i32;
 
     /// The window after a cut to such a share: one segment at least. Rounds down.
     #[link_name = "lasthop_gamma_cut_q16"]

@@ -85,6 +85,22 @@ proptest! {
     }
 
     #[test]
+    fn fading_maximum(max in 0..=LONGEST, standing in 0..=LONGEST) {
+        let found = f64::from(gamma::fading_maximum(max, standing));
+        let wanted = exact::equations::fading_maximum(f64::from(max), f64::from(standing));
+        prop_assert!((wanted..wanted + 1.0).contains(&found), "{} {}", found, wanted);
+    }
+
+    #[test]
+    fn waits(window in window(), (min, rtt) in times()) {
+        let found = gamma::waits(rtt, min, window) == 1;
+        let segments = window as f64 / Q16;
+        // 2^63 at most, of which f64 has 53 bits.
+        let clear = (f64::from(rtt - min) * segments / f64::from(rtt) - 1.0).abs() > 1e-12;
+        prop_assert!(!clear || found == exact::equations::waits(f64::from(rtt), f64::from(min), segments));
+    }
+
+    #[test]
     fn cut(window in window(), share in 0..=1u64 << 24) {
         let found = gamma::cut_q16(window, share) as f64 / Q16;
         rounded_down(found, (window as f64 / Q16 * (share as f64 / Q24)).max(1.0), 1.0 / Q16);

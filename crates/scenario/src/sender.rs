@@ -4,7 +4,9 @@
 use lasthop_core::law;
 use lasthop_core::parameter::With;
 use lasthop_core::role::SenderParams;
-use lasthop_core::tcp::{Recovery, Rules, SenderConfig, Switches, TIMESTAMPS_OPTION};
+use lasthop_core::tcp::{
+    ASKING_OPTION, Recovery, Rules, SenderConfig, Switches, TELLING_OPTION, TIMESTAMPS_OPTION,
+};
 use lasthop_core::tfrc::TfrcParams;
 use lasthop_core::units::{Amount, Bytes};
 use lasthop_core::{kinds, parameters};
@@ -194,9 +196,16 @@ impl SenderSpec {
         switches.over(self.rules(), recovery, config)
     }
 
-    /// Bytes of options within the `packet` of its flow: those of Linux's timestamps.
-    pub fn options_within(&self) -> u32 {
+    /// Bytes of Linux's timestamps, which are within the `packet` of its flow.
+    pub fn timestamps_within(&self) -> u32 {
         let has_timestamps = self.over(SenderConfig::default()).timestamps;
         if self.rules() == Rules::Linux && has_timestamps { TIMESTAMPS_OPTION } else { 0 }
+    }
+
+    /// Bytes of the option by which a Linux host asks routers, within the `packet` of its flow, and of what its
+    /// acknowledgements tell: `lasthop-agent` has one for QFCP and for XCP.
+    pub fn router_options(&self) -> (u32, u32) {
+        let asks = matches!(self, Self::Qfcp(_) | Self::Xcp(_));
+        if asks && self.rules() == Rules::Linux { (ASKING_OPTION, TELLING_OPTION) } else { (0, 0) }
     }
 }

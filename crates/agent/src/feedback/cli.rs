@@ -143,7 +143,7 @@ pub struct HostArgs<L: LossArgs> {
     /// Losses.
     #[command(flatten)]
     loss: L,
-    /// Send as the window lets, in bursts where it grows; otherwise at most twice as fast as the rate.
+    /// Send as the window lets, in bursts where it grows; otherwise at most 1.25 as fast as the rate.
     #[arg(long)]
     unpaced: bool,
     /// Have a page and metrics for Prometheus at an address of this machine alone.

@@ -36,7 +36,7 @@ pub struct HostOptions {
     pub chosen_only: bool,
     /// A loss halves the window until it is repaired.
     pub heed_loss: bool,
-    /// Segments go as the window lets them, as in the simulator; otherwise by twice the rate at most.
+    /// Segments go as the window lets them, as in the simulator; otherwise by 1.25 of the rate at most.
     pub unpaced: bool,
     /// Where the page and the metrics are, an address of this machine alone; without it there are none.
     pub metrics: Option<String>,

@@ -103,7 +103,7 @@ pub struct HostSettings {
     pub offers_all: u32,
     /// 1: a loss halves the window until it is repaired.
     pub heeds_loss: u32,
-    /// 1: segments are paced by twice the rate.
+    /// 1: segments are paced by 1.25 of the rate.
     pub paces: u32,
     /// Nothing.
     pub pad: u32,

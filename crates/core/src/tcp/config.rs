@@ -195,6 +195,11 @@ switches! {
 /// Bytes that RFC 7323's timestamps option adds to a segment, padding included.
 pub const TIMESTAMPS_OPTION: u32 = 12;
 
+/// Bytes of the option by which a host of `lasthop-agent` asks routers, in each segment with data (bpf/option.h).
+pub const ASKING_OPTION: u32 = 12;
+/// Bytes of the option in an acknowledgement, which only tells what came of it.
+pub const TELLING_OPTION: u32 = 8;
+
 impl SenderConfig {
     /// The initial window in segments (RFC 5681 eq. 1 by default).
     pub fn initial_window_segments(&self) -> u32 {
@@ -305,7 +310,7 @@ switches! {
             /// Acknowledge every second segment (RFC 1122): `ack_every = 2`, with its time-out.
             delayed_acks: DelayedAcks;
             /// Size of an ACK on the wire, without SACK blocks; 40 B by default, 52 B if the sender is Linux's and has
-            /// timestamps.
+            /// timestamps, and 8 B more if it asks routers.
             ack_size: Bytes, in ..=Bytes::new(65_535);
         }
         /// The receiver's buffer: the most that it ever advertises (4 GiB; tcp_rmem).

@@ -73,7 +73,8 @@ mod stats;
 mod tests;
 
 pub use config::{
-    DelayedAcks, ReceiverConfig, ReceiverSwitches, Recovery, RttEstimator, SenderConfig, Switches, TIMESTAMPS_OPTION,
+    ASKING_OPTION, DelayedAcks, ReceiverConfig, ReceiverSwitches, Recovery, RttEstimator, SenderConfig, Switches,
+    TELLING_OPTION, TIMESTAMPS_OPTION,
     Validation,
 };
 pub use receiver::Receiver;

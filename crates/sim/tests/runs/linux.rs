@@ -66,6 +66,43 @@ fn long_transfers_are_those_of_the_kernel() {
 }
 
 #[test]
+fn a_host_that_asks_routers_carries_the_agents_option() {
+    // An option of 12 bytes beside timestamps in data, of 8 in each acknowledgement, of which each segment has one.
+    let shares = |sender: &str| {
+        let router = sender.split('"').nth(1).unwrap_or_default();
+        let feedback = format!("{{ kind = \"{router}\", capacity = \"10 Mbit/s\" }}");
+        let more = [("flow[0].sender", sender), ("link[0].feedback", &feedback), ("flow[0].receiver", "\"plain\"")];
+        let told = run(&keys("reno", 40, 50), &more);
+        let data = told.queues[0].throughput_bps;
+        (told.flows[0].goodput_bps / data, told.queues[1].throughput_bps / data)
+    };
+    for law in ["qfcp", "xcp"] {
+        let (payload, acks) = shares(&format!("{{ kind = \"{law}\", rules = \"linux\" }}"));
+        assert!((payload - 1436.0 / 1500.0).abs() < 1e-3, "{law}: {payload}");
+        assert!((acks - 60.0 / 1500.0).abs() < 1e-3, "{law}: {acks}");
+        let (payload, acks) = shares(&format!("{{ kind = \"{law}\" }}"));
+        assert!((payload - 1460.0 / 1500.0).abs() < 1e-3, "{law}: {payload}");
+        assert!((acks - 40.0 / 1500.0).abs() < 1e-3, "{law}: {acks}");
+    }
+}
+
+#[test]
+fn one_flow_of_qfcp_is_that_of_the_kernel() {
+    // Two runs of lasthop-agent's host on Linux 6.18: 9.570 Mbit/s and a queue of 1.37 and 1.6 ms, for the window is of whole
+    // segments, and 36 of them leave less than a packet.
+    let told = run(
+        &keys("reno", 40, 50),
+        &[
+            ("flow[0].sender", "{ kind = \"qfcp\", rules = \"linux\" }"),
+            ("link[0].feedback", "{ kind = \"qfcp\", capacity = \"1 Mbit/s\" }"),
+        ],
+    );
+    let (goodput, delay) = (told.flows[0].goodput_bps / 1e6, told.queues[0].mean_delay_s.unwrap() * 1e3);
+    assert!((goodput / 9.570 - 1.0).abs() < 0.01, "{goodput} Mbit/s");
+    assert!((1.3..1.7).contains(&delay), "{delay} ms");
+}
+
+#[test]
 fn slow_start_ends_where_the_kernels_does() {
     // Most losses are those of the first overshoot, or, with HyStart, of none.
     for (sender, rtt, buffer, .., lost) in KERNEL {

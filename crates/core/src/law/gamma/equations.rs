@@ -31,13 +31,30 @@ pub fn is_below(threshold: f64, rtt: f64, min_rtt: f64, max_rtt: f64) -> bool {
     queue_share(rtt, min_rtt, max_rtt) <= threshold
 }
 
-/// What [`CutRule::Drain`](super::CutRule::Drain) leaves of the window: (minRTT/RTT)³, RTT being the least of a round trip.
+/// What [`CutRule::Drain`](super::CutRule::Drain) leaves of the window: (minRTT/RTT)⁴, RTT being the least of a round trip.
 ///
-/// One factor takes a path that all flows share to the knee. With a queue short against the path the two others take
-/// twice as much again, so that a third of the windows empties the queue, and every flow learns the true minRTT.
+/// One factor takes a path that all flows share to the knee. With a queue short against the path the three others take
+/// three times as much again, so that a quarter of the windows empties the queue, and every flow learns the true minRTT.
 pub fn drain(min_rtt: f64, standing_rtt: f64) -> f64 {
     let knee = min_rtt / standing_rtt;
-    knee * knee * knee
+    knee * knee * (knee * knee)
+}
+
+/// maxRTT of [`CutRule::Drain`](super::CutRule::Drain) after a round trip whose least time was `standing_rtt`: each brings it
+/// nearer by a 64th of what it is longer.
+///
+/// Flows that share a queue see the same crests of it, but one that was there for a higher crest would give way later than the
+/// others for ever, and keep what they leave.
+pub fn fading_maximum(max_rtt: f64, standing_rtt: f64) -> f64 {
+    if standing_rtt >= max_rtt { standing_rtt } else { max_rtt - (max_rtt - standing_rtt) / 64.0 }
+}
+
+/// Whether a flow with so many segments under way has one of them at least in the queue: else times differ by chance alone.
+///
+/// Where the greatest fades and a flow is alone, it comes down to the noise of a host's clock. Slow start would end at once.
+#[inline]
+pub fn waits(rtt: f64, min_rtt: f64, window: f64) -> bool {
+    (rtt - min_rtt) * window >= rtt
 }
 
 #[cfg(test)]
@@ -68,7 +85,19 @@ mod tests {
     }
 
     #[test]
-    fn draining_takes_the_cube() {
-        assert_eq!(drain(100.0, 200.0), 0.125);
+    fn draining_takes_the_fourth_power() {
+        assert_eq!(drain(100.0, 200.0), 0.0625);
+    }
+
+    #[test]
+    fn a_segment_waits_where_the_path_holds_one_less() {
+        // 10 segments in 110 ms: 10 of these 110 ms hold 10/11 of one, 11 of 111 the whole of it.
+        assert_eq!([110.0, 111.0, 112.0].map(|rtt| waits(rtt, 100.0, 10.0)), [false, false, true]);
+        assert!(!waits(100.0, 100.0, 1e6));
+    }
+
+    #[test]
+    fn the_maximum_fades_by_a_64th() {
+        assert_eq!([264.0, 200.0, 300.0].map(|standing| fading_maximum(264.0, standing)), [264.0, 263.0, 300.0]);
     }
 }

@@ -66,8 +66,10 @@ kinds! {
         /// To the knee, as the paper has it (gamma eq. 16).
         #[default]
         Knee = "knee",
-        /// Below it, by (minRTT/RTT)³ with the least RTT of the round trip of waiting, so that the queue empties and late-comers
-        /// learn the true minRTT. The greatest round-trip time is that of the least ones of round trips; `arming` has no say.
+        /// Below it, by (minRTT/RTT)⁴ with the least RTT of the round trip of waiting, so that the queue empties and late-comers
+        /// learn the true minRTT. The greatest round-trip time is that of the least ones of round trips, and each round trip
+        /// brings it nearer by a 64th of what it is longer, so that all flows go by the same; but a segment of the flow's own has to
+        /// wait in the queue. `arming` has no say.
         Drain = "drain",
     }
 }
@@ -112,7 +114,7 @@ impl SenderLaw for Gamma {
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         self.watch.learn(ack);
-        if let Some(share) = self.watch.cut(ack) {
+        if let Some(share) = self.watch.cut(ack, window.cwnd) {
             window.cwnd = (window.cwnd * share).max(1.0);
             // Slow start would take it back at once.
             window.ssthresh = window.ssthresh.min(window.cwnd);
@@ -229,7 +231,7 @@ mod tests {
         GammaParams { gamma: Some(Cut { threshold: 0.5, variant: CutRule::Drain }), ..WITH_GAMMA };
 
     #[test]
-    fn draining_cuts_by_the_cube_of_what_stood_while_it_waited() {
+    fn draining_cuts_by_the_fourth_power_of_what_stood_while_it_waited() {
         // Round trips that end with 100 and 200 ms in them: 150 ms is half of it. No loss came before.
         let mut law = Gamma::set_up(WITH_DRAIN).unwrap();
         let mut window = avoiding(16.0);
@@ -242,13 +244,14 @@ mod tests {
             window.cwnd
         };
         let reno = 64.0 + 1.0 / 64.0;
-        assert_eq!(step(2000, 149), reno);
+        // By now the greatest has faded to 197.6 ms.
+        assert_eq!(step(2000, 148), reno);
         // From here on it waits; 200 ms is the least until a segment comes back that left at 2010 or later.
         assert_eq!(step(2010, 220), reno);
         assert_eq!(step(2100, 200), reno);
         assert_eq!(step(2220, 211), reno);
-        // (100/200)³ of 64 is 8, and the ACK adds 1/8.
-        assert_eq!(step(2240, 210), 8.125);
+        // (100/200)⁴ of 64 is 4, and the ACK adds 1/4.
+        assert_eq!(step(2240, 210), 4.25);
     }
 
     #[test]

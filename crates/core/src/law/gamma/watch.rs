@@ -76,26 +76,33 @@ impl Watch {
         let rtt = ack.rtt.as_nanos() as f64;
         self.min_rtt.see(rtt);
         self.standing = self.round.pass(ack, rtt);
-        let drains = self.gamma.is_some_and(|cut| cut.variant == CutRule::Drain);
-        let high = if drains { self.standing } else { Some(rtt) };
-        self.max_rtt = high.map_or(self.max_rtt, |high| self.max_rtt.max(high));
+        if self.gamma.is_some_and(|cut| cut.variant == CutRule::Drain) {
+            let standing = self.standing;
+            self.max_rtt = standing.map_or(self.max_rtt, |standing| equations::fading_maximum(self.max_rtt, standing));
+        } else {
+            self.max_rtt = self.max_rtt.max(rtt);
+        }
     }
 
-    /// γ, after one acknowledgement that was learnt: the share of the window that is left of it, if it is cut now.
-    pub(in crate::law) fn cut(&mut self, ack: &AckSample) -> Option<f64> {
+    /// γ, after one acknowledgement that was learnt: the share of a window of `segments` that is left of it, if it is cut now.
+    pub(in crate::law) fn cut(&mut self, ack: &AckSample, segments: f64) -> Option<f64> {
         let cut = self.gamma.filter(|_| self.is_armed)?;
-        let rtt = ack.rtt.as_nanos() as f64;
+        let (rtt, min_rtt) = (ack.rtt.as_nanos() as f64, self.min_rtt.value());
+        let is_above = || match cut.variant {
+            CutRule::Drain if !equations::waits(rtt, min_rtt, segments) => false,
+            _ => equations::is_above(cut.threshold, rtt, min_rtt, self.max_rtt),
+        };
         match self.phase {
-            Phase::Watching if equations::is_above(cut.threshold, rtt, self.min_rtt.value(), self.max_rtt) => {
+            Phase::Watching if is_above() => {
                 self.phase = Phase::Due(ack.now + ack.rtt);
                 self.round = Round::new(ack.now);
             }
             Phase::Due(at) => {
                 let share = match cut.variant {
                     CutRule::Knee => {
-                        (ack.now >= at).then(|| equations::gamma(cut.threshold, self.min_rtt.value(), self.max_rtt))
+                        (ack.now >= at).then(|| equations::gamma(cut.threshold, min_rtt, self.max_rtt))
                     }
-                    CutRule::Drain => self.standing.map(|standing| equations::drain(self.min_rtt.value(), standing)),
+                    CutRule::Drain => self.standing.map(|standing| equations::drain(min_rtt, standing)),
                 };
                 if share.is_some() {
                     self.phase = Phase::Resting(ack.now);

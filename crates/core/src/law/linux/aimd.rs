@@ -59,8 +59,9 @@ impl SenderLaw for LinuxAimd {
     /// cong_avoid.
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let timed = self.timed.filter(|(at, _)| *at == ack.now).map(|(_, rtt)| AckSample { rtt, ..*ack });
-        if let Some(share) = timed.and_then(|ack| self.watch.cut(&ack)) {
-            let wanted = self.window(window.cwnd) * share;
+        let before = self.window(window.cwnd);
+        if let Some(share) = timed.and_then(|ack| self.watch.cut(&ack, before)) {
+            let wanted = before * share;
             self.set_window(window, wanted);
             // Slow start would take it back at once.
             window.ssthresh = window.ssthresh.min(window.cwnd);
