@@ -4,9 +4,7 @@
 use lasthop_core::law;
 use lasthop_core::parameter::With;
 use lasthop_core::role::SenderParams;
-use lasthop_core::tcp::{
-    ASKING_OPTION, Recovery, Rules, SenderConfig, Switches, TELLING_OPTION, TIMESTAMPS_OPTION,
-};
+use lasthop_core::tcp::{ASKING_OPTION, Recovery, Rules, SenderConfig, Switches, TELLING_OPTION, TIMESTAMPS_OPTION};
 use lasthop_core::tfrc::TfrcParams;
 use lasthop_core::units::{Amount, Bytes};
 use lasthop_core::{kinds, parameters};

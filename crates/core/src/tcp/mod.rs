@@ -74,8 +74,7 @@ mod tests;
 
 pub use config::{
     ASKING_OPTION, DelayedAcks, ReceiverConfig, ReceiverSwitches, Recovery, RttEstimator, SenderConfig, Switches,
-    TELLING_OPTION, TIMESTAMPS_OPTION,
-    Validation,
+    TELLING_OPTION, TIMESTAMPS_OPTION, Validation,
 };
 pub use receiver::Receiver;
 pub use rules::{Rules, Switch};

@@ -99,9 +99,7 @@ impl Watch {
             }
             Phase::Due(at) => {
                 let share = match cut.variant {
-                    CutRule::Knee => {
-                        (ack.now >= at).then(|| equations::gamma(cut.threshold, min_rtt, self.max_rtt))
-                    }
+                    CutRule::Knee => (ack.now >= at).then(|| equations::gamma(cut.threshold, min_rtt, self.max_rtt)),
                     CutRule::Drain => self.standing.map(|standing| equations::drain(min_rtt, standing)),
                 };
                 if share.is_some() {
