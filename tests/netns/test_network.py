@@ -3,12 +3,17 @@
 
 import itertools
 import json
+import os
 import statistics
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from box import ENDS, LATE_MS, TWO, Box, delays_ms, demand_program, link, slack_s
+from test_commands import wait_for
 
 
 def test_twenty_delays_of_10_ms_are_200_ms(box: Box) -> None:
@@ -122,6 +127,34 @@ def test_ping_and_curl_over_both_versions(box: Box) -> None:
     ]
     assert len(fastest) == 2
     assert all(20.0 <= least <= LATE_MS for least in fastest)
+
+
+def elsewhere(process: int) -> set[str]:
+    """Threads of a process that are in another network than it is."""
+    own = os.readlink(f"/proc/{process}/ns/net")
+    found = set()
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(FileNotFoundError):  # It has ended.
+            if os.readlink(task / "ns/net") != own:
+                found.add(task.name)
+    return found
+
+
+def test_the_thread_of_the_flows_opens_them_itself(box: Box) -> None:
+    # A thread for each connection would have no priority, and all flows would wait for it.
+    process = box.start(link())
+
+    def one_stays() -> bool:
+        """Whether a thread is there for longer than it takes to set a namespace up."""
+        before = elsewhere(process.pid)
+        time.sleep(1.0)
+        return bool(before & elsewhere(process.pid))
+
+    try:
+        assert wait_for(one_stays)
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_several_flows_over_ipv6(box: Box) -> None:

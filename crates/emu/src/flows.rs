@@ -256,7 +256,10 @@ impl Flows {
             }
         };
         let name = live.spec.name.clone();
-        let socket = namespace.within(|| connect().attempt(&format!("connect the flow {name}")))?;
+        // This thread stays where it last was: what it has open is of no namespace's. A thread for each connection would wait
+        // for a processor behind all that is in real time, and for a locked stack, while all flows wait for it.
+        namespace.enter().attempt("enter a network namespace")?;
+        let socket = connect().attempt(&format!("connect the flow {name}"))?;
         let events = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         self.waiter.watch(&socket, events, 2 * flow as u64 + 1).attempt("watch a socket")?;
         self.flows[flow].source = Some(socket);
