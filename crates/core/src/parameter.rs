@@ -278,7 +278,12 @@ impl Bounded for String {
     }
 
     fn more(&self) -> String {
-        if self.is_empty() { "a name".into() } else { format!("more than {self:?}") }
+        if self.is_empty() { "a name, in one line".into() } else { format!("more than {self:?}") }
+    }
+
+    /// Line breaks and other control characters have no place in tables, file names and messages.
+    fn is_finite(&self) -> bool {
+        !self.contains(char::is_control)
     }
 }
 

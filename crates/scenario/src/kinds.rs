@@ -59,7 +59,7 @@ parameters! {
     #[derive(Clone, Debug)]
     pub struct StationSeat {
         /// φ: the flow's part of the line is φ/Σφ.
-        pub weight: f64 = 1.0, in above(0.0);
+        pub weight: f64 = 1.0, in 0.001..=1000.0;
         /// The host that the flow ends at, where several share a station's queue; each has an agent that knows its own flows alone.
         pub host: Option<String> = None, in above(String::new());
     }

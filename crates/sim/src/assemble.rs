@@ -334,6 +334,9 @@ impl<'s, P: Traveller> Builder<'s, P> {
         let stations = std::mem::take(&mut self.ap_stations);
         for (i, (ap, stations)) in self.scenario.ap.iter().zip(&stations).enumerate() {
             let place = format!("ap[{i}]");
+            if stations.names().is_empty() {
+                return Err(ScenarioError::at(&place, "wanted a station, or a flow to one"));
+            }
             let config = elements::access_point(ap, stations.names(), self.directory).map_err(|e| e.within(&place))?;
             let built = AccessPoint::new(&ap.name, &config, &self.streams, self.span, &mut self.kinds);
             let built = built.map_err(|e| {

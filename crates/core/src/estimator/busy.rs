@@ -153,12 +153,6 @@ impl BusyRate {
         self.horizons[self.chosen].length_s
     }
 
-    /// The rate over the horizon that is nearest to `horizon_s` by their ratio \[B/s\]; 0 before anything has left.
-    pub fn rate_over(&self, horizon_s: f64) -> f64 {
-        let near = |horizon: &&Horizon| horizon.length_s <= horizon_s * core::f64::consts::SQRT_2;
-        self.horizons.iter().find(near).or(self.horizons.last()).map_or(0.0, Horizon::rate)
-    }
-
     /// `bytes` left within `elapsed_s` of busy time.
     fn count(&mut self, bytes: f64, elapsed_s: f64) {
         // Each horizon is half of the one before it: what is kept is squared.

@@ -47,7 +47,7 @@ pub struct ShareStamp {
 /// What a station window's router tells the station's agent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StationStamp {
-    /// All that the queue has sent, the packet with it \[B, modulo 2³²\].
+    /// All that the queue has sent, the packet with it \[B, modulo 2³², or 2²⁴ in a coarse stamp\].
     pub sent_bytes: u32,
     /// What waits behind the packet \[B\].
     pub behind_bytes: f32,

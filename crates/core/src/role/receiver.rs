@@ -21,6 +21,8 @@ pub struct DataSample {
     pub signal: Signal,
     /// Round-trip time that the packet's echo gives, if any.
     pub rtt: Option<Duration>,
+    /// Segments that have come and are not acknowledged yet, in the mean: those of delayed acknowledgements.
+    pub delayed: f64,
 }
 
 /// What a receiver's law may hear. Windows are what it would have advertised; never is more than the operating system's.
@@ -45,6 +47,12 @@ pub trait ReceiverLaw: Sized {
     /// A data packet came, in order or not. Gives the window to advertise, `os_window` at most.
     fn on_packet(&mut self, _sample: &DataSample, os_window: Bytes) -> Bytes {
         os_window
+    }
+
+    /// Whether a window that ends two segments further than was told, or has no room for two, is told at once, where acknowledgements
+    /// are delayed.
+    fn is_prompt(&self) -> bool {
+        false
     }
 
     /// The receiver sent its third duplicate acknowledgement in a row.
@@ -106,6 +114,11 @@ impl AnyReceiver {
     #[inline]
     pub fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
         with!(mut self, law => ReceiverLaw::on_packet(law, sample, os_window))
+    }
+
+    /// Whether its windows are told at once.
+    pub fn is_prompt(&self) -> bool {
+        with!(ref self, law => ReceiverLaw::is_prompt(law))
     }
 
     /// The receiver sent its third duplicate acknowledgement in a row.

@@ -242,7 +242,7 @@ impl SenderConfig {
         ensure(has_sack || !self.rack, "rack", true, "`sack` with it")?;
         ensure(has_sack || !self.rate_reduction, "rate_reduction", true, "`sack` with it")?;
         ensure(self.rack || !self.tail_loss_probe, "tail_loss_probe", true, "`rack` with it")?;
-        ensure(!self.pieces || self.pacing == 0.0, "pieces", true, "false with `pacing`")?;
+        ensure(!self.pieces || self.pacing == 0.0, "pacing", self.pacing, "0, or `pieces` = false with it")?;
         let bytes = |b: Option<Bytes>| b.map_or(0, Bytes::get);
         let mss = u64::from(self.mss);
         ensure((1..=65_535).contains(&self.mss), "mss", self.mss, "1 B to 65535 B")?;

@@ -66,6 +66,8 @@ pub struct Receiver {
     /// Segments in order that are not acknowledged yet, and what the first of them echoes.
     delayed: u32,
     delayed_echo: Instant,
+    /// The window's right edge, as the last acknowledgement told it where they are delayed.
+    told: u64,
     /// Of what is out of order: acknowledgements since the next byte expected last moved, and those of them that wait.
     repeated: (u64, u32),
     compressed: u32,
@@ -113,6 +115,7 @@ impl Receiver {
             due: None,
             delayed: 0,
             delayed_echo: Instant::ZERO,
+            told: 0,
             repeated: (0, 0),
             compressed: 0,
             rtt: Duration::MAX,
@@ -295,6 +298,7 @@ impl Receiver {
                     payload: data.payload.into(),
                     signal: *signal,
                     rtt: (data.echo != Instant::ZERO).then(|| now.saturating_since(data.echo)),
+                    delayed: f64::from(self.config.ack_every.saturating_sub(1)) / 2.0,
                 },
                 buffer,
             )
@@ -343,7 +347,7 @@ impl Receiver {
     fn acknowledge_later(&mut self, now: Instant, echo: Instant, is_plain: bool) {
         // RFC 7323 §4.3: an acknowledgement of several segments echoes the first of them.
         let echo = if self.delayed > 0 { self.delayed_echo } else { echo };
-        if is_plain && self.delayed + 1 < self.config.ack_every && self.quick == 0 {
+        if is_plain && self.delayed + 1 < self.config.ack_every && self.quick == 0 && !self.is_pressed() {
             if self.delayed == 0 {
                 self.delayed_echo = echo;
                 self.deadline = now + self.config.ack_timeout;
@@ -360,8 +364,16 @@ impl Receiver {
             self.delayed = 0;
             self.compressed = 0;
             self.deadline = Instant::MAX;
+            self.told = self.edge;
             self.due = Some(Due { at: now, echo, kind: Kind::Ack });
         }
+    }
+
+    /// Whether the sender needs to know the window now: it has grown by two segments (RFC 1122 §4.2.3.3), or the sender must wait for
+    /// it before it has sent as many.
+    fn is_pressed(&self) -> bool {
+        let two = 2 * u64::from(self.config.mss);
+        self.law.is_prompt() && (self.edge - self.told >= two || self.edge - self.next < two)
     }
 
     /// Whether the acknowledgement of something out of order may wait for those of more (__tcp_ack_snd_check): not the first three
@@ -394,6 +406,7 @@ impl Receiver {
     fn catch_up(&mut self, now: Instant) {
         self.send_due();
         if self.deadline <= now {
+            self.told = self.edge;
             self.due = Some(Due { at: self.deadline, echo: self.delayed_echo, kind: Kind::Ack });
             self.deadline = Instant::MAX;
             self.delayed = 0;

@@ -69,7 +69,11 @@ impl<P: Traveller> Builder<'_, P> {
             }
             return Ok(Some(agent));
         }
-        let agent = StationAgent::new(keys).map_err(|e| ScenarioError::parameter("receiver", e))?;
+        let sent_bits = match self.components[component].parts.nodes[node].marker(station) {
+            Some(AnyMarker::Station(router)) => router.sent_bits(),
+            _ => u32::BITS,
+        };
+        let agent = StationAgent::new(keys).map_err(|e| ScenarioError::parameter("receiver", e))?.counting(sent_bits);
         let stations = &mut self.components[component].stations;
         let number = stations.len() as u32;
         stations.push(StationEnd { agent, flows: vec![] });

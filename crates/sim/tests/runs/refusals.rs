@@ -91,7 +91,14 @@ fn an_error_names_the_key_that_was_written() {
         (LINK, "flow[0].rtt", "1e10 s", "flow[0].rtt = \"1e10 s\": wanted a time that is not so large"),
         (LINK, "flow[0].packet", "40 B", "flow[0].packet = 40 B: wanted 41 B to 65535 B, 40 of them headers"),
         (LINK, "flow[0].count", "0", "flow[0].count = 0: wanted from 1 to 1000000"),
-        (LINK, "flow[0].name", "", "flow[0].name = \"\": wanted a name"),
+        (LINK, "flow[0].name", "", "flow[0].name = \"\": wanted a name, in one line"),
+        (LINK, "flow[0].name", "\"a\\nb\"", "flow[0].name = \"a\\nb\": wanted a name, in one line"),
+        (
+            LINK,
+            "flow[0].sender",
+            "{ kind = \"cubic\", rules = \"linux\", pacing = 1.5 }",
+            "flow[0].sender.pacing = 1.5: wanted 0, or `pieces` = false with it",
+        ),
         (
             AP,
             "ap[0].radio.errors",
@@ -105,7 +112,7 @@ fn an_error_names_the_key_that_was_written() {
             "ap[0].radio.margin.value = 2: wanted from -999 to 0.999",
         ),
         (AP, "ap[0].radio.slot", "0 s", "ap[0].radio.slot = 0 s: wanted at least 1 \u{b5}s"),
-        (AP, "flow[0].station", "", "flow[0].station = \"\": wanted a name"),
+        (AP, "flow[0].station", "", "flow[0].station = \"\": wanted a name, in one line"),
         (
             WLAN,
             "wlan[0].rate_steps",
@@ -130,7 +137,7 @@ fn an_error_names_the_key_that_was_written() {
     }
     assert_eq!(refuse(AP, &[("flow", "[]")]), "flow: wanted at least one");
     let lonely = AP.replace("station = \"m\"", "access = \"1 Mbit/s\"");
-    assert_eq!(refuse(&lonely, &[]), "ap[0].station = []: wanted at least one, or a flow to one");
+    assert_eq!(refuse(&lonely, &[]), "ap[0]: wanted a station, or a flow to one");
 }
 
 #[test]

@@ -159,7 +159,16 @@ fn mistakes_are_named_in_one_line() {
     for (key, value, message) in [
         ("ap[0].price", r#"{ kind = "share", target = "0 s" }"#, "ap[0].price.target = 0 s: wanted more than 0 s"),
         ("ap[0].price", r#"{ kind = "share", kappa = 1 }"#, "ap[0].price.kappa = 1: wanted from 0 up to, but not, 1"),
-        ("flow[0].receiver", r#"{ kind = "share", weight = 0 }"#, "flow[0].receiver.weight = 0: wanted more than 0"),
+        (
+            "flow[0].receiver",
+            r#"{ kind = "share", weight = 0 }"#,
+            "flow[0].receiver.weight = 0: wanted from 0.001 to 1000",
+        ),
+        (
+            "flow[0].receiver",
+            r#"{ kind = "share", weight = 1e9 }"#,
+            "flow[0].receiver.weight = 1000000000: wanted from 0.001 to 1000",
+        ),
         (
             "flow[0].receiver",
             r#"{ kind = "share", delayed_acks = { timeout = "0 s" } }"#,

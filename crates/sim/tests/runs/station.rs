@@ -43,17 +43,25 @@ fn the_stations_clock_shortens_the_queue_of_unlike_flows() {
     assert!(with.0 < 0.8 * without.0 && with.1 > without.1 - 0.1, "{with:?}, {without:?}");
 }
 
+/// Bytes that go up for each delivered, with an uplink of a rate.
+fn back(uplink: &str, clock: &str) -> f64 {
+    let uplink = format!(r#"{{ radio = {{ kind = "constant", rate = "{uplink}" }} }}"#);
+    let summary = run(AP, &[DRIVING, UNLIKE, ("ap[0].uplink", &uplink), ("flow[0].receiver.clock", clock)]);
+    let up = summary.queues.iter().find(|queue| queue.name.contains("(up)")).unwrap();
+    let delivered: u64 = summary.flows.iter().map(|flow| flow.delivered_bytes).sum();
+    up.throughput_bps / delivered as f64
+}
+
 #[test]
 fn window_updates_cost_what_acknowledgements_cost() {
-    let uplink = ("ap[0].uplink", r#"{ radio = { kind = "constant", rate = "2 Mbit/s" } }"#);
-    let back_bps = |clock: &str| {
-        let summary = run(AP, &[DRIVING, UNLIKE, uplink, ("flow[0].receiver.clock", clock)]);
-        let up = summary.queues.iter().find(|queue| queue.name.contains("(up)")).unwrap();
-        let delivered: u64 = summary.flows.iter().map(|flow| flow.delivered_bytes).sum();
-        up.throughput_bps / delivered as f64
-    };
-    let (with, without) = (back_bps("true"), back_bps("false"));
+    let [with, without] = ["true", "false"].map(|clock| back("2 Mbit/s", clock));
     assert!(with > 1.05 * without, "{with} for {without}");
+}
+
+#[test]
+fn a_thin_uplink_is_left_to_acknowledgements() {
+    let [thin, wide] = ["100 kbit/s", "2 Mbit/s"].map(|uplink| back(uplink, "true"));
+    assert!(thin < 0.92 * wide, "{thin} for {wide}");
 }
 
 #[test]
@@ -62,8 +70,28 @@ fn a_host_of_its_own_has_an_agent_of_its_own() {
         { name = "a", station = "phone", rtt = "40 ms", sender = "cubic", receiver = { kind = "station", host = "one" } },
         { name = "b", station = "phone", rtt = "40 ms", sender = "cubic", receiver = { kind = "station", host = "HOST" } },
     ]"#;
-    let goodputs = |host| figures(&run(AP, &[("flow", &two.replace("HOST", host)), DRIVING]));
-    assert_ne!(goodputs("one"), goodputs("two"));
+    let found = |host| run(AP, &[("flow", &two.replace("HOST", host)), DRIVING]);
+    let [one, own] = ["one", "two"].map(found);
+    assert_ne!(figures(&one), figures(&own));
+    // Neither fills the line of both.
+    let p95_s = [&one, &own].map(|summary| summary.queues[0].p95_delay_s.unwrap());
+    assert!(p95_s[1] < 1.5 * p95_s[0], "{p95_s:?}");
+    assert!(own.fairness.jain.unwrap() > 0.95, "{:?}", own.fairness.jain);
+}
+
+#[test]
+fn a_host_that_comes_later_has_its_part_too() {
+    let late = r#"[
+        { name = "a", station = "phone", rtt = "40 ms", sender = "cubic", receiver = { kind = "station", host = "one" } },
+        { name = "b", station = "phone", rtt = "40 ms", start = "2 s", sender = "cubic", receiver = { kind = "station", host = "two" } },
+    ]"#;
+    let summary = run(AP, &[("flow", late)]);
+    assert!(
+        summary.fairness.jain.unwrap() > 0.9,
+        "{:?}",
+        summary.flows.iter().map(|f| f.goodput_bps).collect::<Vec<_>>()
+    );
+    assert!(summary.queues[0].utilisation.unwrap() > 0.95, "{:?}", summary.queues[0]);
 }
 
 #[test]
@@ -155,7 +183,16 @@ fn mistakes_are_named_in_one_line() {
             r#"{ kind = "station", demand = false }"#,
             "flow[0].receiver.balance = true by default: wanted false, or `demand` with it",
         ),
-        ("flow[0].receiver", r#"{ kind = "station", weight = 0 }"#, "flow[0].receiver.weight = 0: wanted more than 0"),
+        (
+            "flow[0].receiver",
+            r#"{ kind = "station", weight = 0 }"#,
+            "flow[0].receiver.weight = 0: wanted from 0.001 to 1000",
+        ),
+        (
+            "flow[0].receiver",
+            r#"{ kind = "station", weight = 1e9 }"#,
+            "flow[0].receiver.weight = 1000000000: wanted from 0.001 to 1000",
+        ),
     ] {
         assert_eq!(refuse(AP, &[(key, value)]), message);
     }

@@ -24,7 +24,7 @@ parameters! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ReceiverKeys {
         /// φ: the flow's part of the line is φ/Σφ. The routers of its path are told.
-        pub weight: f64 = 1.0, in above(0.0);
+        pub weight: f64 = 1.0, in 0.001..=1000.0;
         /// The fair setting, for weights and long round trips on lines that change: g is 1 and `fall` 2 by default. Routers have a switch
         /// of the same name.
         pub fair: bool = false;
@@ -143,9 +143,10 @@ impl ShareReceiver {
         self.window_bytes
     }
 
-    /// What is to be advertised now \[B\]: whole segments, one at least. The dither moves on.
-    pub fn advertise(&mut self) -> Option<f64> {
-        let window_bytes = self.window_bytes?;
+    /// What is to be advertised now \[B\]: whole segments, one at least. The dither moves on. What `delayed` segments have freed, in the
+    /// mean, is told by a later acknowledgement; the window is so much larger.
+    pub fn advertise(&mut self, delayed: f64) -> Option<f64> {
+        let window_bytes = self.window_bytes? + delayed * self.mss_bytes;
         self.dither = self.dither.map(equations::next_dither);
         Some(equations::advertised(window_bytes, self.mss_bytes, self.dither.unwrap_or(0.0)))
     }
@@ -172,6 +173,10 @@ impl ReceiverLaw for ShareReceiver {
         Bytes::new(self.first_window_bytes() as u64).min(os_window)
     }
 
+    fn is_prompt(&self) -> bool {
+        true
+    }
+
     /// Where there is no router on the path, the window is the operating system's.
     fn on_packet(&mut self, sample: &DataSample, os_window: Bytes) -> Bytes {
         self.received(&ShareArrival {
@@ -181,7 +186,7 @@ impl ReceiverLaw for ShareReceiver {
             stamp: sample.signal.share(),
             rtt_s: sample.rtt.map(|rtt| rtt.as_secs_f64()),
         });
-        match self.advertise() {
+        match self.advertise(sample.delayed) {
             Some(bytes) => Bytes::new(bytes as u64).min(os_window),
             None if self.has_router => self.first_window(os_window),
             None => os_window,

@@ -140,7 +140,7 @@ fn a_receiver_turns_a_stamp_into_a_window() {
     let mut receiver = receiver(ReceiverKeys::default());
     assert_eq!(receiver.first_window_bytes(), 10_000.0);
     assert_eq!(
-        (receiver.received(&ShareArrival { stamp: None, ..packet(0.0, 0.0) }), receiver.advertise()),
+        (receiver.received(&ShareArrival { stamp: None, ..packet(0.0, 0.0) }), receiver.advertise(0.0)),
         (None, None)
     );
     assert_eq!(receiver.received(&packet(0.0, 0.0)), None, "a router that knows no rate yet");
@@ -156,7 +156,7 @@ fn a_receiver_turns_a_stamp_into_a_window() {
     // A packet that no router has stamped changes nothing.
     let before = receiver.received(&packet(2.0, 1.5e5)).unwrap();
     receiver.received(&ShareArrival { stamp: None, ..packet(3.0, 0.0) });
-    assert_eq!(receiver.advertise(), Some(eq::advertised(before, 1000.0, eq::next_dither(0.0))));
+    assert_eq!(receiver.advertise(0.0), Some(eq::advertised(before, 1000.0, eq::next_dither(0.0))));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn each_parameter_of_a_receiver_is_live() {
     close(followed(ReceiverKeys { fair: true, ..usual }, 5e4), 75_000.0);
     let mut rounded = receiver(ReceiverKeys { dither: false, ..usual });
     rounded.received(&packet(1.0, 1.09e5));
-    assert!((0..10).all(|_| rounded.advertise() == Some(10_000.0)));
+    assert!((0..10).all(|_| rounded.advertise(0.0) == Some(10_000.0)));
     let delay_s = |memory| {
         let mut receiver = receiver(ReceiverKeys { memory, ..usual });
         receiver.received(&packet(1.0, 1e5));

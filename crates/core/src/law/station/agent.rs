@@ -2,9 +2,10 @@
 //! The agent of a station: a receiving host, or a proxy in front of it.
 
 use super::equations;
-use super::flow::StationFlow;
+use super::flow::{StationFlow, Taken};
 use super::line::StationLine;
 use crate::error::{ParameterError, ensure};
+use crate::estimator::RecentLeast;
 use crate::law::share;
 use crate::packet::StationStamp;
 use crate::parameter::{Parameter, above};
@@ -22,6 +23,10 @@ const MEMORY_S: f64 = 0.3;
 const MEMORY_ROUNDS: f64 = 2.0;
 /// A flow that has come only lately is still on its way to its share \[s\].
 const SETTLED_S: f64 = 2.0;
+/// The time over which it is counted what others send over the line \[s\].
+const BESIDE_S: f64 = 1.0;
+/// Acknowledgements wait if the round trips of the last one to two of these intervals all say so \[s\].
+const CROWDED_S: f64 = 0.1;
 /// The longest pause that counts in averages of what flows take \[s\].
 const LONGEST_PAUSE_S: f64 = 0.1;
 
@@ -125,6 +130,11 @@ pub struct StationAgent {
     present: Vec<usize>,
     /// When the last packet came \[s\].
     last_s: f64,
+    /// What came of the station's own flows, and what the line sent.
+    own: Taken,
+    all: Taken,
+    /// By how much the round trips exceed what they have been, without the wait in the queue.
+    excess_s: RecentLeast,
 }
 
 impl StationAgent {
@@ -144,7 +154,16 @@ impl StationAgent {
             flows: vec![],
             present: vec![],
             last_s: 0.0,
+            own: Taken::default(),
+            all: Taken::default(),
+            excess_s: RecentLeast::new(CROWDED_S),
         })
+    }
+
+    /// The same where stamps count what was sent modulo 2^`bits`; up to 32 bits, as without it.
+    #[must_use]
+    pub fn counting(self, bits: u32) -> Self {
+        Self { line: StationLine::new(bits), ..self }
     }
 
     /// What it was made with.
@@ -164,11 +183,16 @@ impl StationAgent {
         let t_s = arrival.t_s;
         let gap_s = if self.present.is_empty() { 0.0 } else { t_s - self.last_s };
         self.last_s = t_s;
-        self.line.see(t_s, arrival.size_bytes, arrival.stamp);
+        let sent_bytes = self.line.see(t_s, arrival.size_bytes, arrival.stamp);
         let own_gap_s = t_s - self.flows[flow].last_s;
         self.pass(gap_s.min(LONGEST_PAUSE_S));
         let waited_s = f64::from(arrival.stamp.waited_s);
+        self.own.add(arrival.size_bytes);
+        self.all.add(sent_bytes);
         self.flows[flow].arrived(arrival, waited_s, self.keys.dither);
+        if let Some(rtt_s) = arrival.rtt_s {
+            self.excess_s.see(t_s, equations::propagation(rtt_s, waited_s) - self.flows[flow].d_s);
+        }
         self.attend(t_s, flow, waited_s);
         let Some(line_rate) = self.line.rate() else {
             let edge = self.flows[flow].first_edge().filter(|_| arrival.is_acknowledged);
@@ -178,8 +202,7 @@ impl StationAgent {
         for &i in &self.present {
             let elapsed_s = if self.keys.clock { gap_s } else { own_gap_s };
             if self.keys.clock || i == flow {
-                let rate = if self.keys.residual { self.line.rate_for(self.flows[i].d_s) } else { line_rate };
-                self.flows[i].follow(rate, elapsed_s, self.rounds);
+                self.flows[i].follow(line_rate, elapsed_s, self.rounds);
             }
         }
         if self.keys.demand {
@@ -189,12 +212,14 @@ impl StationAgent {
             self.lean(t_s, gap_s.min(LONGEST_PAUSE_S));
         }
         self.estimate_waiting(t_s);
+        // On a thin uplink updates are in the way of acknowledgements.
+        let moves_others = self.keys.clock && !self.excess_s.value().is_some_and(equations::is_crowded);
         let mut grants = vec![];
         for &i in &self.present {
             let is_own = i == flow;
             // What is acknowledged later will be told then, but for a sender that must wait for it.
             let is_told = arrival.is_acknowledged || self.flows[i].is_shut();
-            if is_own && !is_told || !is_own && !self.keys.clock {
+            if is_own && !is_told || !is_own && !moves_others {
                 continue;
             }
             let window = self.window(i, t_s, line_rate);
@@ -213,6 +238,8 @@ impl StationAgent {
 
     /// So much of the station's time has passed.
     fn pass(&mut self, elapsed_s: f64) {
+        self.own.pass(elapsed_s, BESIDE_S);
+        self.all.pass(elapsed_s, BESIDE_S);
         for &i in &self.present {
             self.flows[i].pass(elapsed_s);
         }
@@ -277,6 +304,11 @@ impl StationAgent {
         }
     }
 
+    /// The part of the line that is the station's, beside others that leave the same queue and have agents of their own, or none.
+    fn own_part(&self) -> f64 {
+        equations::own_part(self.own.bytes(), self.all.bytes())
+    }
+
     /// w of flow `i` \[B on the wire\].
     fn window(&self, i: usize, t_s: f64, line_rate: f64) -> f64 {
         let flow = &self.flows[i];
@@ -296,7 +328,7 @@ impl StationAgent {
             let weights = self.greedy().map(leaning).sum();
             let share = equations::share_of_rest(rate, weights, taken, 0.0);
             let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
-            return share::equations::window(leaning(flow), share, share::G, flow.d_s, room_s, 1.0);
+            return self.own_part() * share::equations::window(leaning(flow), share, share::G, flow.d_s, room_s, 1.0);
         }
         let wait_s = share::equations::wait(queue_bytes, line_rate);
         let mut others_bytes: f64 =
@@ -312,6 +344,7 @@ impl StationAgent {
         }
         let lead_s = equations::lead(flow.d_s, is_fastest);
         let room_bytes = equations::room(rate, lead_s, target_s, self.kappa, queue_bytes);
-        equations::window(leaning(flow) / weights, room_bytes, others_bytes)
+        let own_bytes = self.own_part() * room_bytes;
+        equations::window(leaning(flow) / weights, own_bytes, others_bytes)
     }
 }

@@ -7,8 +7,6 @@
 
 pub use crate::law::share::equations::{advertised, follow, next_dither, propagation, share_of_rest};
 
-/// The shortest horizon of a rate \[s\].
-const LEAST_HORIZON_S: f64 = 0.05;
 /// What makes a flow slower than another: so many times its round trip, and so much more \[s\].
 const SLOWER: f64 = 1.3;
 const SLOWER_S: f64 = 0.005;
@@ -24,6 +22,11 @@ const GAIN_PER_S: f64 = 0.05;
 const MOST_LEAN: f64 = 1.5;
 /// The part of what it holds that a flow must use, or it is limited.
 const LEAST_USED: f64 = 0.25;
+/// The part of the line from which on it is the station's alone; how far another one is drawn to one half.
+const ALONE: f64 = 0.95;
+const DRAWN: f64 = 0.1;
+/// The wait of acknowledgements from which on updates are in their way \[s\].
+const CROWDED_S: f64 = 0.02;
 
 /// For how long a line was busy \[s\] in the `gap_s` before a packet that has waited for `waited_s`, where the packet before left
 /// `before_bytes`.
@@ -31,13 +34,6 @@ const LEAST_USED: f64 = 0.25;
 pub fn busy(gap_s: f64, before_bytes: f64, waited_s: f64) -> f64 {
     //= station#1  b = gap if q′ > 0, else min(gap, x)
     if before_bytes > 0.0 { gap_s } else { gap_s.min(waited_s) }
-}
-
-/// The horizon of the rate that a flow of `delay_s` goes by \[s\], where `chosen_s` foretells best.
-#[inline]
-pub fn horizon(delay_s: f64, chosen_s: f64) -> f64 {
-    //= station#2  h_i = max(50 ms, d_i, h*)
-    LEAST_HORIZON_S.max(delay_s).max(chosen_s)
 }
 
 /// O \[B\]: what was granted since `edge_then`, a round trip ago.
@@ -136,4 +132,19 @@ pub fn held_by_limited(rate: f64, delay_s: f64, wait_s: f64) -> f64 {
 pub fn limited_window(part: f64, line_rate: f64, delay_s: f64, target_s: f64) -> f64 {
     //= station#15  a limited flow's own: w = φ/Φ μ̂ (d + T)
     part * line_rate * (delay_s + target_s)
+}
+
+/// F: the part of the room that a station may fill, of whose line `own_bytes` of `all_bytes` were for its own flows of late. Who has
+/// less than half is drawn up, who has more down; two have the whole of it.
+#[inline]
+pub fn own_part(own_bytes: f64, all_bytes: f64) -> f64 {
+    //= station#16  F = 1 if f ≥ .95, else .9 f + .05, f the station's part of the line over 1 s
+    if own_bytes >= ALONE * all_bytes { 1.0 } else { (1.0 - DRAWN) * own_bytes / all_bytes + DRAWN / 2.0 }
+}
+
+/// Whether acknowledgements wait for each other, where no round trip of late came nearer than `excess_s` to the least.
+#[inline]
+pub fn is_crowded(excess_s: f64) -> bool {
+    //= station#17  no updates while min(RTT − x − d) > 20 ms
+    excess_s > CROWDED_S
 }

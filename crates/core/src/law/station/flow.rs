@@ -12,14 +12,22 @@ pub(super) const FIRST_SEGMENTS: u32 = 10;
 const SHARE_S: f64 = 20.0;
 const PRESENT_S: f64 = 1.0;
 
-/// Bytes over the last `OVER` seconds or so, of which the older ones are forgotten.
+/// Bytes over so many last seconds, of which the older ones are forgotten.
 #[derive(Clone, Copy, Debug, Default)]
-struct Taken {
+pub(super) struct Taken {
     bytes: f64,
 }
 
 impl Taken {
-    fn pass(&mut self, elapsed_s: f64, over_s: f64) {
+    pub(super) fn add(&mut self, bytes: f64) {
+        self.bytes += bytes;
+    }
+
+    pub(super) fn bytes(self) -> f64 {
+        self.bytes
+    }
+
+    pub(super) fn pass(&mut self, elapsed_s: f64, over_s: f64) {
         self.bytes *= libm::exp(-elapsed_s / over_s);
     }
 
@@ -35,7 +43,7 @@ pub(super) struct StationFlow {
     /// φ.
     pub(super) weight: f64,
     pub(super) mss_bytes: f64,
-    /// Bytes on the wire for each of payload.
+    /// Bytes on the wire for each of payload, in whole segments.
     wire: f64,
     delay_s: RecentLeast,
     /// d \[s\]; 0 before it is known.
@@ -103,11 +111,10 @@ impl StationFlow {
             self.delay_s.see(arrival.t_s, equations::propagation(rtt_s, waited_s));
         }
         self.d_s = self.delay_s.value().unwrap_or(0.0);
-        if arrival.payload_bytes > 0.0 {
-            self.wire = arrival.size_bytes / arrival.payload_bytes;
-        }
-        self.of_share.bytes += arrival.size_bytes;
-        self.at_present.bytes += arrival.size_bytes;
+        let header_bytes = arrival.size_bytes - arrival.payload_bytes;
+        self.wire = (self.mss_bytes + header_bytes) / self.mss_bytes;
+        self.of_share.add(arrival.size_bytes);
+        self.at_present.add(arrival.size_bytes);
         self.used_bytes += arrival.size_bytes * (self.d_s + waited_s) / PRESENT_S;
         if dithers {
             self.dither = equations::next_dither(self.dither);

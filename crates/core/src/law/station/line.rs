@@ -8,52 +8,89 @@ use crate::packet::StationStamp;
 /// Packets of which a rate can be told: one that comes just before it may leave says nothing.
 const LEAST_PACKETS: u32 = 10;
 
+/// So many times its own size must have been sent since the packet before if others are to have sent it.
+const OTHERS: f64 = 1.25;
+/// Nobody is overtaken for longer than this behind a queue \[s\].
+const OVERTAKEN_S: f64 = 1.0;
+
 /// The rate of a line over its busy time, from stamps alone. What others have sent over it counts, and what was lost behind it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct StationLine {
     rate: BusyRate,
+    /// Stamps count what was sent modulo two to the power of this.
+    sent_bits: u32,
     /// The last packet's arrival \[s\] and stamp.
     last: Option<(f64, StationStamp)>,
     /// Packets so far, as far as it matters.
     packets: u32,
 }
 
+impl Default for StationLine {
+    fn default() -> Self {
+        Self::new(u32::BITS)
+    }
+}
+
 impl StationLine {
-    /// A packet of `size_bytes` has come at `t_s`. One that was overtaken behind the queue tells nothing new.
-    pub(super) fn see(&mut self, t_s: f64, size_bytes: f64, stamp: StationStamp) {
+    /// A line whose stamps count modulo 2^`sent_bits`.
+    pub(super) fn new(sent_bits: u32) -> Self {
+        Self { rate: BusyRate::default(), sent_bits: sent_bits.clamp(1, u32::BITS), last: None, packets: 0 }
+    }
+
+    /// A packet of `size_bytes` has come at `t_s`. Gives what the line has sent since the one before \[B\]. One that was overtaken
+    /// behind the queue tells nothing new.
+    pub(super) fn see(&mut self, t_s: f64, size_bytes: f64, stamp: StationStamp) -> f64 {
         let waited_s = f64::from(stamp.waited_s);
-        let bytes = match self.last {
-            None => {
-                self.rate.begin(t_s - waited_s);
-                size_bytes
-            }
-            Some((last_s, before)) => {
-                let bytes = stamp.sent_bytes.wrapping_sub(before.sent_bytes);
-                if bytes.cast_signed() <= 0 {
-                    return;
-                }
-                let gap_s = t_s - last_s;
-                let busy_s = equations::busy(gap_s, f64::from(before.behind_bytes), waited_s);
-                if busy_s < gap_s {
-                    self.rate.rest(last_s);
-                    self.rate.begin(t_s - busy_s);
-                }
-                f64::from(bytes)
-            }
+        let Some((last_s, before)) = self.last.replace((t_s, stamp)) else {
+            self.rate.begin(t_s - waited_s);
+            return self.count(t_s, size_bytes);
         };
+        let gap_s = t_s - last_s;
+        let Some(bytes) = self.sent_between(before, stamp) else {
+            if gap_s <= OVERTAKEN_S {
+                self.last = Some((last_s, before));
+                return 0.0;
+            }
+            // After so long a pause the count may have come round: of what was sent nothing is known but this packet.
+            self.rate.rest(last_s);
+            self.rate.begin(t_s);
+            return size_bytes;
+        };
+        if bytes > OTHERS * size_bytes && waited_s < gap_s {
+            // Others have used a part of the gap that nobody knows: their bytes over all of it are what the line carries at least.
+            if self.rate.rate().is_some_and(|rate| bytes < rate * gap_s) {
+                self.rate.rest(last_s);
+                self.rate.begin(t_s);
+                return bytes;
+            }
+            return self.count(t_s, bytes);
+        }
+        let busy_s = equations::busy(gap_s, f64::from(before.behind_bytes), waited_s);
+        if busy_s < gap_s {
+            self.rate.rest(last_s);
+            self.rate.begin(t_s - busy_s);
+        }
+        self.count(t_s, bytes)
+    }
+
+    /// What was sent between two stamps \[B\]; none if the second is not the later one.
+    fn sent_between(&self, before: StationStamp, stamp: StationStamp) -> Option<f64> {
+        let unused = u32::BITS - self.sent_bits;
+        let bytes = stamp.sent_bytes.wrapping_sub(before.sent_bytes) << unused;
+        (bytes.cast_signed() > 0).then(|| f64::from(bytes >> unused))
+    }
+
+    /// `bytes` were sent while the line was busy until `t_s`.
+    fn count(&mut self, t_s: f64, bytes: f64) -> f64 {
         self.rate.push(t_s, bytes);
-        self.last = Some((t_s, stamp));
         self.packets = (self.packets + 1).min(LEAST_PACKETS);
+        bytes
     }
 
-    /// μ̂ \[B/s\]; none before it is known.
+    /// μ̂ \[B/s\], over the horizon that foretells best; none before it is known.
     pub(super) fn rate(&self) -> Option<f64> {
+        //= station#2  h_i = max(50 ms, d_i, h*)
         self.rate.rate().filter(|&rate| rate > 0.0 && self.packets == LEAST_PACKETS)
-    }
-
-    /// What a flow of `delay_s` goes by \[B/s\].
-    pub(super) fn rate_for(&self, delay_s: f64) -> f64 {
-        self.rate.rate_over(equations::horizon(delay_s, self.rate.horizon_s()))
     }
 
     /// The queue that the last packet left \[B\].

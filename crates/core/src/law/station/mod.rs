@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   router:  bytes sent, q behind the packet, x its wait ─► stamp
-//!   agent:   stamps ─► line: μ̂ at any horizon ─► ρ̄_i ─► room_i = ρ̄_i(ℓ_i + T) + κ(ρ̄_i T − q) ──┐
+//!   agent:   stamps ─► line: μ̂ ─► ρ̄_i ─► room_i = ρ̄_i(ℓ_i + T) + κ(ρ̄_i T − q) ──┐
 //!            each flow: RTT − x ─► d_i;  grants ─► what is on its way, what waits, what will come ─┴─► w_i ─► window updates
 //! ```
 //!

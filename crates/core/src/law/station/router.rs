@@ -13,6 +13,8 @@ use crate::units::Instant;
 /// The unit of a coarse stamp's wait \[s\], and of its count of what was sent \[B\].
 const TICK_S: f64 = 1e-5;
 const SENT_STEP: u32 = 256;
+/// Bits of a coarse count of what was sent, in bytes.
+const COARSE_BITS: u32 = 24;
 /// Steps of an octave.
 const STEPS: f64 = 8.0;
 
@@ -35,6 +37,11 @@ pub struct StationRouter {
 }
 
 impl StationRouter {
+    /// Its stamps count what was sent modulo two to the power of this.
+    pub fn sent_bits(&self) -> u32 {
+        if self.coarse { COARSE_BITS } else { u32::BITS }
+    }
+
     /// The stamp of a packet of `size_bytes` that leaves `behind_bytes` and has waited for `waited_s`.
     pub fn stamp(&mut self, size_bytes: u32, behind_bytes: f64, waited_s: f64) -> StationStamp {
         self.sent_bytes = self.sent_bytes.wrapping_add(size_bytes);
@@ -44,7 +51,7 @@ impl StationRouter {
             // short, and the least of those is taken.
             let ticks = libm::exp2(libm::floor(STEPS * libm::log2(waited_s / TICK_S + 1.0)) / STEPS) - 1.0;
             StationStamp {
-                sent_bytes: sent_bytes / SENT_STEP * SENT_STEP,
+                sent_bytes: sent_bytes % (1 << COARSE_BITS) / SENT_STEP * SENT_STEP,
                 behind_bytes: (rate_of(code(behind_bytes + 1.0)) - 1.0) as f32,
                 waited_s: (ticks * TICK_S) as f32,
             }

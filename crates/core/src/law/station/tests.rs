@@ -11,11 +11,9 @@ fn close(value: f64, wanted: f64) {
 }
 
 //= station#1
-//= station#2
 #[test]
-fn busy_time_and_horizons_are_known_from_stamps() {
+fn busy_time_is_known_from_stamps() {
     assert_eq!([eq::busy(0.1, 1.0, 0.02), eq::busy(0.1, 0.0, 0.02), eq::busy(0.1, 0.0, 0.3)], [0.1, 0.02, 0.1]);
-    assert_eq!([eq::horizon(0.02, 0.03), eq::horizon(0.2, 0.05), eq::horizon(0.2, 0.4)], [0.05, 0.2, 0.4]);
 }
 
 //= station#3
@@ -74,10 +72,24 @@ fn who_has_no_more_to_send_has_what_it_takes() {
     close(eq::limited_window(0.5, 1e6, 0.04, 0.01), 25e3);
 }
 
+//= station#16
+//= station#17
+#[test]
+fn a_station_fills_its_own_part_and_leaves_a_thin_uplink_alone() {
+    assert_eq!([eq::own_part(95.0, 100.0), eq::own_part(0.0, 0.0)], [1.0, 1.0]);
+    // Two fill the line once, drawn to one half each; who comes has a twentieth at least.
+    close(eq::own_part(50.0, 100.0), 0.5);
+    close(eq::own_part(80.0, 100.0), 0.77);
+    close(eq::own_part(20.0, 100.0), 0.23);
+    close(eq::own_part(0.0, 100.0), 0.05);
+    assert!(eq::is_crowded(0.021) && !eq::is_crowded(0.02));
+}
+
 fn stamp(sent_bytes: u32, behind_bytes: f32, waited_s: f32) -> StationStamp {
     StationStamp { sent_bytes, behind_bytes, waited_s }
 }
 
+//= station#2
 #[test]
 fn a_line_is_known_by_its_stamps_alone() {
     // Each second 20 packets of 1500 B in 120 ms, every other one lost behind the queue; nothing for the rest.
@@ -105,6 +117,45 @@ fn a_line_is_known_by_its_stamps_alone() {
 }
 
 #[test]
+fn what_others_send_in_a_gap_is_no_rate_of_the_line() {
+    // 125 kB/s: each 20 ms a packet of ours that does not wait, right behind another's in every second gap. Their bytes within our
+    // packet's own wait would be twice the rate.
+    let (mut line, mut sent) = (StationLine::default(), 0);
+    for n in 0..50 {
+        sent += if n % 2 == 0 { 1250 } else { 2500 };
+        line.see(0.02 * f64::from(n), 1250.0, stamp(sent, 0.0, 0.01));
+    }
+    assert!((line.rate().unwrap() / 125e3 - 1.0).abs() < 0.01, "{:?}", line.rate());
+    // A gap in which more was sent than that rate explains tells of a faster line.
+    let before = line.rate().unwrap();
+    assert_eq!(line.see(1.0, 1250.0, stamp(sent + 12_500, 0.0, 0.01)), 12_500.0);
+    assert!(line.rate().unwrap() > 1.3 * before, "{:?} after {before}", line.rate());
+}
+
+#[test]
+fn a_count_that_has_come_round_stops_nothing() {
+    for (bits, far) in [(32, u32::MAX / 2 + 1), (24, 1 << 23)] {
+        let mut line = StationLine::new(bits);
+        let sees = |line: &mut StationLine, from_s: f64, from: u32| {
+            for n in 1..=40_u32 {
+                let sent = from.wrapping_add(1250 * n) & (u32::MAX >> (32 - bits));
+                line.see(from_s + 0.01 * f64::from(n), 1250.0, stamp(sent, 1250.0, 0.02));
+            }
+        };
+        sees(&mut line, 0.0, far.wrapping_mul(2).wrapping_sub(10_000));
+        assert!((line.rate().unwrap() / 125e3 - 1.0).abs() < 0.01, "{bits}: {:?}", line.rate());
+        // A pause, in which others send half of what the count holds; then a line of the same rate, and a faster one.
+        let later = 40_000_u32.wrapping_add(far);
+        assert_eq!(line.see(60.0, 1250.0, stamp(later & (u32::MAX >> (32 - bits)), 1250.0, 0.02)), 1250.0);
+        for n in 1..=40_u32 {
+            let sent = later.wrapping_add(2500 * n) & (u32::MAX >> (32 - bits));
+            line.see(60.0 + 0.01 * f64::from(n), 2500.0, stamp(sent, 1250.0, 0.02));
+        }
+        assert!(line.rate().unwrap() > 200e3, "{bits}: {:?}", line.rate());
+    }
+}
+
+#[test]
 fn a_coarse_stamp_is_within_half_a_step() {
     let mut router = StationRouter::set_up(StationRouterParams { coarse: true }).unwrap();
     let told = router.stamp(1500, 30e3, 0.05);
@@ -114,6 +165,10 @@ fn a_coarse_stamp_is_within_half_a_step() {
     // A wait is rounded down, by up to an eighth of an octave.
     assert!((0.917..1.0).contains(&(f64::from(told.waited_s) / 0.05)), "{told:?}");
     assert_eq!(router.stamp(1500, 0.0, 0.0), stamp(2816, 0.0, 0.0));
+    // Its count has 16 bits.
+    assert_eq!(router.sent_bits(), 24);
+    assert_eq!(router.stamp((1 << 24) - 3000, 0.0, 0.0).sent_bytes, 0);
+    assert_eq!(router.stamp(1500, 0.0, 0.0).sent_bytes, 1280);
     let mut exact = StationRouter::set_up(StationRouterParams::default()).unwrap();
     assert_eq!(exact.stamp(1500, 30e3, 0.05), stamp(1500, 30e3, 0.05));
 }
@@ -184,6 +239,55 @@ fn a_flow_that_takes_little_is_found_by_littles_law() {
     let (full, _) = two_flows(without, [0.105; 2], 20, takes);
     // Half of 10.5 segments, or all but the .6 kB that the other has on its way.
     assert!(full[0] == 5.0 && (9.0..=10.0).contains(&with[0]), "{full:?}, {with:?}");
+}
+
+#[test]
+fn a_short_segment_does_not_change_what_a_window_weighs() {
+    let edges = [1000.0, 1.0].map(|payload_bytes| {
+        let mut agent = StationAgent::new(PLAIN()).unwrap();
+        let (flow, mut edge, mut received) = (agent.add(1.0, 1000), 10_000, 0);
+        for n in 1..=100_u32 {
+            let size_bytes = if n == 100 { payload_bytes } else { 1000.0 } + 250.0;
+            received += (size_bytes - 250.0) as u64;
+            let packet = StationArrival {
+                t_s: 0.01 * f64::from(n),
+                size_bytes,
+                payload_bytes: size_bytes - 250.0,
+                stamp: stamp(1250 * n, 1250.0, 0.02),
+                rtt_s: Some(0.125),
+                received,
+                edge,
+                most_edge: u64::MAX,
+                is_acknowledged: true,
+            };
+            agent.received(flow, &packet).iter().for_each(|grant| edge = grant.edge);
+        }
+        edge
+    });
+    // Ten segments, from what has come.
+    assert_eq!(edges, [110_000, 109_001]);
+}
+
+#[test]
+fn beside_others_a_station_has_a_part_of_the_room() {
+    // Of what the line sends three quarters go to another host: F = .9 · .25 + .05 of 13.1 kB are 2.9 segments.
+    let mut agent = StationAgent::new(PLAIN()).unwrap();
+    let (flow, mut edge) = (agent.add(1.0, 1000), 10_000);
+    for n in 1..=500_u32 {
+        let packet = StationArrival {
+            t_s: 0.04 * f64::from(n),
+            size_bytes: 1250.0,
+            payload_bytes: 1000.0,
+            stamp: stamp(5000 * n, 1250.0, 0.05),
+            rtt_s: Some(0.155),
+            received: u64::from(1000 * n),
+            edge,
+            most_edge: u64::MAX,
+            is_acknowledged: true,
+        };
+        agent.received(flow, &packet).iter().for_each(|grant| edge = grant.edge);
+    }
+    assert_eq!(edge, 502_000);
 }
 
 #[test]

@@ -34,5 +34,5 @@ fn what_waits_to_leave_delays_no_time_out() {
 #[test]
 fn pieces_are_not_paced() {
     let config = SenderConfig { pacing: 1.5, pieces: true, ..SenderConfig::default() };
-    assert_eq!(config.validate().unwrap_err().key, "pieces");
+    assert_eq!(config.validate().unwrap_err().key, "pacing");
 }
