@@ -168,3 +168,31 @@ def cases(lab: Lab) -> Drawing:
         names = [CASES[str(case)], LAWS[str(law)][0], TRACES[str(trace)]]
         rows.append([*names, *cells(here, FIGURES), goodput])
     return Drawing(data, draw, (14.0, 5.6), rows)
+
+
+TIMES = {
+    "settled_s": "10 to 2 Mbit/s: queue settled after [s]",
+    "refilled_s": "2 to 20 Mbit/s: line full after [s]",
+}
+
+
+def stepped(lab: Lab) -> Drawing:
+    """What a line that steps does to the flow sets."""
+    data = lab.frame("station-stepped")
+    sets = list(data["flows"].unique())
+
+    def draw(figure: Figure) -> None:
+        for axes, (column, label) in zip(figure.subplots(1, 2), TIMES.items(), strict=True):
+            for law in data["law"].unique():
+                name, colour, marker = LAWS[law]
+                means = data[data["law"] == law].groupby("flows")[column].mean()
+                axes.plot(sets, [means[flows] for flows in sets], marker, ls="none",
+                          color=colour, label=name)  # fmt: skip
+            axes.set(ylabel=label, ylim=(0, None))
+        legend_below(figure)
+
+    rows = [["law", "flows", *HEAD, "settled s", "full s"]]
+    for (law, flows), here in data.groupby(["law", "flows"], sort=False):
+        times = [f"{here[column].mean():.2f}" for column in TIMES]
+        rows.append([LAWS[str(law)][0], str(flows), *cells(here, FIGURES), *times])
+    return Drawing(data, draw, (8.2, 3.8), rows)

@@ -41,6 +41,11 @@ def round_trips(run: Run) -> float:
     return float((full.min() if len(full) else carried.index.max()) - at_s) / RTT_S
 
 
+def refilled_s(run: Run) -> float:
+    """The time from the last step up until the line carries 95 % of its rate over 0.1 s."""
+    return round_trips(run) * RTT_S
+
+
 def most_over_rest(run: Run) -> float:
     """The longest queue after the last step up over that at rest, 25 ms of the line."""
     at_s, rate_bps = max(STEPS_S.items())
