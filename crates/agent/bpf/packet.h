@@ -137,8 +137,12 @@ __noinline int read_options(struct __sk_buff *skb, struct packet *packet, u32 at
 {
 	struct options o = {};
 
-	if (!packet || length < 1 || length > OPTIONS_MOST)
-		return packet && !length;
+	if (!packet || !length)
+		return !!packet;
+	/* Apart from the other, or clang makes one comparison of them, by which Linux before 6.18 knows no bounds. */
+	barrier_var(length);
+	if (length > OPTIONS_MOST)
+		return 0;
 	if (bpf_skb_load_bytes(skb, at, o.bytes, length))
 		return 0;
 	o.length = length;

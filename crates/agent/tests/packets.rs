@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The programs by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
 
+mod support;
+
 use lasthop_agent::config::Config;
 use lasthop_agent::load::Programs;
 use lasthop_agent::mode::Mode;
+use support::{Random, or_skipped};
 
 /// TCX_NEXT: another program, or the stack, goes on with the packet.
 const PASSES_ON: u32 = u32::MAX;
@@ -14,12 +17,7 @@ const ACK: u8 = 16;
 
 /// The programs of one who does this; none where they may not be loaded.
 fn loaded(mode: Mode) -> Option<Programs> {
-    let loaded = Programs::load(mode, &Config::default().settings(14, mode == Mode::Proxy));
-    if let Err(error) = &loaded {
-        assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
-        eprintln!("SKIPPED: {error:#}");
-    }
-    loaded.ok()
+    or_skipped(Programs::load(mode, &Config::default().settings(14, mode == Mode::Proxy)))
 }
 
 fn sum(mut total: u32, bytes: &[u8]) -> u32 {
@@ -138,29 +136,19 @@ fn what_is_not_known_leaves_as_it_came() {
     assert!(proxy.flows().unwrap().is_empty());
 }
 
-/// Numbers below the one asked for, the same each time.
-fn random() -> impl FnMut(usize) -> usize {
-    let mut state = 1u64;
-    move |most| {
-        // Knuth's constants.
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % most
-    }
-}
-
 /// How many packets are made; `LASTHOP_PACKETS` says another number.
 fn packets() -> usize {
     std::env::var("LASTHOP_PACKETS").map_or(20_000, |count| count.parse().unwrap())
 }
 
 /// Changes some bytes, and takes some off the end.
-fn mutate(frame: &mut Vec<u8>, random: &mut impl FnMut(usize) -> usize) {
-    for _ in 0..random(4) {
-        let at = random(frame.len());
-        frame[at] = random(256) as u8;
+fn mutate(frame: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..random.below(4) {
+        let at = random.below(frame.len());
+        frame[at] = random.below(256) as u8;
     }
-    if random(8) == 0 {
-        frame.truncate(14 + random(frame.len() - 14));
+    if random.below(8) == 0 {
+        frame.truncate(14 + random.below(frame.len() - 14));
     }
 }
 
@@ -174,12 +162,12 @@ fn mutated_packets_change_in_nothing_but_the_window() {
         from_server(1000, 100, ACK, &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2], 100).frame(),
         from_client(100, 1100, ACK, 5000, &[1, 1, 8, 10, 0, 0, 0, 3, 0, 0, 0, 1]).frame(),
     ];
-    let mut random = random();
+    let mut random = Random::new();
     let mut changed = 0;
     for _ in 0..packets() {
-        let mut frame = seeds[random(seeds.len())].clone();
+        let mut frame = seeds[random.below(seeds.len())].clone();
         mutate(&mut frame, &mut random);
-        let program = ["to_server", "to_client"][random(2)];
+        let program = ["to_server", "to_client"][random.below(2)];
         // The kernel itself refuses what is shorter than an Ethernet header.
         let Ok((verdict, left)) = proxy.try_packet(program, &frame) else { continue };
         assert_eq!(verdict, PASSES_ON);
@@ -255,10 +243,10 @@ fn mutated_packets_are_the_same_behind_both() {
     optioned[16..18].copy_from_slice(&(data.len() as u16 - 14 + 4).to_be_bytes());
     optioned.splice(34..34, [1, 1, 1, 0]);
     let seeds = [data.clone(), with_v6(&data), optioned, from_server(999, 100, SYN | ACK, &OPTIONS, 0).frame()];
-    let mut random = random();
+    let mut random = Random::new();
     let mut written = 0;
     for _ in 0..packets() {
-        let mut frame = seeds[random(seeds.len())].clone();
+        let mut frame = seeds[random.below(seeds.len())].clone();
         mutate(&mut frame, &mut random);
         // The kernel itself refuses what is shorter than its headers.
         let Ok((verdict, priced)) = ap.try_packet("to_client", &frame) else { continue };

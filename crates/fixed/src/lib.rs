@@ -26,6 +26,7 @@ pub mod receiver;
 pub mod share;
 pub mod state;
 pub mod station;
+pub mod vector;
 pub mod window;
 pub mod wire;
 pub mod xcp;

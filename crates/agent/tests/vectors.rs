@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Each function of the laws in the kernel, by BPF_PROG_TEST_RUN, and on the host: the same to the bit. It takes root.
+
+mod support;
+
+use anyhow::{Context, Result};
+use lasthop_fixed::state::{FlowRecord, ReceiverRecord, Settings, StationRecord};
+use lasthop_fixed::vector::{Vector, names, run};
+use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
+use support::{Random, or_skipped};
+use zerocopy::{FromZeros, IntoBytes};
+
+/// How often each function is called with each settings; `LASTHOP_VECTORS` says another number.
+fn vectors() -> usize {
+    std::env::var("LASTHOP_VECTORS").map_or(1000, |count| count.parse().unwrap())
+}
+
+fn loaded(settings: &Settings) -> Result<Object> {
+    let object = include_bytes!(concat!(env!("OUT_DIR"), "/vectors.bpf.o")).to_vec();
+    let mut open = ObjectBuilder::default().name("vectors")?.open_memory(&object)?;
+    let mut constants = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata")).unwrap();
+    constants.initial_value_mut().unwrap()[..size_of::<Settings>()].copy_from_slice(settings.as_bytes());
+    open.load().context("the kernel does not take the programs")
+}
+
+/// Sizes of all magnitudes, as likely as each other.
+fn size(random: &mut Random) -> u64 {
+    (random.bits() << 32 | random.bits()) >> random.below(64)
+}
+
+/// What a function is given next: a clock that goes on, sequence numbers near each other.
+struct Inputs {
+    random: Random,
+    now_ns: u64,
+    seq: u32,
+    ack: u32,
+}
+
+impl Inputs {
+    fn put(&mut self, vector: &mut Vector) {
+        let random = &mut self.random;
+        self.now_ns += size(random) >> 28;
+        vector.now_ns = self.now_ns;
+        vector.numbers = std::array::from_fn(|_| size(random));
+        if random.below(2) == 0 {
+            self.seq = self.seq.wrapping_add(random.below(3000) as u32);
+            self.ack = self.ack.wrapping_add(random.below(3000) as u32);
+            if random.below(50) == 0 {
+                self.ack = self.seq;
+            }
+            let numbers = [self.seq, self.ack, random.below(9000) as u32, 1448, 66, random.below(9000) as u32];
+            for (number, new) in vector.numbers.iter_mut().zip(numbers) {
+                *number = new.into();
+            }
+            // What the queue holds, and what has left it.
+            vector.numbers[14] = random.below(1 << 20) as u64;
+            vector.numbers[15] = self.now_ns >> 10;
+        }
+    }
+}
+
+/// What the functions keep.
+struct Kept {
+    vector: Vector,
+    flow: FlowRecord,
+    station: StationRecord,
+    receiver: ReceiverRecord,
+}
+
+impl Kept {
+    fn new() -> Self {
+        Self {
+            vector: Vector::new_zeroed(),
+            flow: FlowRecord::default(),
+            station: StationRecord::default(),
+            receiver: ReceiverRecord::default(),
+        }
+    }
+
+    /// By the maps that hold them in the kernel.
+    fn parts(&self) -> [(&'static str, &[u8]); 4] {
+        [
+            ("vectors", self.vector.as_bytes()),
+            ("flows", self.flow.as_bytes()),
+            ("stations", self.station.as_bytes()),
+            ("receivers", self.receiver.as_bytes()),
+        ]
+    }
+}
+
+#[test]
+fn the_kernel_reckons_as_the_host_does_to_the_bit() {
+    for (is_hidden, is_clamp) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+        let settings = Settings {
+            target_ns: 25_000_000 >> is_clamp,
+            g_q10: 922,
+            kappa_q10: 512,
+            is_hidden,
+            is_clamp,
+            a_bytes: 20_000,
+            tau_bytes: 500,
+            ..Settings::default()
+        };
+        let Some(object) = or_skipped(loaded(&settings)) else { return };
+        compare(&object, &settings);
+    }
+}
+
+/// Calls each function here and there, and compares what comes of it and what is kept.
+fn compare(object: &Object, settings: &Settings) {
+    let map = |name: &str| object.maps().find(|map| map.name() == name).unwrap();
+    let maps = ["vectors", "flows", "stations", "receivers"].map(map);
+    let mut inputs = Inputs { random: Random::new(), now_ns: 1_000_000_000, seq: 0, ack: 0 };
+    let mut kept = Kept::new();
+    let mut results = std::collections::BTreeSet::new();
+    let names: Vec<&str> = names().collect();
+    assert_eq!(object.progs().count(), names.len());
+    let mut left = names.len() * vectors();
+    for which in (0..names.len()).cycle() {
+        // In turns: what one keeps, another goes on with. Now and then all begin anew.
+        if which == 0 && inputs.random.below(20) == 0 {
+            kept = Kept::new();
+            for (map, (_, part)) in maps.iter().zip(kept.parts()).skip(1) {
+                map.update(&[0; 4], part, MapFlags::ANY).unwrap();
+            }
+        }
+        // What has no lock is of one function at a time, but for those that go on with the one before.
+        if !matches!(names[which], "xcp_count" | "xcp_deal" | "qfcp_count" | "busy_window_rest" | "share_rate_raise") {
+            kept.vector.state = [0; 64];
+        }
+        let rounds = [1, 10, 100][inputs.random.below(3)];
+        left = left.saturating_sub(rounds);
+        for _ in 0..rounds {
+            inputs.put(&mut kept.vector);
+            maps[0].update(&[0; 4], kept.vector.as_bytes(), MapFlags::ANY).unwrap();
+            let before = kept.vector;
+            run(which as u32, &mut kept.vector, settings, &mut kept.flow, &mut kept.station, &mut kept.receiver);
+            let name = format!("vector_{}", names[which]);
+            let program = object.progs_mut().find(|program| program.name() == name.as_str()).unwrap();
+            program.test_run(ProgramInput { data_in: Some(&[0; 64]), ..ProgramInput::default() }).unwrap();
+            for (map, (part, ours)) in maps.iter().zip(kept.parts()) {
+                let theirs = map.lookup(&[0; 4], MapFlags::ANY).unwrap().unwrap();
+                assert!(theirs == ours, "{name}: {part}, with {before:?}");
+            }
+            results.insert((which, kept.vector.result));
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    // They are no constants: each gives many values, but those that say yes or no, or nothing.
+    let many = (0..names.len()).filter(|which| results.range((*which, 0)..=(*which, u64::MAX)).count() > 20).count();
+    assert!(many * 10 > names.len() * 7, "{many} of {}", names.len());
+}

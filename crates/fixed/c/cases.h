@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * CASE(name, call) for each function: of `v` and `now_ns`, of a state, of a connection `f`, a station `s`, a receiver `r`,
+ * settings `set`.
+ */
+#define FACE(type, name, list, call) CASE(name, GIVEN(COUNT_OF list, name))
+#include "numbers.h"
+#undef FACE
+
+CASE(busy_window_add, (busy_window_add(STATE_OF(busy_window), now_ns, v[0]), STATE_OF(busy_window)->rate))
+CASE(busy_window_rest, (busy_window_rest(STATE_OF(busy_window)), 0))
+CASE(binned_rate_add, (binned_rate_add(STATE_OF(binned_rate), now_ns, v[0]), binned_rate(STATE_OF(binned_rate))))
+CASE(recent_least_add, (recent_least_add(STATE_OF(recent_least), now_ns, v[0], v[1]), recent_least(STATE_OF(recent_least))))
+CASE(share_rate_add, (share_rate_add(STATE_OF(share_rate), v[0], v[1]), share_rate_over(STATE_OF(share_rate), v[2])))
+CASE(share_rate_raise, (share_rate_raise(STATE_OF(share_rate), v[0]), share_rate_over(STATE_OF(share_rate), v[2])))
+
+CASE(station_look, (station_look(s, now_ns, v[0], v[1]), station_rate(s)))
+CASE(station_hear, (station_hear(s, now_ns, v[0]), station_rate(s)))
+CASE(station_forward, (station_forward(s, now_ns, v[0], v[1]), s->due_bytes))
+CASE(station_arrival, (station_arrival(s, now_ns), s->average_q16))
+CASE(station_pass, (station_pass(s, v[0], v[1] & 1), station_weights(s)))
+CASE(station_price, station_price_q30(s, now_ns, v[0]))
+
+CASE(receiver_arrival, (receiver_arrival(r, now_ns, v[0], v[1]), 0))
+CASE(receiver_rtt, (r->asked_ns = now_ns - v[0], receiver_rtt(r, now_ns), r->rtt_ns))
+CASE(receiver_let_go, (receiver_let_go(r), 0))
+CASE(receiver_window, ({
+	r->mss = 1 + (u16)v[0];
+	r->weight_q8 = (u16)v[1];
+	r->price_q30 = v[2];
+	r->own_bytes = v[3];
+	receiver_window(r, v[4], v[5], v[6]);
+	r->window_q16;
+}))
+
+CASE(proxy_server_begins, ({
+	struct packet p = vector_packet(v);
+	proxy_server_begins(f, &p, now_ns, v[14]);
+	0;
+}))
+CASE(proxy_client_begins, ({
+	struct packet p = vector_packet(v);
+	f->weight_q8 = 256;
+	proxy_client_begins(f, &p, now_ns);
+}))
+CASE(proxy_meets, (*STATE_OF(found) = proxy_meets(set, s, now_ns, vector_glance(v), v[0], v[1] & 1, v[2] & 1), 0))
+CASE(proxy_forwards, ({
+	struct packet p = vector_packet(v);
+	proxy_forwards(set, f, s, &p, now_ns, vector_glance(v), *STATE_OF(found), v[9] & 1023);
+	0;
+}))
+CASE(proxy_hears, ({
+	struct packet p = vector_packet(v);
+	proxy_hears(set, f, s, &p, now_ns, vector_glance(v), v[9]);
+}))
+CASE(proxy_rests, (proxy_rests(f, s), proxy_is_silent(f, now_ns)))
+
+/* What qfcp_turn does at an interval's end; its loop of those without a packet would be followed round by round. */
+CASE(qfcp_close, ({
+	struct qfcp_settings set = vector_qfcp(v);
+	struct qfcp_sight sight = vector_sight(now_ns, v);
+	qfcp_close(STATE_OF(qfcp_router), &set, &sight);
+	STATE_OF(qfcp_router)->rate;
+}))
+CASE(qfcp_count, ({
+	struct qfcp_sight sight = vector_sight(now_ns, v);
+	qfcp_count(STATE_OF(qfcp_router), &sight, v[4], v[5]);
+	0;
+}))
+CASE(xcp_turn, ({
+	struct xcp_settings set = vector_xcp(v);
+	xcp_turn(STATE_OF(xcp_router), &set, now_ns, v[0]);
+	0;
+}))
+CASE(xcp_count, ({
+	struct xcp_header header = vector_header(v);
+	xcp_count(STATE_OF(xcp_router), v[0], &header, v[5]);
+	0;
+}))
+CASE(xcp_deal, ({
+	struct xcp_header header = vector_header(v);
+	xcp_deal_q8(STATE_OF(xcp_router), &header, v[5]);
+}))
