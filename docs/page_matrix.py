@@ -11,6 +11,7 @@ import pandas as pd
 from page_text import DOCS, between, rows
 
 KEPT = DOCS / "matrix.json"
+BESIDE = DOCS / "beside.json"
 PICTURE = DOCS / "img" / "matrix.png"
 SETTINGS = ("congestion", "flows", "rtt", "ip")
 FAR = "100 ms"
@@ -33,7 +34,36 @@ def frame() -> pd.DataFrame:
 def agent_page() -> str:
     """The page of the agent, with its matrix."""
     text = (DOCS / "agent.md").read_text(encoding="utf-8")
+    text = between(text, "beside", _beside())
     return between(text, "matrix", _text(frame()))
+
+
+def _beside() -> str:
+    """What connections and pings got with each kind of queue at the same line."""
+    kept: dict[str, Any] = json.loads(BESIDE.read_text(encoding="utf-8"))
+    data = pd.DataFrame(kept["rows"], columns=kept["columns"])
+    table = [["downloads", "server away", "queue", "goodput", "wait of pings, p50", "p99", "Jain"],
+             ["---:", "---:", "---", "---:", "---:", "---:", "---:"]]  # fmt: skip
+    for (rtt, flows), part in data.groupby(["rtt", "flows"], sort=False):
+        best = {
+            "bps": part["bps"].max(), "p50_ms": part["p50_ms"].min(),
+            "p99_ms": part["p99_ms"].min(), "jain": part["jain"].max(),
+        }  # fmt: skip
+        for _, row in part.iterrows():
+
+            def told(
+                name: str, text: str, row: Any = row, best: Any = best, part: Any = part
+            ) -> str:
+                return f"**{text}**" if len(part) > 1 and row[name] == best[name] else text
+
+            table.append([
+                str(flows), str(rtt), str(row["queue"]),
+                told("bps", f"{row['bps'] / 1e6:.2f} Mbit/s"),
+                told("p50_ms", f"{row['p50_ms']:.1f} ms"),
+                told("p99_ms", f"{row['p99_ms']:.1f} ms"),
+                told("jain", f"{row['jain']:.3f}"),
+            ])  # fmt: skip
+    return f"Linux {kept['kernel']}; the best of each column is bold.\n\n{rows(table)}"
 
 
 def _text(data: pd.DataFrame) -> str:

@@ -4,6 +4,7 @@
 Each cell is a house of its own: downloads without the agent, then the same with it, each beside
 a ping. ``python tests/netns/matrix.py --out docs/matrix.json`` keeps what was measured for the
 documents; ``--few`` takes every combination of two settings at least once, and not all of all.
+``--beside --out docs/beside.json`` compares the agent with CAKE and FQ-CoDel at the same queue.
 """
 
 import argparse
@@ -11,7 +12,9 @@ import itertools
 import json
 import math
 import os
+import platform
 import statistics
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -35,8 +38,30 @@ AXES: dict[str, tuple[Any, ...]] = {
     "rate": ("10 Mbit/s", "100 Mbit/s"),
     "ip": (4, 6),
 }
-AWAY_MS = {"5 ms": (5,), "100 ms": (100,), "5 to 100 ms": (5, 20, 50, 100)}
-MEASURES = ("plain_bps", "bps", "plain_p99_ms", "p99_ms", "bound_ms", "plain_jain", "jain")
+AWAY_MS = {
+    "5 ms": (5,),
+    "20 ms": (20,),
+    "100 ms": (100,),
+    "5 to 100 ms": (5, 20, 50, 100),
+}
+QUEUES: dict[str, tuple[str, str]] = {
+    "drop-tail": ("tbf", ""),
+    "FQ-CoDel": ("tbf", "fq_codel"),
+    "CAKE": ("cake", ""),
+    "agent": ("tbf", ""),
+    "agent over FQ-CoDel": ("tbf", "fq_codel"),
+}
+"""What holds the queue of the router: its root qdisc and a child of that."""
+BESIDE = ("bps", "p50_ms", "p99_ms", "jain")
+MEASURES = (
+    "plain_bps",
+    "bps",
+    "plain_p99_ms",
+    "p99_ms",
+    "bound_ms",
+    "plain_jain",
+    "jain",
+)
 
 
 class Cell(NamedTuple):
@@ -86,9 +111,9 @@ def measure(cell: Cell) -> dict[str, float]:
         distances=True,
     ) as built:
         built.helper("server", "serve", cell.congestion)
-        plain, plain_ms = _load(built, cell, host)
-        queue_s = _attach(built, cell, bytes_per_s)
-        rates, waits_ms = _load(built, cell, host)
+        plain, plain_ms = load(built, cell, host)
+        queue_s = attach(built, cell, bytes_per_s)
+        rates, waits_ms = load(built, cell, host)
     return {
         # Data that waited behind a gap may come at once, faster than the line.
         "plain_bps": min(sum(plain), bytes_per_s * 8 * PAYLOAD),
@@ -101,7 +126,7 @@ def measure(cell: Cell) -> dict[str, float]:
     }
 
 
-def _attach(built: House, cell: Cell, bytes_per_s: int) -> float:
+def attach(built: House, cell: Cell, bytes_per_s: int) -> float:
     """Puts the agent in; gives the delay of the queue that it aims at [s]."""
     target_s = TARGET_MS / 1e3
     if cell.way == "ap and client":
@@ -115,13 +140,83 @@ def _attach(built: House, cell: Cell, bytes_per_s: int) -> float:
     return max(target_s, cell.flows * 2 * SEGMENT_BYTES / bytes_per_s - away_s)
 
 
+def beside(cell: Cell, queue: str) -> dict[str, Any]:
+    """What connections get at one line with a queue of that kind, and what pings wait in it."""
+    bytes_per_s = cell.mbits * 125_000
+    root, child = QUEUES[queue]
+    with house() as built:
+        built.helper("server", "serve", cell.congestion)
+        (away,) = AWAY_MS[cell.rtt]
+        delay = ("netem", "delay", f"{away}ms", "limit", 100_000)
+        built.run("server", "tc", "qdisc", "add", "dev", "eth", "root", *delay)
+        at = ("tc", "qdisc", "replace", "dev", "lan")
+        words = {"tbf": ("burst", 3000, "limit", bytes_per_s // 4), "cake": ()}[root]
+        rate = "bandwidth" if root == "cake" else "rate"
+        built.run(
+            "router",
+            *at,
+            "root",
+            "handle",
+            "1:",
+            root,
+            rate,
+            f"{cell.mbits}mbit",
+            *words,
+        )
+        if child:
+            built.run("router", *at, "parent", "1:1", child)
+        if "agent" in queue:
+            built.agent("--target", f"{TARGET_MS:g} ms")
+        rates, waits_ms = load(built, cell, SERVER)
+    return {
+        "bps": sum(rates),
+        "p50_ms": statistics.median(waits_ms) - away,
+        "p99_ms": p99(waits_ms) - away,
+        "jain": jain(rates),
+    }
+
+
+def lacking(queue: str) -> str:
+    """The qdisc that this kernel lacks; empty if none."""
+    for name in filter(None, (*QUEUES[queue], "netem")):
+        words = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", name]
+        words += {"tbf": ["rate", "1mbit", "burst", "3000", "limit", "9000"]}.get(name, [])
+        if subprocess.run(words, capture_output=True, check=False).returncode:
+            return f"sch_{name}"
+    return ""
+
+
+def compare(out: Path | None, only: str | None) -> None:
+    """Measures each kind of queue on the same lines; tells what the kernel lacks."""
+    measured = [queue for queue in QUEUES if only in (None, queue)]
+    rows = []
+    if out and out.exists():
+        kept = json.loads(out.read_text(encoding="utf-8"))["rows"]
+        rows = [row for row in kept if row[0] not in measured]
+    for queue in measured:
+        if lack := lacking(queue):
+            print(f"SKIPPED: {queue}: Linux {platform.release()} has no {lack}")
+            continue
+        for rtt, flows in itertools.product(("20 ms", "100 ms"), AXES["flows"]):
+            cell = Cell("proxy, qdisc", "cubic", flows, rtt, "10 Mbit/s", 4)
+            found = beside(cell, queue)
+            rows.append([queue, rtt, flows, *(_short(found[name]) for name in BESIDE)])
+            print(*rows[-1], flush=True)
+    if out:
+        columns = ["queue", "rtt", "flows", *BESIDE]
+        rows.sort(key=lambda row: list(QUEUES).index(row[0]))
+        lines = ",\n  ".join(map(json.dumps, rows))
+        head = f'"kernel": "{platform.release()}", "columns": {json.dumps(columns)}'
+        out.write_text(f'{{{head}, "rows": [\n  {lines}\n]}}\n', encoding="utf-8")
+
+
 def away_ms(cell: Cell) -> list[int]:
     """How far each flow's server is."""
     at = AWAY_MS[cell.rtt]
     return [at[flow % len(at)] for flow in range(cell.flows)]
 
 
-def _load(built: House, cell: Cell, host: str) -> tuple[list[float], list[float]]:
+def load(built: House, cell: Cell, host: str) -> tuple[list[float], list[float]]:
     ports = [20_000 + 1000 * flow + away for flow, away in enumerate(away_ms(cell))]
     with ThreadPoolExecutor() as pool:
         found = pool.submit(built.fetch, ports, WARM_S, TAKE_S, host)
@@ -158,9 +253,15 @@ def main() -> None:
     )
     parser.add_argument("--at-once", type=int, default=os.cpu_count(), help="houses at a time")
     parser.add_argument(
-        "--out", type=Path, help="JSON: columns and rows; what it has of other cells stays"
+        "--out",
+        type=Path,
+        help="JSON: columns and rows; what it has of other cells stays",
     )
+    parser.add_argument("--beside", action="store_true", help="CAKE and FQ-CoDel beside the agent")
     options = parser.parse_args()
+    if options.beside:
+        compare(options.out, dict(text.split("=", 1) for text in options.only).get("queue"))
+        return
     only = dict(text.split("=", 1) for text in options.only)
     chosen = [
         cell
@@ -176,7 +277,10 @@ def main() -> None:
                 cell = asked[done]
                 rows.append({**cell._asdict(), **done.result()})
                 told = "; ".join(missed(rows[-1])) or "holds"
-                print(f"{len(rows)}/{len(chosen)} {', '.join(map(str, cell))}: {told}", flush=True)
+                print(
+                    f"{len(rows)}/{len(chosen)} {', '.join(map(str, cell))}: {told}",
+                    flush=True,
+                )
     finally:
         if options.out and rows:
             order = {cell: number for number, cell in enumerate(cells())}

@@ -3,14 +3,15 @@
 
 import signal
 import statistics
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from box import demand_program
+from captures import FIELDS, capturing, judge
 from house import AGENT, CLIENT, SERVER, SERVER6, house
+from pair import fields
 
 LINE_BPS = 9.57e6
 """What 10 Mbit/s carry of payload: 1448 of 1514 B."""
@@ -167,50 +168,25 @@ def test_clamp_settles_at_a_and_raises_it_for_many(slow: str) -> None:
 
 def test_a_capture_has_no_edge_to_the_left_no_zero_window_and_right_sums(tmp_path: Path) -> None:
     demand_program("tshark")
-    capture = tmp_path / "acks.pcapng"
+    before, behind = tmp_path / "before.pcapng", tmp_path / "behind.pcapng"
+    only = "tcp and src host 10.1.0.2"
     with house() as built:
         built.sum_in_software("client", "eth")
         built.agent("--target", "10 ms")
         # Behind the agent, and out of its programs' sight.
-        what = "tcp and src host 10.1.0.2"
-        tshark = built.start("router", "tshark", "-i", "wan", "-w", capture, "-f", what)
-        # Its file is there once packets are taken; it says that it captures before that.
-        while not capture.exists() or not capture.stat().st_size:
-            assert tshark.poll() is None, tshark.communicate()
-            time.sleep(0.02)
-        with built.download(3, flows=4) as found:
+        with (
+            capturing(built, "client", "eth", only, before),
+            capturing(built, "router", "wan", only, behind),
+            built.download(3, flows=4) as found,
+        ):
             pass
-        time.sleep(0.5)
-        tshark.terminate()
-        tshark.communicate()
         lowered = built.status()["counts"]["lowered"]["packets"]
-    fields = ["tcp.stream", "tcp.ack_raw", "tcp.window_size_value", "tcp.options.wscale.shift"]
-    fields += ["tcp.flags", "tcp.checksum.status"]
-    words = ["tshark", "-r", str(capture), "-o", "tcp.check_checksum:TRUE", "-T", "fields"]
-    words += [word for field in fields for word in ("-e", field)]
-    out = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    edges: dict[str, int] = {}
-    shifts: dict[str, int] = {}
-    acks = 0
-    for line in out.splitlines():
-        stream, ack, window, shift, flags, checksum = line.split("\t")
-        assert checksum == "1", line
-        if int(flags, 16) & 0x02:
-            # What the SYN opens, at most the first ten segments.
-            shifts[stream] = int(shift)
-            assert 0 < int(window) <= 14600
-            continue
-        if int(flags, 16) & 0x04:
-            continue
-        assert int(window) > 0, line
-        edge = int(ack) + (int(window) << shifts[stream])
-        before = edges.get(stream, edge)
-        # Sequence numbers go round.
-        assert (edge - before) % 2**32 < 2**31, line
-        edges[stream] = edge
-        acks += 1
+    acks = judge(behind, before)
     assert acks >= 1000
     assert lowered >= 0.9 * acks
+    # What the SYN opens, at most the first ten segments.
+    for _, _, window, _, _, _ in fields(behind, FIELDS, "tcp.flags.syn == 1"):
+        assert int(window) <= 14600
     assert found["bps"] >= 0.9 * LINE_BPS
 
 
