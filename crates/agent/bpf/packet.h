@@ -72,6 +72,12 @@ static __always_inline u16 network_of(struct __sk_buff *skb, u32 link_header_byt
 	return bpf_ntohs(type);
 }
 
+/* The length that an IP header says, or what is there of a super-packet of more than 64 kB, which says 0. */
+static __always_inline u32 length_of(struct __sk_buff *skb, u32 said, u32 at)
+{
+	return !said && skb->gso_segs > 1 ? skb->len - at : said;
+}
+
 /* What the options say. */
 struct options {
 	u8 bytes[OPTIONS_MOST];
@@ -196,8 +202,7 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 		source[2] = dest[2] = bpf_htonl(0xffff);
 		source[3] = ip.source;
 		dest[3] = ip.dest;
-		/* 0: a super-packet of more than 64 kB */
-		length = ip.length ? bpf_ntohs(ip.length) : skb->len - at;
+		length = length_of(skb, bpf_ntohs(ip.length), at);
 		if (length < header)
 			return COUNTED_MALFORMED;
 		length -= header;
@@ -213,7 +218,7 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 		packet->ip_version = 6;
 		protocol = ip.next;
 		at += sizeof(ip);
-		length = ip.length ? bpf_ntohs(ip.length) : skb->len - at;
+		length = length_of(skb, bpf_ntohs(ip.length), at);
 		__builtin_memcpy(source, ip.source, 16);
 		__builtin_memcpy(dest, ip.dest, 16);
 		for (int i = 0; i < EXTENSIONS_MOST; i++) {

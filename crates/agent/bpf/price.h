@@ -44,9 +44,13 @@ static __always_inline u32 price_at(struct __sk_buff *skb, const struct packet *
 
 	if (packet->ip_version == 4) {
 		struct price_v4 price;
-		u8 head;
+		u8 head[4];
+		u32 header;
 
-		if (bpf_skb_load_bytes(skb, at, &head, 1) || (head & 15) * 4 < V4_BYTES + PRICE_BYTES)
+		if (bpf_skb_load_bytes(skb, at, head, sizeof(head)))
+			return 0;
+		header = (head[0] & 15) * 4;
+		if (header < V4_BYTES + PRICE_BYTES || length_of(skb, head[2] << 8 | head[3], at) < header)
 			return 0;
 		at += V4_BYTES;
 		if (bpf_skb_load_bytes(skb, at, &price, sizeof(price)))
@@ -56,9 +60,11 @@ static __always_inline u32 price_at(struct __sk_buff *skb, const struct packet *
 		*price_q30 = bpf_ntohl(price.price_q30);
 	} else if (packet->ip_version == 6) {
 		struct price_v6 price;
-		u8 next;
+		u8 head[4];
 
-		if (bpf_skb_load_bytes(skb, at + V6_LENGTH + 2, &next, 1) || next != DESTINATION_OPTIONS)
+		if (bpf_skb_load_bytes(skb, at + V6_LENGTH, head, sizeof(head)) || head[2] != DESTINATION_OPTIONS)
+			return 0;
+		if (length_of(skb, head[0] << 8 | head[1], at + V6_BYTES) < PRICE_BYTES)
 			return 0;
 		at += V6_BYTES;
 		if (bpf_skb_load_bytes(skb, at, &price, sizeof(price)))

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * PROGRAM's two programs on the host: packets come by the standard input, and leave by the standard output as the
+ * programs leave them. Each is a program's number, a length of two bytes in network order, and as many bytes; a length of
+ * 0 asks for a look through the connections.
+ */
+#include <linux/bpf.h>
+#include <stdio.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+/* What programs are told is constant for them alone. */
+#define const
+#include PROGRAM
+#undef const
+
+#define LINK_HEADER_BYTES 14
+
+static struct Qdisc qdisc;
+static struct net_device device = { .mtu = 65536, .qdisc = &qdisc };
+static struct sk_buff in_kernel = { .dev = &device };
+
+void *bpf_cast_to_kern_ctx(void *skb)
+{
+	(void)skb;
+	/* The queue comes and goes. */
+	qdisc.qstats.backlog = bpf_get_prandom_u32() >> 14;
+	qdisc.bstats.bytes.v += qdisc.qstats.backlog / 8;
+	return &in_kernel;
+}
+
+static int taken(unsigned char *to, size_t bytes)
+{
+	return fread(to, 1, bytes, stdin) == bytes;
+}
+
+int main(int count, char **words)
+{
+	unsigned char head[3];
+	unsigned int verdict;
+
+	settings.link_header_bytes = LINK_HEADER_BYTES;
+	settings.target_ns = 25000000;
+	settings.g_q10 = 922;
+	settings.kappa_q10 = 512;
+	settings.a_bytes = 20000;
+	settings.tau_bytes = 500;
+	for (int i = 1; i < count; i++) {
+		settings.is_hidden |= !strcmp(words[i], "hidden");
+		settings.is_clamp |= !strcmp(words[i], "clamp");
+	}
+#ifdef SHARES_A_QUEUE
+	if (!settings.is_hidden) {
+		struct station_key all = {};
+		struct station none = {};
+
+		bpf_map_update_elem(&stations, &all, &none, BPF_ANY);
+	}
+#endif
+	while (taken(head, sizeof(head))) {
+		struct __sk_buff *skb = &host_packet.seen;
+		unsigned int bytes = head[1] << 8 | head[2];
+		unsigned short type = 0;
+
+#ifdef LOOKS_THROUGH
+		if (!bytes)
+			look_through(skb);
+#endif
+		if (!bytes)
+			continue;
+		host_packet.bytes = malloc(bytes);
+		host_packet.link_header_bytes = LINK_HEADER_BYTES;
+		if (!taken(host_packet.bytes, bytes))
+			return 1;
+		if (bytes >= LINK_HEADER_BYTES)
+			memcpy(&type, host_packet.bytes + LINK_HEADER_BYTES - 2, sizeof(type));
+		memset(skb, 0, sizeof(*skb));
+		skb->len = bytes;
+		skb->protocol = type;
+		verdict = head[0] ? to_client(skb) : to_server(skb);
+		if (verdict != (unsigned int)TCX_PASS_ON)
+			return 1;
+		bytes = host_packet.seen.len;
+		head[1] = bytes >> 8;
+		head[2] = bytes;
+		fwrite(head, 1, sizeof(head), stdout);
+		fwrite(host_packet.bytes, 1, bytes, stdout);
+		free(host_packet.bytes);
+	}
+	while (host_entries)
+		host_remove(host_entries);
+	return fflush(stdout) ? 1 : 0;
+}

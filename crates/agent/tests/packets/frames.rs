@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Packets, well formed and mutated.
+
+use crate::support::Random;
+
+pub(crate) const CLIENT: [u8; 4] = [10, 1, 0, 2];
+pub(crate) const SERVER: [u8; 4] = [10, 2, 0, 2];
+pub(crate) const SYN: u8 = 2;
+pub(crate) const ACK: u8 = 16;
+
+pub(crate) fn sum(mut total: u32, bytes: &[u8]) -> u32 {
+    for pair in bytes.chunks(2) {
+        total += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+    }
+    total
+}
+
+pub(crate) fn folded(mut total: u32) -> u16 {
+    while total >> 16 > 0 {
+        total = (total & 0xffff) + (total >> 16);
+    }
+    !(total as u16)
+}
+
+/// The sum over a TCP segment and its pseudo-header: 0 where the checksum is right.
+pub(crate) fn unsummed(frame: &[u8]) -> u16 {
+    let tcp = &frame[34..];
+    folded(sum(sum(6 + tcp.len() as u32, &frame[26..34]), tcp))
+}
+
+pub(crate) struct Segment<'a> {
+    pub(crate) from: [u8; 4],
+    pub(crate) to: [u8; 4],
+    pub(crate) ports: (u16, u16),
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) flags: u8,
+    pub(crate) window: u16,
+    pub(crate) options: &'a [u8],
+    pub(crate) payload: usize,
+}
+
+impl Segment<'_> {
+    pub(crate) fn frame(&self) -> Vec<u8> {
+        let length = 40 + self.options.len() + self.payload;
+        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
+        frame.extend((length as u16).to_be_bytes());
+        frame.extend([0, 1, 0x40, 0, 64, 6, 0, 0]);
+        frame.extend(self.from);
+        frame.extend(self.to);
+        let header = folded(sum(0, &frame[14..34]));
+        frame[24..26].copy_from_slice(&header.to_be_bytes());
+        frame.extend(self.ports.0.to_be_bytes());
+        frame.extend(self.ports.1.to_be_bytes());
+        frame.extend(self.seq.to_be_bytes());
+        frame.extend(self.ack.to_be_bytes());
+        frame.extend([((20 + self.options.len()) as u8) << 2, self.flags]);
+        frame.extend(self.window.to_be_bytes());
+        frame.extend([0; 4]);
+        frame.extend(self.options);
+        frame.extend(vec![7; self.payload]);
+        let sum = unsummed(&frame);
+        frame[50..52].copy_from_slice(&sum.to_be_bytes());
+        frame
+    }
+}
+
+pub(crate) fn window(frame: &[u8]) -> u16 {
+    u16::from_be_bytes([frame[48], frame[49]])
+}
+
+pub(crate) const OPTIONS: [u8; 8] = [2, 4, 0x05, 0xb4, 1, 3, 3, 7];
+
+pub(crate) fn from_client(seq: u32, ack: u32, flags: u8, window: u16, options: &[u8]) -> Segment<'_> {
+    Segment { from: CLIENT, to: SERVER, ports: (4000, 80), seq, ack, flags, window, options, payload: 0 }
+}
+
+pub(crate) fn from_server(seq: u32, ack: u32, flags: u8, options: &[u8], payload: usize) -> Segment<'_> {
+    Segment { from: SERVER, to: CLIENT, ports: (80, 4000), seq, ack, flags, window: 500, options, payload }
+}
+
+/// The same with IPv6.
+pub(crate) fn with_v6(frame: &[u8]) -> Vec<u8> {
+    let tcp = &frame[34..];
+    let mut other = [&frame[..12], &[0x86, 0xdd, 0x60, 0, 0, 0]].concat();
+    other.extend((tcp.len() as u16).to_be_bytes());
+    other.extend([6, 64]);
+    for address in [&frame[26..30], &frame[30..34]] {
+        other.extend([0; 12]);
+        other.extend(address);
+    }
+    other.extend(tcp);
+    other
+}
+
+/// A frame with so many VLAN tags.
+pub(crate) fn tagged(frame: &[u8], tags: &[[u8; 2]]) -> Vec<u8> {
+    let mut other = frame[..12].to_vec();
+    for (i, kind) in tags.iter().enumerate() {
+        other.extend(kind);
+        other.extend([0, i as u8 + 1]);
+    }
+    other.extend(&frame[12..]);
+    other
+}
+
+/// An IPv6 packet with headers before TCP's: their numbers, each of eight bytes of padding.
+pub(crate) fn extended(frame: &[u8], headers: &[u8]) -> Vec<u8> {
+    let mut other = frame[..54].to_vec();
+    for (i, header) in headers.iter().enumerate() {
+        let at = if i == 0 { 20 } else { other.len() - 8 };
+        other[at] = *header;
+        other.extend([6, 0, 1, 4, 0, 0, 0, 0]);
+    }
+    other.extend(&frame[54..]);
+    let length = (other.len() - 54) as u16;
+    other[18..20].copy_from_slice(&length.to_be_bytes());
+    other
+}
+
+/// A frame with options in its IPv4 header.
+pub(crate) fn optioned(frame: &[u8], options: &[u8]) -> Vec<u8> {
+    let mut other = frame.to_vec();
+    other[14] += (options.len() / 4) as u8;
+    other.splice(34..34, options.iter().copied());
+    let length = (other.len() - 14) as u16;
+    other[16..18].copy_from_slice(&length.to_be_bytes());
+    other
+}
+
+/// What mutated packets come of: a connection's packets in all the forms that are known, and others.
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
+    let stamp = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+    let plain = [
+        from_client(99, 0, SYN, 64_240, &OPTIONS).frame(),
+        from_server(999, 100, SYN | ACK, &OPTIONS, 0).frame(),
+        from_server(1000, 100, ACK, &stamp, 100).frame(),
+        from_client(100, 1100, ACK, 5000, &stamp).frame(),
+    ];
+    let mut udp = plain[2].clone();
+    udp[23] = 17;
+    let mut seeds = vec![udp, from_client(99, 0, SYN, 64_240, &[30, 4, 0, 0]).frame()];
+    for frame in &plain {
+        let v6 = with_v6(frame);
+        seeds.push(tagged(frame, &[[0x81, 0]]));
+        seeds.push(tagged(&v6, &[[0x88, 0xa8], [0x81, 0]]));
+        seeds.push(extended(&v6, &[0, 60]));
+        seeds.push(optioned(frame, &[1, 1, 1, 0]));
+        seeds.push(optioned(frame, &[158, 8, 0x4c, 0x50, 0, 1, 2, 3]));
+        let mut priced = extended(&v6, &[60]);
+        priced[56..62].copy_from_slice(&[0x3e, 4, 0, 1, 2, 3]);
+        seeds.push(priced);
+        seeds.push(v6);
+    }
+    seeds.extend(plain);
+    seeds
+}
+
+/// How many packets are made; `LASTHOP_PACKETS` says another number.
+pub(crate) fn packets() -> usize {
+    std::env::var("LASTHOP_PACKETS").map_or(100_000, |count| count.parse().unwrap())
+}
+
+/// Changes some bytes, and takes some off the end.
+pub(crate) fn mutate(frame: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..random.below(4) {
+        let at = random.below(frame.len());
+        frame[at] = random.below(256) as u8;
+    }
+    if random.below(8) == 0 {
+        frame.truncate(14 + random.below(frame.len() - 14));
+    }
+}

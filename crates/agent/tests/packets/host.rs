@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Mutated packets through the programs' build for the host, under sanitizers of addresses and of undefined behaviour.
+
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use lasthop_agent::mode::Mode;
+
+use crate::frames::{mutate, packets, seeds};
+use crate::oracle::judge;
+use crate::support::{Random, or_skipped};
+
+/// Compiles an agent's programs for the host.
+fn built(mode: Mode) -> Result<PathBuf> {
+    let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang".into());
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("host-{}", mode.name()));
+    let defines: &[&str] = match mode {
+        Mode::Proxy => &["-DSHARES_A_QUEUE", "-DLOOKS_THROUGH"],
+        Mode::Ap => &["-DSHARES_A_QUEUE"],
+        Mode::Client => &[],
+    };
+    let output = Command::new(&clang)
+        .current_dir(package)
+        .args(["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-w"])
+        .args(["-Itests/host", "-I../fixed/c", "-Ibpf"])
+        .args(defines)
+        .arg(format!("-DPROGRAM=\"{}.bpf.c\"", mode.name()))
+        .args(["tests/host/harness.c", "-o"])
+        .arg(&binary)
+        .output()
+        .with_context(|| format!("cannot run {clang}"))?;
+    ensure!(output.status.success(), "{clang}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(binary)
+}
+
+/// Sends packets through it, and judges what comes back; gives how many changed.
+fn run(mode: Mode, binary: &Path, words: &[&str], count: usize) -> usize {
+    let mut child = Command::new(binary)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("what was just built runs");
+    let mut to = BufWriter::with_capacity(1 << 16, child.stdin.take().unwrap());
+    let mut from = BufReader::with_capacity(1 << 16, child.stdout.take().unwrap());
+    // What is sent is made again where it is judged.
+    let frames = || {
+        let (seeds, mut random) = (seeds(), Random::new());
+        (0..count).map(move |_| {
+            let mut frame = seeds[random.below(seeds.len())].clone();
+            mutate(&mut frame, &mut random);
+            (random.below(2) as u8, random.below(1000) == 0, frame)
+        })
+    };
+    let sender = std::thread::spawn({
+        let frames = frames();
+        move || -> std::io::Result<()> {
+            for (program, looks, frame) in frames {
+                if looks {
+                    to.write_all(&[0; 3])?;
+                }
+                to.write_all(&[program])?;
+                to.write_all(&(frame.len() as u16).to_be_bytes())?;
+                to.write_all(&frame)?;
+            }
+            to.flush()
+        }
+    });
+    let mut changed = 0;
+    for (number, (program, _, frame)) in frames().enumerate() {
+        let (mut head, program) = ([0; 3], ["to_server", "to_client"][usize::from(program)]);
+        from.read_exact(&mut head).unwrap_or_else(|error| panic!("{mode:?} {program} {number} {frame:02x?}: {error}"));
+        let mut left = vec![0; u16::from_be_bytes([head[1], head[2]]).into()];
+        from.read_exact(&mut left).unwrap();
+        let judged = judge(mode, program, &frame, &left);
+        changed += usize::from(judged.unwrap_or_else(|wrong| panic!("{wrong}: {mode:?} {program} {frame:02x?}")));
+    }
+    sender.join().unwrap().unwrap();
+    assert!(child.wait().unwrap().success());
+    changed
+}
+
+#[test]
+fn mutated_packets_find_no_fault_in_the_hosts_build() {
+    for (mode, settings) in [
+        (Mode::Proxy, &[&["qdisc"][..], &["hidden"], &["clamp"], &["hidden", "clamp"]][..]),
+        (Mode::Ap, &[&[]]),
+        (Mode::Client, &[&[]]),
+    ] {
+        let Some(binary) = or_skipped(built(mode)) else { return };
+        for words in settings {
+            let changed = run(mode, &binary, words, packets() / settings.len());
+            assert!(changed > packets() / 1000, "{mode:?} {words:?}: {changed}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The programs by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
+
+mod frames;
+mod host;
+mod mutated;
+mod oracle;
+#[path = "../support/mod.rs"]
+mod support;
+
+use lasthop_agent::config::Config;
+use lasthop_agent::load::Programs;
+use lasthop_agent::mode::Mode;
+use support::or_skipped;
+
+use frames::{ACK, OPTIONS, SYN, Segment, folded, from_client, from_server, sum, unsummed, window, with_v6};
+
+/// TCX_NEXT: another program, or the stack, goes on with the packet.
+const PASSES_ON: u32 = u32::MAX;
+/// The programs of one who does this; none where they may not be loaded.
+fn loaded(mode: Mode) -> Option<Programs> {
+    or_skipped(Programs::load(mode, &Config::default().settings(14, mode == Mode::Proxy)))
+}
+
+#[test]
+fn a_connection_begins_with_ten_segments_and_duplicates_stay_duplicates() {
+    let Some(proxy) = loaded(Mode::Proxy) else { return };
+    let run = |program: &str, segment: &Segment<'_>| {
+        let (verdict, frame) = proxy.try_packet(program, &segment.frame()).unwrap();
+        assert_eq!((verdict, unsummed(&frame)), (PASSES_ON, 0));
+        frame
+    };
+    assert_eq!(window(&run("to_server", &from_client(99, 0, SYN, 64_240, &OPTIONS))), 14_600);
+    run("to_client", &from_server(999, 100, SYN | ACK, &OPTIONS, 0));
+    run("to_client", &from_server(1000, 100, ACK, &[], 1460));
+    run("to_client", &from_server(2460, 100, ACK, &[], 1460));
+    // 14,600 B from what is acknowledged on, in units of 128 B, rounded up.
+    let first = window(&run("to_server", &from_client(100, 2460, ACK, 5000, &[])));
+    assert_eq!(first, 115);
+    for _ in 0..3 {
+        assert_eq!(window(&run("to_server", &from_client(100, 2460, ACK, 5000, &[]))), first);
+    }
+    // The receiver's own, where that is less; nothing, where it says so.
+    assert_eq!(window(&run("to_server", &from_client(100, 2460, ACK, 40, &[]))), 40);
+    assert_eq!(window(&run("to_server", &from_client(100, 2460, ACK, 0, &[]))), 0);
+}
+
+#[test]
+fn what_is_not_known_leaves_as_it_came() {
+    let Some(proxy) = loaded(Mode::Proxy) else { return };
+    let mut frames = vec![from_client(1, 2, ACK, 9000, &[]).frame(), vec![0xff; 60]];
+    // MPTCP, TCP-MD5, TCP-AO.
+    for kind in [30, 19, 29] {
+        frames.push(from_client(99, 0, SYN, 64_240, &[kind, 4, 0, 0]).frame());
+    }
+    let mut udp = from_client(1, 2, ACK, 9000, &[]).frame();
+    udp[23] = 17;
+    let mut fragment = from_client(99, 0, SYN, 64_240, &OPTIONS).frame();
+    fragment[20] = 0x20;
+    frames.extend([udp, fragment]);
+    for frame in frames {
+        for program in ["to_server", "to_client"] {
+            let (verdict, left) = proxy.try_packet(program, &frame).unwrap();
+            assert_eq!((verdict, &left), (PASSES_ON, &frame));
+        }
+    }
+    assert!(proxy.flows().unwrap().is_empty());
+}
+
+#[test]
+fn a_price_is_written_where_the_page_says_and_taken_out_again() {
+    let (Some(ap), Some(client)) = (loaded(Mode::Ap), loaded(Mode::Client)) else { return };
+    let plain = from_server(1000, 100, ACK, &[], 100).frame();
+    let (verdict, priced) = ap.try_packet("to_client", &plain).unwrap();
+    assert_eq!((verdict, priced.len()), (PASSES_ON, plain.len() + 8));
+    assert_eq!((priced[14], folded(sum(0, &priced[14..42]))), (0x47, 0));
+    assert_eq!(priced[16..18], ((plain.len() - 14 + 8) as u16).to_be_bytes());
+    // An experiment's kind, its length, its tag, and no price as long as the rate is unknown.
+    assert_eq!(priced[34..42], [158, 8, 0x4c, 0x50, 0, 0, 0, 0]);
+    assert_eq!((&priced[18..24], &priced[26..34]), (&plain[18..24], &plain[26..34]));
+    assert_eq!(priced[42..], plain[34..]);
+    assert_eq!(client.try_packet("to_client", &priced).unwrap(), (PASSES_ON, plain.clone()));
+    let plain = with_v6(&plain);
+    let (verdict, priced) = ap.try_packet("to_client", &plain).unwrap();
+    assert_eq!((verdict, priced.len()), (PASSES_ON, plain.len() + 8));
+    assert_eq!((&priced[18..20], priced[20]), (&(plain.len() as u16 - 54 + 8).to_be_bytes()[..], 60));
+    assert_eq!(priced[54..62], [6, 0, 0x3e, 4, 0, 0, 0, 0]);
+    assert_eq!(priced[62..], plain[54..]);
+    assert_eq!(client.try_packet("to_client", &priced).unwrap(), (PASSES_ON, plain));
+}
+
+#[test]
+fn stations_ask_for_segments_with_room_wherever_the_option_stands() {
+    let Some(ap) = loaded(Mode::Ap) else { return };
+    // The device of these packets is the loopback: 65,536 B.
+    for options in [&[2, 4, 0xff, 0xff, 1, 3, 3, 7][..], &[1, 2, 4, 0xff, 0xff, 1, 1, 1]] {
+        let (_, left) = ap.try_packet("to_server", &from_client(99, 0, SYN, 64_240, options).frame()).unwrap();
+        let at = 54 + options.iter().position(|byte| *byte == 2).unwrap() + 2;
+        assert_eq!(u16::from_be_bytes([left[at], left[at + 1]]), 65_488);
+        assert_eq!(unsummed(&left), 0);
+    }
+    let small = from_client(99, 0, SYN, 64_240, &OPTIONS).frame();
+    assert_eq!(ap.try_packet("to_server", &small).unwrap().1, small);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Mutated packets in the kernel.
+
+use lasthop_agent::mode::Mode;
+
+use crate::frames::{ACK, OPTIONS, SYN, from_client, from_server, mutate, optioned, packets, seeds, with_v6};
+use crate::oracle::judge;
+use crate::support::Random;
+use crate::{PASSES_ON, loaded};
+
+/// Any packet passes; what is not plain TCP leaves as it came, and what changes does so in what is a program's to change.
+#[test]
+fn packets_change_in_what_is_a_programs_to_change() {
+    for mode in [Mode::Proxy, Mode::Ap, Mode::Client] {
+        let Some(programs) = loaded(mode) else { return };
+        let seeds = seeds();
+        let mut random = Random::new();
+        let mut changed = 0;
+        for _ in 0..packets() / 3 {
+            let mut frame = seeds[random.below(seeds.len())].clone();
+            mutate(&mut frame, &mut random);
+            let program = ["to_server", "to_client"][random.below(2)];
+            // The kernel itself refuses what is shorter than an Ethernet header.
+            let Ok((verdict, left)) = programs.try_packet(program, &frame) else { continue };
+            assert_eq!(verdict, PASSES_ON);
+            let judged = judge(mode, program, &frame, &left);
+            changed += usize::from(judged.unwrap_or_else(|wrong| panic!("{wrong}: {mode:?} {program} {frame:02x?}")));
+        }
+        assert!(changed > 0, "{mode:?}");
+    }
+}
+
+/// Any packet passes, and if it changes at all it is in the window, and that is not raised.
+#[test]
+fn packets_change_in_nothing_but_the_window() {
+    let Some(proxy) = loaded(Mode::Proxy) else { return };
+    let seeds = [
+        from_client(99, 0, SYN, 64_240, &OPTIONS).frame(),
+        from_server(999, 100, SYN | ACK, &OPTIONS, 0).frame(),
+        from_server(1000, 100, ACK, &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2], 100).frame(),
+        from_client(100, 1100, ACK, 5000, &[1, 1, 8, 10, 0, 0, 0, 3, 0, 0, 0, 1]).frame(),
+    ];
+    let mut random = Random::new();
+    let mut changed = 0;
+    for _ in 0..packets() {
+        let mut frame = seeds[random.below(seeds.len())].clone();
+        mutate(&mut frame, &mut random);
+        let program = ["to_server", "to_client"][random.below(2)];
+        // The kernel itself refuses what is shorter than an Ethernet header.
+        let Ok((verdict, left)) = proxy.try_packet(program, &frame) else { continue };
+        assert_eq!(verdict, PASSES_ON);
+        assert_eq!(left.len(), frame.len());
+        if left != frame {
+            changed += 1;
+            // An IP header with options puts the fields elsewhere: both lie within eight bytes.
+            let places: Vec<usize> = (0..frame.len()).filter(|&i| left[i] != frame[i]).collect();
+            assert!(places[places.len() - 1] - places[0] < 4, "{places:?}");
+            assert_eq!(program, "to_server");
+        }
+    }
+    assert!(changed > 0);
+}
+
+/// What a price was written into is what it was once that is taken out: whatever packet it is.
+#[test]
+fn packets_are_the_same_behind_both() {
+    let (Some(ap), Some(client)) = (loaded(Mode::Ap), loaded(Mode::Client)) else { return };
+    let data = from_server(1000, 100, ACK, &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2], 100).frame();
+    let seeds = [
+        data.clone(),
+        with_v6(&data),
+        optioned(&data, &[1, 1, 1, 0]),
+        from_server(999, 100, SYN | ACK, &OPTIONS, 0).frame(),
+    ];
+    let mut random = Random::new();
+    let mut written = 0;
+    for _ in 0..packets() {
+        let mut frame = seeds[random.below(seeds.len())].clone();
+        mutate(&mut frame, &mut random);
+        // The kernel itself refuses what is shorter than its headers.
+        let Ok((verdict, priced)) = ap.try_packet("to_client", &frame) else { continue };
+        let Ok((again, left)) = client.try_packet("to_client", &priced) else { continue };
+        assert_eq!((verdict, again), (PASSES_ON, PASSES_ON));
+        assert_eq!(left, frame);
+        written += usize::from(priced != frame);
+        for (programs, name) in [(&ap, "to_server"), (&client, "to_server")] {
+            let Ok((verdict, left)) = programs.try_packet(name, &frame) else { continue };
+            assert_eq!((verdict, left.len()), (PASSES_ON, frame.len()));
+        }
+    }
+    assert!(written > packets() / 4, "{written}");
+}
