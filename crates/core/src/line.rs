@@ -193,12 +193,22 @@ impl Plain {
             let is_fast = self.rate == Rate::default();
             self.sending = (size, if is_fast { Duration::ZERO } else { size / self.rate });
         }
+        self.follow(now)
+    }
+
+    /// The same for a packet of the size that the last one had.
+    #[inline(always)]
+    fn follow(&mut self, now: Instant) -> Instant {
         self.busy_until = (self.busy_until.max(now) + self.sending.1).min(Instant::LATEST);
         self.busy_until + self.delay
     }
 }
 
 impl Chain {
+    fn loses(&self) -> bool {
+        self.wires.iter().any(|wire| !matches!(wire.loss, Loss::None))
+    }
+
     #[inline(never)]
     fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
         let mut at = match &mut self.jitter {
@@ -263,6 +273,12 @@ impl<P> Line<P> {
     #[inline]
     pub fn next_wake(&self) -> Option<Instant> {
         self.packets.front().map(|head| head.at)
+    }
+
+    /// The head, and when it is out at the far end.
+    #[inline]
+    pub fn head(&self) -> Option<&Departure<P>> {
+        self.packets.front()
     }
 
     /// Takes the head off the line if it is out at the far end by `now`.

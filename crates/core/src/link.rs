@@ -214,7 +214,7 @@ impl<P: Parcel> Link<P> {
     }
 
     /// Whether the error model lets pass what departs at `at`.
-    #[inline]
+    #[inline(always)]
     fn survives(&mut self, at: Instant) -> bool {
         let lost = self.loss.strikes(at);
         if lost {

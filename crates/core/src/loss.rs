@@ -84,7 +84,7 @@ impl Loss {
     }
 
     /// Whether the next packet, which passes at `now`, is lost. Instants must not decrease.
-    #[inline]
+    #[inline(always)]
     pub fn strikes(&mut self, now: Instant) -> bool {
         match self {
             Self::None => false,

@@ -109,6 +109,12 @@ impl Ack {
         Self { number, window: clamp_window(window), size, sent, echo, signal, sack: None, kind: Kind::Ack }
     }
 
+    /// Its size on the wire.
+    #[inline]
+    pub fn size(&self) -> Bytes {
+        Bytes::new(u64::from(self.size))
+    }
+
     /// The packet of flow `flow` that it travels in.
     #[inline]
     pub fn into_packet(self, flow: u32) -> Packet {

@@ -55,7 +55,7 @@ pub struct LogHistogram {
 
 impl LogHistogram {
     /// Counts one value.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, value: Duration) {
         let ns = value.as_nanos();
         let bucket = Self::bucket(ns);
@@ -252,7 +252,7 @@ impl Meter {
     }
 
     /// A packet that waits for nothing comes at `now`, and its `size` bytes are sent until `end`.
-    #[inline]
+    #[inline(always)]
     pub fn pass_at_once(&mut self, now: Instant, end: Instant, size: Bytes) {
         if self.span.from <= now && end <= self.span.until && now < end {
             self.arrivals += 1;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_core::app::App;
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::law::kernel::KernelProxy;
 use lasthop_core::line::{Path, SegmentLine};
@@ -12,7 +13,7 @@ use lasthop_core::units::{Bytes, Instant};
 
 use crate::capture::{Capture, Point};
 use crate::host::{self, Host, ReceivingEnd, SendingEnd};
-use crate::network::{Ends, Home, Network, Place};
+use crate::network::{Ends, Home, Network, Place, Returning, Waiting};
 use crate::probe::Recorder;
 use crate::stations::{Seat, StationEnd, StationTold};
 use crate::summary::CountedFlow;
@@ -57,6 +58,17 @@ pub(crate) struct Feed {
     pub(crate) to: Place,
     /// The way back to the host, if that may be asked ahead of time and no surprise lies on it.
     pub(crate) home: Option<Home>,
+    /// The way back, if no surprise but the turn of others lies on it. Apart, as those who have none should pay nothing for it.
+    pub(crate) returning: Option<Box<Returning>>,
+}
+
+impl Feed {
+    /// The acknowledgements that have come by a way that is kept here, and cannot be heard at once.
+    fn waiting(&mut self) -> Option<&mut Waiting> {
+        let Self { home, returning, .. } = self;
+        let home = home.as_mut().map(|home| &mut home.waiting);
+        home.or_else(|| returning.as_mut().map(|returning| &mut returning.waiting))
+    }
 }
 
 impl FlowEnds {
@@ -81,19 +93,42 @@ impl FlowEnds {
             return Some(ack);
         };
         let at = network.come_home(home, out, ack.size)?;
-        if at >= end {
-            return None; // it comes too late to be heard
-        }
-        let is_free = host.app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
-        if home.waiting > 0 || !is_free {
-            network.wait(home, at, ack.into_packet(number));
-            return None;
-        }
-        sender.hear(at, &ack);
-        fill(network, (line, *lane), sender);
-        // The application's next wake has been scheduled before.
-        network.schedule_end(number, sender.next_wake());
+        hear(network, (number, end), (&host.app, sender), (line, *lane, &mut home.waiting), at, &ack);
         None
+    }
+}
+
+/// An acknowledgement is home at `at`: the host hears it at once, unless it has something to do before, or others wait for that.
+#[inline(always)]
+fn hear(
+    network: &mut Network<Packet>,
+    (number, end): (u32, Instant),
+    (app, sender): (&App, &mut tcp::Sender),
+    (line, lane, waiting): (&mut SegmentLine, u32, &mut Waiting),
+    at: Instant,
+    ack: &Ack,
+) {
+    if at >= end {
+        return; // it comes too late to be heard
+    }
+    let is_free = app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
+    if waiting.count > 0 || !is_free {
+        return network.wait(waiting, at, ack.clone().into_packet(number));
+    }
+    sender.hear(at, ack);
+    fill(network, (line, lane), sender);
+    // The application's next wake has been scheduled before.
+    network.schedule_end(number, sender.next_wake());
+}
+
+impl Returning {
+    /// An acknowledgement leaves its receiver.
+    fn put(&mut self, network: &mut Network<Packet>, ack: Ack) {
+        let Some(at) = self.line.transit(ack.sent, ack.size()) else { return };
+        if self.line.is_empty() {
+            network.schedule_lane(self.lane, at);
+        }
+        self.line.put(at, ack);
     }
 }
 
@@ -114,8 +149,8 @@ impl Ends<Packet> for Hosts {
         if place == Place::Host {
             self.capture(now, Point::Sender, &packet);
             let FlowEnds { host, feed, .. } = &mut self.flows[flow as usize];
-            if let Some(Feed { home: Some(home), .. }) = feed {
-                home.waiting -= 1;
+            if let Some(waiting) = feed.as_mut().and_then(Feed::waiting) {
+                waiting.count -= 1;
             }
             host.receive(now, packet);
             self.pump_host(network, flow);
@@ -134,7 +169,7 @@ impl Ends<Packet> for Hosts {
     #[inline]
     fn feed(&mut self, network: &mut Network<Packet>, number: u32, mut now: Instant) {
         loop {
-            let flow = &mut self.flows[number as usize];
+            let Some(flow) = self.flows.get_mut(number as usize) else { return self.bring_home(network, number, now) };
             let Some(feed) = &mut flow.feed else { break };
             let Some((segment, next)) = feed.line.take() else { break };
             let lane = feed.lane;
@@ -169,15 +204,8 @@ impl Ends<Packet> for Hosts {
     }
 
     #[inline]
-    fn hear(&mut self, network: &mut Network<Packet>, at: Instant, packet: Packet) -> Option<Packet> {
-        let host = &mut self.flows[packet.flow as usize].host;
-        if at >= self.end || !host.is_free_until(at) {
-            return Some(packet);
-        }
-        let flow = packet.flow;
-        host.receive(at, packet);
-        self.pump_host(network, flow);
-        None
+    fn may_hear(&self, flow: u32, at: Instant) -> bool {
+        at < self.end && self.flows[flow as usize].host.is_free_until(at)
     }
 
     #[inline]
@@ -220,12 +248,13 @@ impl Ends<Packet> for Hosts {
 }
 
 impl Hosts {
-    /// Segments on the lines that are kept here.
+    /// Segments and acknowledgements on the lines that are kept here.
     pub(crate) fn under_way(&self) -> usize {
-        self.flows.iter().filter_map(|flow| flow.feed.as_ref()).map(|feed| feed.line.len()).sum()
+        let returning = |feed: &Feed| feed.returning.as_ref().map_or(0, |returning| returning.line.len());
+        self.flows.iter().filter_map(|flow| flow.feed.as_ref()).map(|feed| feed.line.len() + returning(feed)).sum()
     }
 
-    /// The answer goes back the general way.
+    /// The answer goes back in its turn, or the general way.
     fn send_back(
         &mut self,
         network: &mut Network<Packet>,
@@ -233,6 +262,9 @@ impl Hosts {
         (segment, signal): (&Segment, &Signal),
         answer: Ack,
     ) {
+        if let Some(Feed { returning: Some(returning), .. }) = &mut self.flows[flow as usize].feed {
+            return returning.put(network, answer);
+        }
         let at = answer.sent;
         if self.capture.is_some() {
             self.capture(at, Point::Receiver, &segment.into_packet(flow, *signal));
@@ -240,6 +272,35 @@ impl Hosts {
         let answer = answer.into_packet(flow);
         self.capture(at, Point::Receiver, &answer);
         network.send_back(self, at, answer);
+    }
+
+    /// The head of the acknowledgements under this number is due at the link on their way home at `now`, and with it those that
+    /// come first.
+    #[inline(never)]
+    fn bring_home(&mut self, network: &mut Network<Packet>, number: u32, mut now: Instant) {
+        let number = number - self.flows.len() as u32;
+        let FlowEnds {
+            host: Host { sender: SendingEnd::Tcp(sender), app },
+            feed: Some(Feed { line, lane, returning: Some(returning), .. }),
+            ..
+        } = &mut self.flows[number as usize]
+        else {
+            return;
+        };
+        loop {
+            let Some(Departure { packet: ack, .. }) = returning.line.take(now) else { return };
+            let next = returning.line.next_wake();
+            if let Some(at) = network.foresee(returning.node, now, ack.size())
+                && let Some(at) = returning.path.transit(at, ack.size())
+            {
+                hear(network, (number, self.end), (app, sender), (line, *lane, &mut returning.waiting), at, &ack);
+            }
+            match next {
+                Some(next) if next == now || next < self.end && network.comes_first(next) => now = next,
+                Some(next) => return network.schedule_lane(returning.lane, next),
+                None => return,
+            }
+        }
     }
 
     /// What the ends of each flow counted.

@@ -19,7 +19,7 @@
 use lasthop_core::capacity::Trace;
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::line::{Line, Path};
-use lasthop_core::packet::{Packet, Parcel};
+use lasthop_core::packet::{Ack, Packet, Parcel};
 use lasthop_core::units::{Bytes, Duration, Instant};
 use lasthop_core::wlan::Direction;
 
@@ -64,15 +64,16 @@ impl Traveller for Packet {
 pub trait Ends<P: Traveller> {
     /// A packet comes to its flow's host or receiver.
     fn take(&mut self, network: &mut Network<P>, place: Place, now: Instant, packet: P);
-    /// The head of the line that the ends keep for this flow is due at `now`.
+    /// The head of the line that the ends keep under this number is due at `now`: that of a flow's data, or behind those of all
+    /// flows that of its acknowledgements.
     #[inline]
-    fn feed(&mut self, _network: &mut Network<P>, _flow: u32, _now: Instant) {}
+    fn feed(&mut self, _network: &mut Network<P>, _number: u32, _now: Instant) {}
     /// A packet leaves for its receiver at `at`, which is to be asked ahead of time; what it answers is to go on.
     fn answer(&mut self, network: &mut Network<P>, at: Instant, packet: &P);
-    /// A packet comes to its flow's host at `at`, which may take it ahead of time; gives it back if it has to wait for that.
+    /// Whether the host of a flow may take ahead of time what comes to it at `at`, if that is the next to come.
     #[inline]
-    fn hear(&mut self, _network: &mut Network<P>, _at: Instant, packet: P) -> Option<P> {
-        Some(packet)
+    fn may_hear(&self, _flow: u32, _at: Instant) -> bool {
+        false
     }
     /// A packet comes to the access point `node`, where the queue of its station holds `queued`.
     #[inline]
@@ -94,6 +95,8 @@ pub trait Ends<P: Traveller> {
 pub enum Place {
     /// The flow's host.
     Host,
+    /// The flow's host, which may take ahead of time what is on the lane.
+    EarlyHost,
     /// The flow's receiver.
     Receiver,
     /// A link or an access point, by its number among the nodes.
@@ -146,7 +149,8 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Parts<P> {
     pub(crate) lanes: Vec<Lane<P>>,
-    /// For each lane: the flow whose ends keep the line themselves, or [`NOBODY`]. Apart from the lanes, which are large.
+    /// For each lane: the number under which the ends keep the line [themselves](Ends::feed), or [`NOBODY`]. Apart from the lanes,
+    /// which are large.
     pub(crate) kept_for: Vec<u32>,
     pub(crate) nodes: Vec<Node<P>>,
     /// The hops of all flows, one after the other.
@@ -162,9 +166,28 @@ pub(crate) struct Parts<P> {
 pub(crate) struct Home {
     pub(crate) link: Option<(u32, Duration)>,
     pub(crate) path: Path,
-    /// The lane on which those wait that cannot be heard at once, and how many do.
+    pub(crate) waiting: Waiting,
+}
+
+/// Acknowledgements that cannot be heard at once.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    /// The lane on which they wait.
     pub(crate) lane: u32,
-    pub(crate) waiting: u32,
+    /// How many do.
+    pub(crate) count: u32,
+}
+
+/// The same where they come to the link `node` each in its turn, in an event of its own.
+#[derive(Debug)]
+pub(crate) struct Returning {
+    /// Those on their way to it, and the lane whose place that takes.
+    pub(crate) line: Line<Ack>,
+    pub(crate) lane: u32,
+    pub(crate) node: u32,
+    /// From there home.
+    pub(crate) path: Path,
+    pub(crate) waiting: Waiting,
 }
 
 /// A network with its event list.
@@ -270,7 +293,7 @@ impl<P: Traveller> Network<P> {
     }
 
     /// The ends are to be woken at `at` under the number `who`, unless they are woken earlier under it.
-    #[inline]
+    #[inline(always)]
     pub fn schedule_end(&mut self, who: u32, at: Option<Instant>) {
         let id = self.first.end + who;
         self.schedule(if id < self.first.node { id } else { self.first.last }, at);
@@ -347,12 +370,12 @@ impl<P: Traveller> Network<P> {
     }
 
     /// The packet, which will be home at `at`, waits for that on its lane.
-    pub(crate) fn wait(&mut self, home: &mut Home, at: Instant, packet: P) {
-        if home.waiting == 0 {
-            self.events.push(at, home.lane);
+    pub(crate) fn wait(&mut self, waiting: &mut Waiting, at: Instant, packet: P) {
+        if waiting.count == 0 {
+            self.events.push(at, waiting.lane);
         }
-        home.waiting += 1;
-        self.parts.lanes[home.lane as usize].line.put(at, packet);
+        waiting.count += 1;
+        self.parts.lanes[waiting.lane as usize].line.put(at, packet);
     }
 
     #[inline(always)]
@@ -368,9 +391,12 @@ impl<P: Traveller> Network<P> {
 
     #[inline]
     fn wake_lane(&mut self, ends: &mut impl Ends<P>, id: u32, now: Instant) {
-        let flow = self.parts.kept_for[id as usize];
-        if flow != NOBODY {
-            return ends.feed(self, flow, now);
+        let number = self.parts.kept_for[id as usize];
+        if number != NOBODY {
+            return ends.feed(self, number, now);
+        }
+        if self.parts.lanes[id as usize].to == Place::EarlyHost {
+            return self.wake_lane_home(ends, id);
         }
         loop {
             let lane = &mut self.parts.lanes[id as usize];
@@ -388,10 +414,25 @@ impl<P: Traveller> Network<P> {
         }
     }
 
+    /// The head of a lane is due at its host. What is behind it need not wait for its own time unless the host has something
+    /// to do before; else one that had to wait would hold up all that ever follow.
+    #[inline]
+    fn wake_lane_home(&mut self, ends: &mut impl Ends<P>, id: u32) {
+        while let Some(Departure { at, packet }) = self.parts.lanes[id as usize].line.take(Instant::MAX) {
+            ends.take(self, Place::Host, at, packet);
+            let Some(next) = self.parts.lanes[id as usize].line.head() else { break };
+            if !ends.may_hear(next.packet.stream(), next.at) {
+                self.events.push(next.at, id);
+                break;
+            }
+        }
+    }
+
     #[inline]
     fn deliver(&mut self, ends: &mut impl Ends<P>, to: Place, now: Instant, packet: P) {
         match to {
-            Place::Host | Place::Receiver => ends.take(self, to, now, packet),
+            Place::Host | Place::EarlyHost => ends.take(self, Place::Host, now, packet),
+            Place::Receiver => ends.take(self, to, now, packet),
             Place::Node(node) => self.enter(ends, node, now, packet),
             Place::Wlan(node, direction) => self.enter_wlan(ends, node, direction, now, packet),
             Place::Proxy(node) => self.pass_proxy(ends, node, now, packet),
@@ -535,10 +576,11 @@ impl<P: Traveller> Network<P> {
             return line.receive(now, packet);
         }
         let Some(at) = line.transit(now, packet.size()) else { return };
-        if let Some(packet) = ends.hear(self, at, packet) {
-            self.parts.lanes[lane as usize].line.put(at, packet);
-            self.events.push(at, lane);
+        if ends.may_hear(packet.stream(), at) {
+            return ends.take(self, Place::Host, at, packet);
         }
+        line.put(at, packet);
+        self.events.push(at, lane);
     }
 
     /// The packet goes onto a lane.

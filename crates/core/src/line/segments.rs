@@ -7,9 +7,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Path, Plain, Way};
+use super::{Chain, Path, Plain, Way};
 use crate::tcp::Segment;
-use crate::units::{Duration, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// Bits of a word for how long ago what a segment echoes was sent \[ns\], and for the time since the segment before \[ns\]; those
 /// above them count the segments of a run.
@@ -29,7 +29,7 @@ struct Run {
     segments: u64,
 }
 
-/// A plain path and the segments of its one sender on it. A segment tells when it came, so when it is out need not be known
+/// A path without losses and the segments of its one sender on it. A segment tells when it came, so when it is out need not be known
 /// before it is the head.
 #[derive(Debug)]
 pub struct SegmentLine {
@@ -48,19 +48,23 @@ pub struct SegmentLine {
     last: Run,
     between: VecDeque<u64>,
     path: Plain,
+    /// What is crossed instead of it, where there is jitter or more than one rate.
+    chain: Option<Box<Chain>>,
 }
 
 impl SegmentLine {
-    /// An empty line over a path without losses and jitter; none over another.
+    /// An empty line over a path without losses; none over another.
     pub fn new(path: &Path) -> Option<Self> {
-        let path = match &path.0 {
-            Way::Delay(delay) => Plain::new(None, *delay),
-            Way::Plain(plain) => plain.clone(),
-            Way::Chain(_) => return None,
+        let (path, chain) = match &path.0 {
+            Way::Delay(delay) => (Plain::new(None, *delay), None),
+            Way::Plain(plain) => (plain.clone(), None),
+            Way::Chain(chain) if chain.loses() => return None,
+            Way::Chain(chain) => (Plain::new(None, Duration::ZERO), Some(chain.clone())),
         };
         let head = Segment { seq: 0, sent: Instant::ZERO, echo: Instant::ZERO, size: 0, payload: 0, is_pushed: false };
         let (first, last, between) = (Run::default(), Run::default(), VecDeque::new());
-        Some(Self { head, end: 0, sent: Instant::ZERO, len: 0, size: 0, payload: 0, first, last, between, path })
+        let (end, sent) = (0, Instant::ZERO);
+        Some(Self { head, end, sent, len: 0, size: 0, payload: 0, first, last, between, path, chain })
     }
 
     /// Puts a segment on the line as it is sent. Gives the instant at which it is out, if it is the head.
@@ -75,7 +79,7 @@ impl SegmentLine {
             self.put_behind(&segment);
         }
         (self.end, self.sent) = (segment.seq + u64::from(segment.payload), segment.sent);
-        is_head.then(|| self.path.transit(segment.sent, segment.size()))
+        if is_head { Some(self.transit(segment.sent, segment.size())) } else { None }
     }
 
     #[inline(always)]
@@ -135,7 +139,24 @@ impl SegmentLine {
             return Some((head, None));
         }
         self.head = if self.first.segments > 0 { self.following() } else { self.take_behind() };
-        Some((head, Some(self.path.transit(self.head.sent, self.head.size()))))
+        Some((head, Some(self.transit(self.head.sent, self.head.size()))))
+    }
+
+    /// When a segment that was sent then is out. A plain path knows the time that the size takes, but for the first; a chain's is
+    /// never known, so that who has none pays nothing for it.
+    #[inline(always)]
+    fn transit(&mut self, sent: Instant, size: Bytes) -> Instant {
+        if self.path.sending.0 == size { self.path.follow(sent) } else { self.transit_anew(sent, size) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn transit_anew(&mut self, sent: Instant, size: Bytes) -> Instant {
+        match &mut self.chain {
+            None => self.path.transit(sent, size),
+            // Nothing is lost on it.
+            Some(chain) => chain.transit(sent, size).unwrap_or(sent),
+        }
     }
 
     /// The next of the first run.

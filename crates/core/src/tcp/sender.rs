@@ -286,7 +286,7 @@ impl Sender {
     }
 
     /// The windows may have changed: how far may `nxt` go?
-    #[inline]
+    #[inline(always)]
     fn end_event(&mut self) {
         self.settled = false;
         if self.state < State::Open {

@@ -87,7 +87,7 @@ impl WindowAverages {
     }
 
     /// The windows are these from `now` on, in bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set(&mut self, now: Instant, cwnd: u32, awnd: u32) {
         let until = now.min(self.until);
         if until > self.since {

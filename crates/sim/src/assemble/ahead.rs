@@ -10,13 +10,13 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_core::line::SegmentLine;
+use lasthop_core::line::{Line, SegmentLine};
 use lasthop_core::units::Duration;
 
 use super::AssembledFlow;
 use crate::host::SendingEnd;
 use crate::hosts::Feed;
-use crate::network::{Home, Hop, Lane, NOBODY, Parts, Place, Route, Traveller};
+use crate::network::{Home, Hop, Lane, NOBODY, Parts, Place, Returning, Route, Traveller, Waiting};
 use crate::node::Node;
 
 /// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
@@ -50,6 +50,7 @@ fn shorten_to_hosts<P>(network: &mut Parts<P>) {
             && let Hop::Lane(lane) = *last
         {
             *last = Hop::Host(lane);
+            network.lanes[lane as usize].to = Place::EarlyHost;
         }
     }
 }
@@ -67,9 +68,8 @@ fn shorten_to_receivers<P: Traveller>(network: &mut Parts<P>) {
     }
 }
 
-/// The first line of a flow, as its ends keep it: if nothing is lost on it and nothing jitters, and the segments on it ask
-/// routers nothing.
-pub(super) fn feed<P>(network: &mut Parts<P>, number: u32, sender: &SendingEnd) -> Option<Feed> {
+/// The first line of a flow, as its ends keep it: if nothing is lost on it, and the segments on it ask routers nothing.
+pub(super) fn feed<P: Traveller>(network: &mut Parts<P>, number: u32, sender: &SendingEnd) -> Option<Feed> {
     let route = network.routes[number as usize];
     let (Hop::Lane(lane), SendingEnd::Tcp(sender)) = (network.hops_of(&route)[0], sender) else { return None };
     if sender.asks_routers() {
@@ -79,18 +79,33 @@ pub(super) fn feed<P>(network: &mut Parts<P>, number: u32, sender: &SendingEnd) 
     let (line, to) = (SegmentLine::new(line.path())?, *to);
     network.kept_for.resize(network.lanes.len(), NOBODY);
     network.kept_for[lane as usize] = number;
-    Some(Feed { line, lane, to, home: home(network, &route) })
+    let (home, returning) = (home(network, &route), returning(network, number, &route).map(Box::new));
+    Some(Feed { line, lane, to, home, returning })
 }
 
 /// The way back to a flow's host, if its receiver is asked ahead of time, its host may be, and no surprise lies on it.
-fn home<P>(network: &mut Parts<P>, route: &Route) -> Option<Home> {
+fn home<P: Traveller>(network: &mut Parts<P>, route: &Route) -> Option<Home> {
     let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
     let (link, lane) = match (there, back) {
         ([.., Hop::Receiver], [Hop::Host(lane)]) => (None, *lane),
         ([.., Hop::Receiver], [Hop::Link(node, delay), Hop::Host(lane)]) => (Some((*node, *delay)), *lane),
         _ => return None,
     };
-    Some(Home { link, path: network.lanes[lane as usize].line.take_path(), lane, waiting: 0 })
+    let path = network.lanes[lane as usize].line.take_path();
+    Some(Home { link, path, waiting: Waiting { lane, count: 0 } })
+}
+
+/// The same if acknowledgements of others may come to the link on it before.
+fn returning<P: Traveller>(network: &mut Parts<P>, number: u32, route: &Route) -> Option<Returning> {
+    let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
+    let ([.., Hop::Receiver], &[Hop::Lane(lane), Hop::Host(home)]) = (there, back) else { return None };
+    let Place::Node(node) = network.lanes[lane as usize].to else { return None };
+    if !foresees(network, node) {
+        return None;
+    }
+    network.kept_for[lane as usize] = network.routes.len() as u32 + number;
+    let [line, path] = [lane, home].map(|lane| network.lanes[lane as usize].line.take_path());
+    Some(Returning { line: Line::new(line), lane, node, path, waiting: Waiting { lane: home, count: 0 } })
 }
 
 /// For each link to which something comes: the flows, if it foresees, nothing but their acknowledgements comes to it, and all
@@ -124,7 +139,12 @@ fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
     match *hop {
         Hop::Lane(lane) => match network.lanes[lane as usize].to {
             Place::Node(node) => Some(node),
-            Place::Host | Place::Receiver | Place::Wlan(..) | Place::Proxy(_) | Place::Through(_) => None,
+            Place::Host
+            | Place::EarlyHost
+            | Place::Receiver
+            | Place::Wlan(..)
+            | Place::Proxy(_)
+            | Place::Through(_) => None,
         },
         Hop::Receiver | Hop::Host(_) | Hop::Link(..) => None,
     }

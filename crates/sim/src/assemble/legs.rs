@@ -31,7 +31,7 @@ impl Leg {
     pub(super) fn node(&self) -> Option<usize> {
         match self.over? {
             Place::Node(node) | Place::Wlan(node, _) | Place::Proxy(node) | Place::Through(node) => Some(node as usize),
-            Place::Host | Place::Receiver => None,
+            Place::Host | Place::EarlyHost | Place::Receiver => None,
         }
     }
 
