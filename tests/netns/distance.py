@@ -134,7 +134,12 @@ def fetch(host: str, warm_s: str, take_s: str, *ports: str) -> None:
     while (now := time.monotonic()) < last:
         while joins and began + joins[0][0] <= now:
             _, port = joins.pop(0)
-            connection = socket.create_connection((host, PORT), 10, source_address=("", port))
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            connection = socket.socket(family)
+            connection.bind(("", port))
+            # What others send meanwhile is read: it would burst out once they may all go on.
+            connection.setblocking(False)
+            connection.connect_ex((host, PORT))
             open_ones[connection.fileno()] = (port, connection)
             poll.register(connection, select.EPOLLIN)
         for fd, _ in poll.poll(0.02):
