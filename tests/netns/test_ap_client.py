@@ -165,7 +165,8 @@ def test_the_price_of_an_access_point_farther_away_is_overwritten(host: str) -> 
             time.sleep(2.5)
             farther, nearer = built.status("eth", "server"), built.status()
             flows = heard(built)["flows"]
-    assert farther["queues"][0]["price_s"] > 0.02
+    # Slow start ends with a full path; from there on the window grows by tau, and so that queue.
+    assert farther["queues"][0]["price_s"] > 0.005
     # Super-packets, which its qdisc cuts.
     assert farther["counts"]["stamped"]["packets"] > 10
     assert nearer["counts"]["overwritten"]["packets"] > 100

@@ -12,6 +12,8 @@
 #define CLAMP_BETA_Q20 1049
 /* The largest growth by a packet. */
 #define CLAMP_MOST_BYTES 10000
+/* gamma: by what part of itself a window grows in a round trip while the queue is empty: half of what still counts as empty. */
+#define CLAMP_REFILL_Q10 64
 
 /* clamp#13: what of an averaged queue is too much, b = 1. */
 LASTHOP_INLINE u64 clamp_linear_q16(u64 queue_q16, u64 a_bytes)
@@ -59,6 +61,23 @@ LASTHOP_INLINE s64 clamp_scaled_change_q16(s64 force_q16, u64 delay_ns, u64 gap_
 	if (force_q16 < 0)
 		return -(s64)(((u64)-force_q16 >> 8) * share_q20 >> 12);
 	return (s64)(((u64)force_q16 >> 8) * share_q20 >> 12);
+}
+
+/* beyond#19: gamma w/RTT * gap, for windows up to 2^30 B. The gap counts for one round trip at most. */
+LASTHOP_INLINE u64 clamp_refill_q16(u64 window_q16, u32 gamma_q10, u64 rtt_ns, u64 gap_ns)
+{
+	u64 share_q20;
+
+	if (!rtt_ns)
+		return 0;
+	share_q20 = gap_ns >= rtt_ns ? 1 << 20 : (gap_ns << 20) / rtt_ns;
+	return (least(window_q16, 1ULL << 46) >> 8) * share_q20 / 1024 * gamma_q10 >> 12;
+}
+
+/* Whether a round trip tells of an empty queue: it is within an eighth of the least. */
+LASTHOP_INLINE int clamp_is_empty(u64 rtt_ns, u64 least_ns)
+{
+	return rtt_ns <= least_ns + (least_ns >> 3);
 }
 
 /* clamp#16: d <- (1 - beta) d + beta AWND/mu; the first sample is its value. Up to 2^34 ns. */

@@ -38,7 +38,9 @@ LASTHOP_INLINE void receiver_rtt(struct receiver *r, u64 now_ns)
 
 	r->asked_ns = 0;
 	r->rtt_ns = smoothed(r->rtt_ns, sample_ns, 3);
+	r->last_rtt_ns = sample_ns;
 	recent_least_add(&r->path, now_ns, sample_ns, LEAST_SPAN_NS);
+	r->unpriced_least_ns = least(r->unpriced_least_ns, sample_ns);
 	/* clamp#4.3: d begins as the time from the handshake to the first answer. */
 	if (!r->delay_ns)
 		r->delay_ns = sample_ns;
@@ -50,43 +52,117 @@ LASTHOP_INLINE void receiver_let_go(struct receiver *r)
 	if (r->window_q16)
 		r->flags |= RECEIVER_STARTED;
 	r->window_q16 = 0;
+	r->surplus_bytes = 0;
+	r->unpriced_ns = 0;
 }
 
-/* The window ends slow start: half, but not less than fills the path by what arrives, or refilling it takes many round trips. */
-LASTHOP_INLINE u64 receiver_end_of_slow_start_q16(const struct receiver *r)
+/* Data came with so much payload: on with the train that they belong to, or another one after a pause. */
+LASTHOP_INLINE void receiver_train(struct receiver *r, u64 gap_ns, u32 payload)
 {
-	u64 filling_q16 = 0;
+	if (!r->train_ns || gap_ns > recent_least(&r->path) >> 2) {
+		r->train_ns = r->arrived_ns;
+		r->train_bytes = 0;
+	} else {
+		r->train_bytes += payload;
+	}
+}
+
+/*
+ * What fills the path, once data come without a pause for three quarters of its round trip: slow start's next round trip
+ * would have no pause at all. Its queue would tell of that too, but a round trip later, and twice as long. 0: not yet.
+ */
+LASTHOP_INLINE u64 receiver_filled(const struct receiver *r)
+{
+	u64 least_ns = recent_least(&r->path), train_ns = r->arrived_ns - r->train_ns;
+
+	if (!least_ns || !train_ns || train_ns < least_ns / 4 * 3)
+		return 0;
+	return least(r->train_bytes, 1ULL << 30) * least_ns / train_ns;
+}
+
+/* What fills the path by all that arrives: half of the first window at least, for there may have been hardly any yet. */
+LASTHOP_INLINE u64 receiver_filling(const struct receiver *r)
+{
+	u64 filling = 0;
 
 	if (r->rtt_ns)
-		filling_q16 = least(receiver_round_bytes(r), 1ULL << 30) * least(recent_least(&r->path), r->rtt_ns) / r->rtt_ns << 16;
-	return most(clamp_end_of_slow_start_q16(r->window_q16), least(r->window_q16, filling_q16));
+		filling = least(receiver_round_bytes(r), 1ULL << 30) * least(recent_least(&r->path), r->rtt_ns) / r->rtt_ns;
+	return most(filling, (u64)FIRST_SEGMENTS * r->mss / 2);
+}
+
+/*
+ * Slow start ends with a window of so many bytes. What the one before has allowed stays allowed, for an edge never moves
+ * left: until that has come, the queue is no work of the new one.
+ */
+LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes)
+{
+	r->flags |= RECEIVER_STARTED | FLOW_REFILLING;
+	r->surplus_bytes = excess(r->window_q16 >> 16, window_bytes);
+	r->unpriced_ns = 0;
+	r->window_q16 = least(r->window_q16, window_bytes << 16);
+}
+
+/* What the price remembers of a queue. */
+#define RECEIVER_PRICE_NS (NS_PER_S / 2)
+
+/*
+ * By how much the window grows at least after slow start, until its queue shows: what slow start and its price left empty would
+ * take tau many round trips to refill. By gamma of itself in each, or phi segments where that is more, so that small windows
+ * gain on large ones. 0: the queue may not be empty.
+ */
+LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns)
+{
+	if (!(r->flags & FLOW_REFILLING) || r->price_q30 || !r->last_rtt_ns) {
+		r->unpriced_ns = 0;
+		return 0;
+	}
+	if (!r->unpriced_ns) {
+		r->unpriced_ns = r->arrived_ns;
+		r->unpriced_least_ns = r->last_rtt_ns;
+	}
+	if (r->arrived_ns - r->unpriced_ns < most(r->last_rtt_ns, RECEIVER_PRICE_NS))
+		return 0;
+	if (!clamp_is_empty(r->last_rtt_ns, r->unpriced_least_ns)) {
+		r->flags &= ~FLOW_REFILLING;
+		return 0;
+	}
+	return most(clamp_refill_q16(r->window_q16, CLAMP_REFILL_Q10, r->last_rtt_ns, gap_ns),
+		    clamp_refill_q16((u64)r->mss * r->weight_q8 << 8, 1024, r->last_rtt_ns, gap_ns));
 }
 
 /* The law, at a packet with so much payload that came with a price, gap after the one before. */
 LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes)
 {
-	u64 rate = binned_rate(&r->arrivals), least_q16 = (u64)2 * r->mss << 16, round = receiver_round_bytes(r), window, hold;
-	s64 change_q16;
+	u64 rate = binned_rate(&r->arrivals), floor_bytes = (u64)2 * r->mss, round = receiver_round_bytes(r), window, hold, filled;
+	s64 change_q16, refill_q16;
 
 	if (!r->window_q16)
 		r->window_q16 = most((u64)FIRST_SEGMENTS * r->mss, r->flags & RECEIVER_STARTED ? least(round, 1ULL << 30) : 0) << 16;
 	window = r->window_q16 >> 16;
+	receiver_train(r, gap_ns, payload);
+	filled = receiver_filled(r);
 	r->delay_ns = clamp_delay_ns(r->delay_ns, clamp_advertised(window, r->own_bytes), rate);
 	change_q16 = clamp_force_q16(r->weight_q8, tau_bytes, r->price_q30, rate);
 	change_q16 = clamp_scaled_change_q16(change_q16, r->delay_ns, gap_ns);
+	refill_q16 = (s64)receiver_refill_q16(r, gap_ns);
 	/* What its sender does not fill grows no further: twice what arrives, and slow start's is twice that by itself. */
 	hold = most(round, least(rate, 1ULL << 30) * least(r->rtt_ns, 16 * NS_PER_S) / NS_PER_S) * (r->flags & RECEIVER_STARTED ? 2 : 4);
-	if (r->flags & RECEIVER_STARTED) {
+	if (r->surplus_bytes) {
+		r->surplus_bytes = excess(r->surplus_bytes, payload);
+	} else if (r->flags & RECEIVER_STARTED) {
+		if (refill_q16 && change_q16 < refill_q16)
+			change_q16 = refill_q16;
 		change_q16 = clamp_clipped_q16(change_q16, payload, window > hold ? 0 : CLAMP_MOST_BYTES);
-		r->window_q16 = clamp_floored_q16(r->window_q16, change_q16, least_q16 >> 16);
+		r->window_q16 = clamp_floored_q16(r->window_q16, change_q16, floor_bytes);
 	} else if (change_q16 < 0 || r->duplicates >= 3) {
-		r->flags |= RECEIVER_STARTED;
-		r->window_q16 = receiver_end_of_slow_start_q16(r);
+		receiver_end_slow_start(r, receiver_filling(r));
+	} else if (filled) {
+		receiver_end_slow_start(r, filled);
 	} else if (window <= hold) {
 		/* A segment more for each of this packet. */
 		r->window_q16 = clamp_slow_start_q16(r->window_q16, payload);
 	}
-	r->window_q16 = least(most(r->window_q16, least_q16), 1ULL << 46);
+	r->window_q16 = least(most(r->window_q16, floor_bytes << 16), 1ULL << 46);
 }
 
 #endif

@@ -155,6 +155,7 @@ struct clock {
 #define FLOW_LIMITED 16 /* its window has been lowered */
 #define FLOW_CLOSING 32 /* a FIN was seen */
 #define FLOW_STARTED 128 /* CLAMP's slow start is over */
+#define FLOW_REFILLING 256 /* what CLAMP's slow start left empty is refilled */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 struct flow {
@@ -268,6 +269,7 @@ struct receiver {
 	u64 delay_ns; /* d */
 	u64 window_q16; /* w; 0: there is no price to go by */
 	u64 rtt_ns; /* smoothed */
+	u64 last_rtt_ns; /* the last one */
 	struct recent_least path; /* the least round trip of late */
 	u64 asked_ns; /* when the station said something that the server will answer; 0: nothing */
 	u32 asked_stamp; /* its time stamp */
@@ -275,6 +277,11 @@ struct receiver {
 	u64 round_ns; /* when the running round trip began */
 	u64 round_bytes; /* what arrived in it */
 	u64 last_round_bytes; /* in the one before */
+	u64 train_ns; /* since when data have come without a pause; 0: none yet */
+	u64 train_bytes; /* their payload since */
+	u64 surplus_bytes; /* what is still allowed by a window that was larger */
+	u64 unpriced_ns; /* since when prices are 0; 0: the last one was not */
+	u64 unpriced_least_ns; /* the least round trip since */
 	struct binned_rate arrivals;
 };
 

@@ -23,6 +23,14 @@ unsafe extern "C" {
     #[link_name = "lasthop_clamp_scaled_change_q16"]
     pub safe fn scaled_change_q16(force_q16: i64, delay_ns: u64, gap_ns: u64) -> i64;
 
+    /// beyond#19: gamma w/RTT * gap, for windows up to 2^30 B. The gap counts for one round trip at most.
+    #[link_name = "lasthop_clamp_refill_q16"]
+    pub safe fn refill_q16(window_q16: u64, gamma_q10: u32, rtt_ns: u64, gap_ns: u64) -> u64;
+
+    /// Whether a round trip tells of an empty queue: it is within an eighth of the least.
+    #[link_name = "lasthop_clamp_is_empty"]
+    pub safe fn is_empty(rtt_ns: u64, least_ns: u64) -> i32;
+
     /// clamp#16: d <- (1 - beta) d + beta AWND/mu; the first sample is its value. Up to 2^34 ns.
     #[link_name = "lasthop_clamp_delay_ns"]
     pub safe fn delay_ns(before_ns: u64, awnd_bytes: u64, rate: u64) -> u64;

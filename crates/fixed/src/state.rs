@@ -214,6 +214,7 @@ pub struct ReceiverRecord {
     pub window_q16: u64,
     /// The round trip, smoothed.
     pub rtt_ns: u64,
+    last_rtt_ns: u64,
     /// The least one of late.
     pub path: RecentLeast,
     /// When the station said something that the server will answer; 0: nothing.
@@ -223,6 +224,11 @@ pub struct ReceiverRecord {
     round_ns: u64,
     round_bytes: u64,
     last_round_bytes: u64,
+    train_ns: u64,
+    train_bytes: u64,
+    surplus_bytes: u64,
+    unpriced_ns: u64,
+    unpriced_least_ns: u64,
     /// At which data come.
     pub arrivals: BinnedRate,
 }

@@ -58,6 +58,22 @@ proptest! {
     }
 
     #[test]
+    fn refill(window in any_length(46), gamma in 0..=1024u32, rtt_ns in 1_000_000..1u64 << 34, gap_ns in any_length(34)) {
+        // More than a round trip counts as one.
+        let gap_ns = gap_ns.min(rtt_ns);
+        let (w, gamma_f) = (window as f64 / Q16, f64::from(gamma) / 1024.0);
+        let exact = equations::refill(w, gamma_f, rtt_ns as f64 * 1e-9, gap_ns as f64 * 1e-9);
+        close(clamp::refill_q16(window, gamma, rtt_ns, gap_ns) as f64 / Q16, exact, 0.0, w * gamma_f * 1e-6 + 1.0 / 32.0);
+    }
+
+    #[test]
+    fn an_empty_queue(rtt_ns in 1..1u64 << 40, least_ns in 1..1u64 << 40) {
+        // An eighth rounds down to whole nanoseconds.
+        let near = (rtt_ns as f64 - 1.125 * least_ns as f64).abs() < 1.0;
+        prop_assert!(near || (clamp::is_empty(rtt_ns, least_ns) != 0) == equations::is_empty(rtt_ns as f64, least_ns as f64));
+    }
+
+    #[test]
     fn delay(before_ns in 1..1u64 << 34, awnd in any_length(32), rate in any_length(32)) {
         // The header's beta is within 5e-4 of .001, and a sample beyond 17 s counts as 17 s.
         let awnd = awnd.min(17 * rate);
@@ -117,6 +133,7 @@ proptest! {
 fn what_is_unknown_asks_for_nothing() {
     assert_eq!(clamp::price_q30(1 << 20, 0), 0);
     assert_eq!(clamp::scaled_change_q16(-5, 0, 7), 0);
+    assert_eq!(clamp::refill_q16(1 << 20, 307, 0, 7), 0);
     assert_eq!(clamp::delay_ns(7, 1, 0), 7);
     assert_eq!(clamp::delay_ns(0, 1000, 1_000_000), 1_000_000);
     assert_eq!(estimate::binned_rate(&estimate::BinnedRate::default()), 0);
