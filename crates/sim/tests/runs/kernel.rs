@@ -93,6 +93,38 @@ fn clamps_agents_hold_the_queue_that_the_paper_says() {
     assert!((1.9..2.1).contains(&ratio), "{ratio}");
 }
 
+/// Downloads from a server 100 ms away over a line that buffers 250 ms, from their sixth second to their eleventh.
+const FAR: &str = r#"
+    duration = "11 s"
+    warmup = "5 s"
+    [[link]]
+    name = "core"
+    from = "server"
+    to = "client"
+    rate = "10 Mbit/s"
+    delay = "50 ms"
+    queue = { limit = "312.5 kB" }
+    [[flow]]
+    name = "far"
+    path = ["server", "client"]
+    sender = "linux-cubic"
+    receiver = { kind = "clamp-kernel", tau = "500 B" }
+"#;
+
+#[test]
+fn clamps_agents_fill_a_long_path_soon_after_slow_start() {
+    // a for 25 ms in all.
+    for (count, a, sender) in
+        [("1", "30.75 kB", "linux-cubic"), ("1", "30.75 kB", "linux-reno"), ("16", "23.25 kB", "linux-cubic")]
+    {
+        let price = format!("{{ kind = \"clamp-kernel\", a = \"{a}\" }}");
+        let sender = format!("\"{sender}\"");
+        let summary = run(FAR, &[("link[0].price", &price), ("flow[0].count", count), ("flow[0].sender", &sender)]);
+        let (goodput, delay_ms) = found(&summary);
+        assert!(goodput > 9.4 && delay_ms < 35.0, "{count} {sender}: {goodput}, {delay_ms}");
+    }
+}
+
 #[test]
 fn each_key_of_theirs_tells() {
     let base = figures(&run(DOWNLOAD, &[]));
