@@ -281,9 +281,9 @@ impl Bounded for String {
         if self.is_empty() { "a name, in one line".into() } else { format!("more than {self:?}") }
     }
 
-    /// Line breaks and other control characters have no place in tables, file names and messages.
+    /// Line breaks, Unicode's own among them, and other control characters have no place in tables, file names and messages.
     fn is_finite(&self) -> bool {
-        !self.contains(char::is_control)
+        !self.contains(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
     }
 }
 

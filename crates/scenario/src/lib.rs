@@ -119,9 +119,9 @@ parameters! {
         /// Name of the link and of its queue in the results.
         pub name: String, in above(String::new());
         /// The node at its start.
-        pub from: String;
+        pub from: String, in above(String::new());
         /// The node at its end, another than `from`.
-        pub to: String;
+        pub to: String, in above(String::new());
         /// Rate of the transmitter.
         pub rate: Rate, in above(Rate::from_bps(0));
         /// Propagation delay, one way.

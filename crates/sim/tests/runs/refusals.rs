@@ -93,6 +93,8 @@ fn an_error_names_the_key_that_was_written() {
         (LINK, "flow[0].count", "0", "flow[0].count = 0: wanted from 1 to 1000000"),
         (LINK, "flow[0].name", "", "flow[0].name = \"\": wanted a name, in one line"),
         (LINK, "flow[0].name", "\"a\\nb\"", "flow[0].name = \"a\\nb\": wanted a name, in one line"),
+        (LINK, "link[0].from", "", "link[0].from = \"\": wanted a name, in one line"),
+        (LINK, "link[0].to", "\"a\\nb\"", "link[0].to = \"a\\nb\": wanted a name, in one line"),
         (
             LINK,
             "flow[0].sender",
