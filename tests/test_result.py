@@ -249,7 +249,7 @@ def test_dense_traces_become_a_median_in_a_band() -> None:
 
 
 def test_pictures_name_what_they_leave_out_and_take_any_name() -> None:
-    wild = {"flow[0].name": "_a$b$\x1b", "flow[1].count": 9}
+    wild = {"flow[0].name": "_a$b$\u202e", "flow[1].count": 9}
     figure = lasthop.run(SHORT, set={**PROBED, **wild}).plot()
     figure.canvas.draw()
     legend = figure.axes[0].get_legend()
