@@ -11,6 +11,8 @@ use core::f64::consts::PI;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pulp::{Arch, NullaryFnOnce};
+
 use crate::rng::Stream;
 use crate::units::{Duration, Frequency};
 
@@ -23,8 +25,6 @@ const LANES: usize = 4;
 /// Oscillators of the two waves by which a beam wanders: of different numbers, so that no two have one frequency and a phase between
 /// them that stays.
 const STEERING_GENERATORS: [u32; 2] = [20, 23];
-/// Numbers in a vector register of any processor of 64 bits.
-const PAIR: usize = 2;
 
 /// The SNR of one mobile, N(t) = SNR·|√(2/G) Σ cos(ω_n t + θ_n) e^(jπn/G)|² over n = 0 … G−1, where
 /// ω_n = 2π f_d cos(π(n + ½)/(2G)) (clamp §5.2) at t = slot·T.
@@ -47,8 +47,8 @@ struct Path {
     kind: Arc<Kind>,
     /// Each oscillator's phase at slot 0, in turns.
     phases: Vec<f64>,
-    /// cos φ and sin φ at the block's middle, times cos πn/G and sin πn/G; each PAIR times, as processors multiply in pairs.
-    weights: Vec<[[f64; PAIR]; 4]>,
+    /// cos φ and sin φ at the block's middle, times cos πn/G and sin πn/G; each LANES times, as processors multiply many at once.
+    weights: Vec<Weights>,
 }
 
 /// A second antenna, and how the power and the phase of both wander.
@@ -99,6 +99,9 @@ struct Turn {
     cos: [f64; LANES],
     sin: [f64; LANES],
 }
+
+/// An oscillator's factors in the sum's real part, of cosines and sines, and in its imaginary part.
+type Weights = [[f64; LANES]; 4];
 
 impl Kind {
     fn new(doppler_hz: f64, generators: u32, slot: Duration) -> Self {
@@ -188,7 +191,7 @@ impl Fading {
 impl Path {
     fn new(kind: Arc<Kind>, stream: &mut Stream) -> Self {
         let phases: Vec<f64> = kind.oscillators.iter().map(|_| stream.uniform()).collect();
-        let weights = vec![[[0.0; PAIR]; 4]; phases.len()];
+        let weights = vec![[[0.0; LANES]; 4]; phases.len()];
         Self { kind, phases, weights }
     }
 
@@ -201,21 +204,40 @@ impl Path {
             let turns = phase + oscillator.step * middle;
             let (sin, cos) = libm::sincos(2.0 * PI * (turns - libm::floor(turns)));
             let Oscillator { real, imaginary, .. } = oscillator;
-            *weight = [real * cos, real * sin, imaginary * cos, imaginary * sin].map(|factor| [factor; PAIR]);
+            *weight = [real * cos, real * sin, imaginary * cos, imaginary * sin].map(|factor| [factor; LANES]);
         }
+        // In the widest registers that the processor has: products and sums are rounded one by one, so it gives the same bits with all.
+        Arch::new().dispatch(Product { table: &self.kind.table, weights: &self.weights, block, made });
+    }
+}
+
+/// The matrix product that gives a block.
+struct Product<'a, T, F> {
+    table: &'a [Turn],
+    weights: &'a [Weights],
+    block: &'a mut [T],
+    made: F,
+}
+
+impl<T, F: Fn(f64, f64) -> T> NullaryFnOnce for Product<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { table, weights, block, made } = self;
         let (before, after) = block.split_at_mut(HALF);
-        let groups = self.kind.table.chunks_exact(self.weights.len());
+        let groups = table.chunks_exact(weights.len());
         let slots = before.rchunks_exact_mut(LANES).zip(after.chunks_exact_mut(LANES));
         for (group, (before, after)) in groups.zip(slots) {
             // The even and odd parts, about the middle, of the sum's real and imaginary parts.
             let (mut re_even, mut re_odd) = ([0.0; LANES], [0.0; LANES]);
             let (mut im_even, mut im_odd) = ([0.0; LANES], [0.0; LANES]);
-            for (turn, [re_cos, re_sin, im_cos, im_sin]) in group.iter().zip(&self.weights) {
+            for (turn, [re_cos, re_sin, im_cos, im_sin]) in group.iter().zip(weights) {
                 for lane in 0..LANES {
-                    re_even[lane] += re_cos[lane % PAIR] * turn.cos[lane];
-                    re_odd[lane] += re_sin[lane % PAIR] * turn.sin[lane];
-                    im_even[lane] += im_cos[lane % PAIR] * turn.cos[lane];
-                    im_odd[lane] += im_sin[lane % PAIR] * turn.sin[lane];
+                    re_even[lane] += re_cos[lane] * turn.cos[lane];
+                    re_odd[lane] += re_sin[lane] * turn.sin[lane];
+                    im_even[lane] += im_cos[lane] * turn.cos[lane];
+                    im_odd[lane] += im_sin[lane] * turn.sin[lane];
                 }
             }
             for lane in 0..LANES {
