@@ -81,7 +81,8 @@ proptest! {
     #[test]
     fn share_of_drain((min, standing) in times()) {
         let found = gamma::drain_q24(min, standing) as f64 / Q24;
-        rounded_down(found, exact::equations::drain(f64::from(min), f64::from(standing)), 5.0 / Q24);
+        // Each rounding takes less than 2^-24: one of the knee, 2k and 1 of its square, 2k^2 times as much and 1 of that's.
+        rounded_down(found, exact::equations::drain(f64::from(min), f64::from(standing)), 7.0 / Q24);
     }
 
     #[test]
