@@ -506,26 +506,12 @@ fn mistakes_are_named_in_one_line() {
     assert!(refused(&[("link[0].feedback", "rcp")]).contains("rcp"));
 }
 
-/// Three flows of one round-trip time on a link with CLAMP's price, ENDS their ends.
-const PRICED: &str = r#"
-    duration = "60 s"
-    warmup = "20 s"
-    [[link]]
-    name = "bottleneck"
-    from = "r1"
-    to = "r2"
-    rate = "10 Mbit/s"
-    queue = { limit = "1 MB" }
-    price = { kind = "linear", a = "5.5 kB" }
-    duplex = false
-    [[flow]]
-    name = "flow"
-    count = 3
-    path = ["r1", "r2"]
-    rtt = "50 ms"
-    stagger = "0.1 s"
-    access = "100 Mbit/s"
-"#;
+/// Three flows of one round-trip time on a link with CLAMP's price; what their ends are comes behind.
+const PRICED: &str = crate::dumbbell!(
+    "duration = \"60 s\"\nwarmup = \"20 s\"\n",
+    "rate = \"10 Mbit/s\"\nqueue = { limit = \"1 MB\" }\nprice = { kind = \"linear\", a = \"5.5 kB\" }\nduplex = false\n",
+    "name = \"flow\"\ncount = 3\nrtt = \"50 ms\"\nstagger = \"0.1 s\"\naccess = \"100 Mbit/s\"\n"
+);
 
 #[test]
 fn clamp_holds_the_same_queue_at_either_end() {

@@ -94,22 +94,11 @@ fn clamps_agents_hold_the_queue_that_the_paper_says() {
 }
 
 /// Downloads from a server 100 ms away over a line that buffers 250 ms, from their sixth second to their eleventh.
-const FAR: &str = r#"
-    duration = "11 s"
-    warmup = "5 s"
-    [[link]]
-    name = "core"
-    from = "server"
-    to = "client"
-    rate = "10 Mbit/s"
-    delay = "50 ms"
-    queue = { limit = "312.5 kB" }
-    [[flow]]
-    name = "far"
-    path = ["server", "client"]
-    sender = "linux-cubic"
-    receiver = { kind = "clamp-kernel", tau = "500 B" }
-"#;
+const FAR: &str = crate::dumbbell!(
+    "duration = \"11 s\"\nwarmup = \"5 s\"\n",
+    "rate = \"10 Mbit/s\"\ndelay = \"50 ms\"\nqueue = { limit = \"312.5 kB\" }\n",
+    "name = \"far\"\nsender = \"linux-cubic\"\nreceiver = { kind = \"clamp-kernel\", tau = \"500 B\" }\n"
+);
 
 #[test]
 fn clamps_agents_fill_a_long_path_soon_after_slow_start() {
