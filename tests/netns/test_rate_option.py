@@ -25,17 +25,22 @@ LIMIT = 'queue = { limit = "50 packets" }'
 FLOW = 'rtt = "40 ms"\nsender = "{law}"'
 
 
-@pytest.fixture
-def group() -> Iterator[Path]:
-    """A control group of our own, with us in it."""
+def own_group() -> Path:
+    """The control group that we are in."""
     demand_agent()
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
     roots = [Path(words[1]) for words in map(str.split, mounts) if words[2] == "cgroup2"]
     demand("" if roots else "no cgroup2 is mounted")
     own = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     (at,) = (line.removeprefix("0::/") for line in own if line.startswith("0::/"))
-    before = roots[0] / at
-    made = roots[0] / at / f"lasthop-test-{os.getpid()}"
+    return roots[0] / at
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A control group of our own, with us in it."""
+    before = own_group()
+    made = before / f"lasthop-test-{os.getpid()}"
     try:
         made.mkdir()
         (made / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
@@ -256,6 +261,25 @@ def test_an_emulated_router_is_obeyed(
     assert summary["emulation"]["congestion_control"] == [law]
     with open("/proc/sys/net/ipv4/tcp_available_congestion_control", encoding="ascii") as file:
         assert not [name for name in file.read().split() if name.startswith("lh")]
+
+
+def test_emulations_at_once_do_not_hear_each_other(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    above = own_group()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    router = 'feedback = { kind = "qfcp", capacity = "4 Mbit/s", max_capacity = "4 Mbit/s" }'
+    text = CORE.format(duration=8, link=f"{LIMIT}\n{router}", flow=FLOW.format(law="qfcp"))
+    running = [box.start(text, "--allow-lag", "--json") for _ in range(2)]
+    groups = [f"lasthop-{process.pid}-*/cgroup.threads" for process in running]
+    until(lambda: all(any(place.read_text() for place in above.glob(name)) for name in groups))
+    for process in running:
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+        summary = json.loads(out)
+        assert 0.85 * 4e6 <= summary["flows"][0]["goodput_bps"] <= 4.1e6
+        assert not [note for note in summary.get("notes", []) if "share" in note]
+    assert not [place for name in groups for place in above.glob(name)]
 
 
 @pytest.mark.measured

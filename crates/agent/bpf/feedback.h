@@ -34,7 +34,7 @@ struct host_settings {
 	u32 offers_all; /* not only what has chosen the control */
 	u32 heeds_loss;
 	u32 paces;
-	u32 pad;
+	u32 exid_beside; /* of another option that the group's connections may have in this one's place; 0: none */
 	char name[16]; /* of the control */
 };
 

@@ -73,13 +73,19 @@ static __always_inline struct connection *connection_at(struct bpf_sock_ops *ops
 	return sk ? bpf_sk_storage_get(&connections, sk, 0, flags) : 0;
 }
 
-/* What comes with a segment; 0 if nothing does. */
-static __always_inline int load(struct bpf_sock_ops *ops, struct feedback_option *option, u64 flags)
+/* The option of that number that comes with a segment; 0 if none does. */
+static __always_inline int load_of(struct bpf_sock_ops *ops, struct feedback_option *option, u32 exid, u64 flags)
 {
 	option->kind = OPTION_KIND;
 	option->length = 4; /* of what is looked for */
-	option->exid = bpf_htons(settings.exid);
+	option->exid = bpf_htons(exid);
 	return bpf_load_hdr_opt(ops, option, sizeof(*option), flags) >= OPTION_SHORT;
+}
+
+/* What comes with a segment; 0 if nothing does. */
+static __always_inline int load(struct bpf_sock_ops *ops, struct feedback_option *option, u64 flags)
+{
+	return load_of(ops, option, settings.exid, flags);
 }
 
 static __always_inline u64 now_us(void)
@@ -172,7 +178,11 @@ static __always_inline void write(struct bpf_sock_ops *ops)
 		.granted = bpf_htons(settings.is_xcp ? WIRE_ANY_CHANGE : WIRE_ALL),
 	};
 	struct connection *c = ops->is_fullsock ? connection_at(ops, 0) : 0;
+	struct feedback_option asked = {};
 
+	/* The room may be that of another program of the group. */
+	if (ops->is_fullsock ? !c : !load(ops, &asked, BPF_LOAD_HDR_OPT_TCP_SYN))
+		return;
 	option.echo = bpf_htons(c ? echo_of(c) : settings.is_xcp ? XCP_UNHEARD : QFCP_UNHEARD);
 	if (c && c->reserved == OPTION_SHORT) {
 		option.length = OPTION_SHORT;
@@ -227,6 +237,8 @@ static __always_inline void agree(struct bpf_sock_ops *ops)
 	struct connection *c;
 
 	if (!load(ops, &option, 0)) {
+		if (settings.exid_beside && load_of(ops, &option, settings.exid_beside, 0))
+			return;
 		bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags & ~CALLS);
 		return;
 	}

@@ -59,6 +59,14 @@ impl FeedbackLaw {
         }
     }
 
+    /// The one beside it.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Qfcp => Self::Xcp,
+            Self::Xcp => Self::Qfcp,
+        }
+    }
+
     /// What tells its option from those of other experiments (RFC 6994).
     pub fn exid(self) -> u16 {
         match self {

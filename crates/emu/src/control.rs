@@ -2,10 +2,14 @@
 //! The congestion control of each flow: the kernel's own, or a law of ours that `lasthop-agent` puts into the kernel for as long
 //! as the emulation lasts.
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use lasthop_core::law::aimd::AfterTimeout;
 use lasthop_core::law::gamma::{Arming, CutRule, GammaParams};
 use lasthop_core::law::qfcp::QfcpParams;
-use lasthop_linux::cgroup::unified;
+use lasthop_linux::Error as SystemError;
+use lasthop_linux::cgroup::{Inside, OwnGroup, unified};
 use lasthop_linux::process::Helper;
 use lasthop_linux::sysctl::congestion_controls;
 use lasthop_scenario::{ScenarioError, SenderSpec};
@@ -15,8 +19,11 @@ use crate::error::Error;
 use crate::run::EmulationOptions;
 use crate::stage::StageFlow;
 
+/// Of the next control or control group of this process: it may run several emulations.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
 /// The congestion control of each flow, there as long as this lives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Controls {
     /// As sockets name them.
     pub(crate) names: Vec<String>,
@@ -24,7 +31,11 @@ pub(crate) struct Controls {
     pub(crate) labels: Vec<String>,
     /// Whether there are some that ask routers.
     pub(crate) ask: bool,
+    /// What is to be said of them.
+    pub(crate) notes: Vec<String>,
     _programs: Vec<Helper>,
+    /// That of the flows, where some ask routers: whatever runs in a group hears all of its connections. It outlives them.
+    group: Option<OwnGroup>,
 }
 
 impl Controls {
@@ -38,7 +49,7 @@ impl Controls {
                 Err(Error::from(ScenarioError::at(key, format!("{name:?}: {wanted}"))))
             }
         };
-        let own = |names: Vec<String>| Self { labels: names.clone(), names, ask: false, _programs: vec![] };
+        let own = |names: Vec<String>| Self { labels: names.clone(), names, ..Self::default() };
         if let Some(name) = &options.congestion_control {
             return Ok(own(vec![check("--cc", name)?; flows.len()]));
         }
@@ -80,7 +91,15 @@ impl Controls {
             labels.push(name);
         }
         let ask = ours.laws.iter().any(|(law, _)| matches!(law, Wanted::Qfcp(_) | Wanted::Xcp));
-        Ok(Self { names, labels, ask, _programs: ours.programs })
+        Ok(Self { names, labels, ask, notes: ours.notes, _programs: ours.programs, group: ours.group })
+    }
+
+    /// What the calling thread opens while it has this belongs to these flows alone.
+    ///
+    /// # Errors
+    /// If the system does not let it join their control group.
+    pub(crate) fn inside(&self) -> Result<Option<Inside<'_>>, SystemError> {
+        self.group.as_ref().map(OwnGroup::enter).transpose()
     }
 }
 
@@ -100,6 +119,8 @@ enum Wanted {
 struct Ours {
     laws: Vec<(Wanted, String)>,
     programs: Vec<Helper>,
+    notes: Vec<String>,
+    group: Option<OwnGroup>,
 }
 
 impl Ours {
@@ -108,21 +129,38 @@ impl Ours {
         if let Some((_, name)) = self.laws.iter().find(|(known, _)| *known == law) {
             return Ok(name.clone());
         }
-        // By our number no other emulation has it.
-        let name = format!("lh{:x}_{}", std::process::id(), self.laws.len());
+        // By our process's number and this one no other emulation has it.
+        let name = format!("lh{:x}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let Some(agent) = agent() else {
             return Err(ScenarioError::at(key, no_agent("to put this law into the kernel")).into());
         };
         let words = match law {
             Wanted::Window(params) => Ok(words(&params, &name)),
-            Wanted::Qfcp(params) => host_words("qfcp", params.heed_loss, &name),
-            Wanted::Xcp => host_words("xcp", false, &name),
+            Wanted::Qfcp(params) => self.folder().map(|group| host_words("qfcp", params.heed_loss, &name, &group)),
+            Wanted::Xcp => self.folder().map(|group| host_words("xcp", false, &name, &group)),
         }
         .map_err(|error| ScenarioError::at(key, error))?;
         let started = Helper::start(&agent, &words, None);
         self.programs.push(started.map_err(|error| ScenarioError::at(key, error.to_string()))?);
         self.laws.push((law, name.clone()));
         Ok(name)
+    }
+
+    /// That of the control group of the flows; of one that others may share where we can make none.
+    fn folder(&mut self) -> Result<PathBuf, String> {
+        if let Some(group) = &self.group {
+            return Ok(group.folder().to_owned());
+        }
+        match OwnGroup::make(&NUMBER.fetch_add(1, Ordering::Relaxed).to_string()) {
+            Ok(group) => Ok(self.group.insert(group).folder().to_owned()),
+            Err(error) => {
+                let shared =
+                    unified().ok_or("wanted cgroup2 to be mounted: connections are told apart by control groups")?;
+                let note = format!("flows share {} with other emulations there: {error}", shared.display());
+                self.notes.push(note);
+                Ok(shared)
+            }
+        }
     }
 }
 
@@ -158,8 +196,7 @@ fn words(params: &GammaParams, name: &str) -> Vec<String> {
 }
 
 /// What the agent is told that serves those of our own connections that choose its control.
-fn host_words(law: &str, heeds_loss: bool, name: &str) -> Result<Vec<String>, String> {
-    let group = unified().ok_or("wanted cgroup2 to be mounted: connections are told apart by control groups")?;
+fn host_words(law: &str, heeds_loss: bool, name: &str, group: &Path) -> Vec<String> {
     let group = group.display().to_string();
     // The simulator's sender does not pace.
     let words = [law, "host", "--chosen-only", "--unpaced", "--name", name, "--cgroup", &group];
@@ -167,7 +204,7 @@ fn host_words(law: &str, heeds_loss: bool, name: &str) -> Result<Vec<String>, St
     if heeds_loss {
         words.push("--heed-loss".to_owned());
     }
-    Ok(words)
+    words
 }
 
 #[cfg(test)]

@@ -289,12 +289,14 @@ impl Play {
         let flow_count = flows.len();
         let driver = Driver::new(network, edge).attempt("set up a timer and an event list")?;
         let ip = if options.ipv6 { Ip::V6 } else { Ip::V4 };
+        let inside = cast.controls.inside()?;
         let flows = cast.runs_flows.then(|| {
             let ends = (std::mem::take(&mut cast.host_of), cast.controls.names.clone());
             let Stage { span, probe, sample, .. } = cast.stage;
             Flows::new(flows, ends, (plan.clone(), ip, &house), (span, probe, sample), clock)
         });
         let flows = flows.transpose()?;
+        drop(inside);
         Ok(Self { cast, house, plan, clock, driver, writer, flows, flow_count })
     }
 
@@ -323,9 +325,10 @@ impl Play {
                 (relay.0.run(end, realtime, &stop), realtime, thread_cpu_s())
             });
             let running = flows.take().map(|flows| {
-                let (house, stop) = (&*house, &stop);
+                let (house, controls, stop) = (&*house, &cast.controls, &stop);
                 scope.spawn(move || {
                     let stop_at_end = StopAtEnd(stop);
+                    let _inside = controls.inside()?;
                     become_realtime(Rank::Second);
                     clock.wait_for_start();
                     let counts = flows.run(house, end, stop);
@@ -387,6 +390,7 @@ impl Play {
             outcome.summary.fairness = Fairness { jain: None, short_term: None };
         }
         outcome.summary.notes.extend(cast.not_met);
+        outcome.summary.notes.extend(cast.controls.notes);
         if let Some(last) = sampled_until.filter(|last| *last < until) {
             let last = (last - Instant::ZERO).as_secs_f64();
             outcome

@@ -145,7 +145,7 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
         offers_all: (!options.chosen_only).into(),
         heeds_loss: options.heed_loss.into(),
         paces: (!options.unpaced).into(),
-        pad: 0,
+        exid_beside: if options.chosen_only { law.other().exid().into() } else { 0 },
         name: [0; 16],
     };
     settings.name.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);

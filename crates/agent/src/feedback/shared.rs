@@ -105,8 +105,8 @@ pub struct HostSettings {
     pub heeds_loss: u32,
     /// 1: segments are paced by 1.25 of the rate.
     pub paces: u32,
-    /// Nothing.
-    pub pad: u32,
+    /// Of another option that connections of the group may have in this one's place; 0: none.
+    pub exid_beside: u32,
     /// The control's name.
     pub name: [u8; 16],
 }
@@ -158,7 +158,7 @@ mod tests {
             "packets" = packets, "asked" = asked, "lowered" = lowered, "qfcp" = qfcp, "xcp" = xcp);
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/feedback_host.bpf.o")).unwrap();
         alike!(&btf, "host_settings", HostSettings: "exid" = exid, "is_xcp" = is_xcp, "offers_all" = offers_all,
-            "heeds_loss" = heeds_loss, "paces" = paces, "name" = name);
+            "heeds_loss" = heeds_loss, "paces" = paces, "exid_beside" = exid_beside, "name" = name);
         alike!(&btf, "host_counts", HostCounts: "offered" = offered, "agreed" = agreed, "told" = told,
             "options" = options, "cramped" = cramped);
     }
