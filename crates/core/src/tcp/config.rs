@@ -142,12 +142,16 @@ switches! {
         /// With timestamps, let any measurement end a time-out's back-off (RFC 6298, Linux); otherwise the ACK of data that is
         /// sent for the first time after it does, as without timestamps (ns-2).
         echo_ends_back_off: bool = [true, false, true];
+        /// With selective acknowledgements, keep what was SACKed after a time-out, unless the receiver has reneged, and send only
+        /// the rest again (RFC 6675 §5.1); otherwise forget it and send all again (RFC 2018 §8; ns-2's Sack1). With `rack` it is
+        /// kept in any case.
+        keep_sacked: bool = [true, false, true];
         /// With selective acknowledgements, find a retransmission lost when something sent later has arrived (RFC
         /// 8985); otherwise it waits for the time-out.
         find_lost_retransmissions: bool = [false, false, false];
         /// With selective acknowledgements, find anything lost when something sent later has arrived, at once or after
-        /// a quarter of the least round-trip time, and keep what was SACKed after a time-out (RFC 8985 §6.2; as Linux
-        /// has it, at once in recovery or with three segments SACKed, as long as no reordering was seen).
+        /// a quarter of the least round-trip time (RFC 8985 §6.2; as Linux has it, at once in recovery or with three
+        /// segments SACKed, as long as no reordering was seen).
         rack: bool = [false, false, true];
         /// With `rack`, send a new segment, or the last again, when no acknowledgement has come for two round trips
         /// (RFC 8985 §7).

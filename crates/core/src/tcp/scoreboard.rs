@@ -99,6 +99,23 @@ impl Scoreboard {
         is_new
     }
 
+    /// Whether the receiver has thrown away what it had SACKed: it asks for byte `una`, which is (RFC 2018 §8).
+    pub(super) fn has_reneged(&self, una: u64) -> bool {
+        self.sacked.iter().any(|&(start, end)| start <= una && una < end)
+    }
+
+    /// The first bytes from `from` on that are not SACKed; the last gap has no end.
+    pub(super) fn gap(&self, from: u64) -> (u64, u64) {
+        let mut from = from;
+        for &(start, end) in &self.sacked {
+            if from < start {
+                return (from, start);
+            }
+            from = from.max(end);
+        }
+        (from, u64::MAX)
+    }
+
     /// Forgets everything: the receiver may have (RFC 2018 §8).
     pub(super) fn clear(&mut self) {
         self.sacked.clear();

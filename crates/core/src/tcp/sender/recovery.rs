@@ -312,6 +312,7 @@ impl Sender {
             self.state = State::Open;
             self.recovered();
             self.forget_repeats();
+            self.mind();
         }
         if self.config.rack {
             self.judge(heard, latest);
@@ -326,8 +327,8 @@ impl Sender {
             // FlightSize is what is outstanding in the network (RFC 5681 §2). In a long recovery that is far less than
             // what is not acknowledged: each round trip adds a window of new data behind the first hole.
             let unacknowledged = (self.nxt - self.una) as f64 / self.mss() as f64;
-            let flight =
-                if self.state == State::Recovery { unacknowledged.min(self.window.cwnd) } else { unacknowledged };
+            let is_repairing = self.state == State::Recovery || (self.state == State::Loss && self.fills_gaps());
+            let flight = if is_repairing { unacknowledged.min(self.window.cwnd) } else { unacknowledged };
             let flight = self.lost_window(flight);
             // Where recovery has reduced the window, a time-out in it does not do so again (Linux: tcp_enter_loss).
             let is_reduced = self.config.rate_reduction && self.state == State::Recovery;
@@ -350,7 +351,10 @@ impl Sender {
         } else {
             self.repairs.clear();
             self.nxt = self.una;
-            self.board.clear();
+            // What is SACKed at the left edge has been thrown away since (RFC 2018 §8).
+            if !self.fills_gaps() || self.board.has_reneged(self.una) {
+                self.board.clear();
+            }
             self.set_cwnd(1.0);
         }
         self.stop_timing();
@@ -372,6 +376,25 @@ impl Sender {
         repairs.give_up(first, due, |start, end| board.is_missing(*una, start, end));
         self.measure_pipe();
         self.set_cwnd((self.pipe.div_ceil(self.mss()) + 1) as f64);
+    }
+
+    /// The next segment of the slow start after a time-out: of what is not SACKed, in order, and then new data (RFC 6675 §5.1,
+    /// which leaves it open). In the network is what has been sent since and is not SACKed.
+    #[cold]
+    pub(super) fn next_gap(&mut self) -> Option<Segment> {
+        let (from, to) = self.board.gap(self.nxt);
+        self.nxt = from;
+        self.pipe = from - self.una - self.board.sacked_within(self.una, from);
+        let room = (self.cwnd_bytes as i64 + self.inflation).max(self.mss() as i64) as u64;
+        if room < self.pipe + self.mss() {
+            return None;
+        }
+        let len = self.new_segment_allowed()?.min(to - from);
+        if self.is_held_back() {
+            return None;
+        }
+        self.pipe += len;
+        Some(self.send_next(len))
     }
 
     /// The next segment of a SACK recovery (RFC 6675 §5 step C, NextSeg).

@@ -67,6 +67,7 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
                     (true, true) => Validation::Linux,
                 },
                 cut_at_each_timeout: cut,
+                keep_sacked: !early.1,
                 mss,
                 window_limit: limit.map(|segments| Bytes::new(segments * u64::from(mss))),
                 rto_min: Duration::from_millis(50),

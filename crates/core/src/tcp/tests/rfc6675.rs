@@ -116,10 +116,28 @@ fn limited_transmit_asks_for_news() {
 }
 
 #[test]
-fn a_timeout_forgets_the_blocks_and_bars_recovery_until_all_is_acknowledged() {
-    // §5.1 and RFC 2018 §8. After the time-out the blocks are forgotten; news below RecoveryPoint starts nothing.
+fn a_timeout_keeps_the_blocks_and_bars_recovery_until_all_is_acknowledged() {
+    // §5.1. What is SACKed before the time-out or after is not sent again, and leaves the window to others: of two segments,
+    // 3 has arrived; then 2 alone is under way, as 4 to 6 have come. News below RecoveryPoint starts nothing.
     sender(
         sack(10),
+        "0    open               -> 0 1 2 3 4 5 6 7 8 9
+         100  ack 0 sack 1-2     ->
+         1000 wake               -> 0
+         1100 ack 2 sack 3-4     -> 2 4
+         1200 ack 2 sack 3-7     -> 7
+         1200 ack 2 sack 3-8     -> 8
+         ? state Loss
+         1300 ack 8              -> 9 10
+         1400 ack 10             -> 11 12 13
+         ? state Open
+         1500 ack 10 sack 11-12  ->
+         1500 ack 10 sack 11-13  ->
+         1600 ack 13             -> 14 15 16 17",
+    );
+    // ns-2's Sack1 forgets all, and goes back to the first.
+    sender(
+        SenderConfig { keep_sacked: false, ..sack(10) },
         "0    open               -> 0 1 2 3 4 5 6 7 8 9
          100  ack 0 sack 1-2     ->
          1000 wake               -> 0
@@ -131,6 +149,22 @@ fn a_timeout_forgets_the_blocks_and_bars_recovery_until_all_is_acknowledged() {
          1400 ack 10 sack 11-12  ->
          1400 ack 10 sack 11-13  ->
          1500 ack 13             -> 13 14 15 16",
+    );
+}
+
+#[test]
+fn a_receiver_may_renege() {
+    // RFC 2018 §8. It had 1 to 3 and has thrown them away: when it asks for 1 they count as arrived, until the timer goes off for
+    // 1 itself.
+    sender(
+        sack(6),
+        "0    open 6             -> 0 1 2 3 4 5
+         100  ack 0 sack 1-2     ->
+         100  ack 0 sack 1-3     ->
+         1000 wake               -> 0
+         1100 ack 1              -> 3 4
+         3100 wake               -> 1
+         3200 ack 2              -> 2 3",
     );
 }
 
