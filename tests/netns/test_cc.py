@@ -78,6 +78,10 @@ def test_a_control_serves_sockets_and_namespaces_and_goes_with_its_process() -> 
         told = status("lasthop_t1")
         assert told is not None and told["registered"] and told["pid"] == process.pid
         assert told["opened"] >= 2
+        metrics = cc("status", "--metrics").stdout.splitlines()
+        opened = 'lasthop_cc_connections_opened_total{control="lasthop_t1",law="gamma"} '
+        assert int(next(line for line in metrics if line.startswith(opened)).split()[-1]) >= 2
+        assert metrics[-1] == "# EOF"
         process.send_signal(signal.SIGKILL)
         process.wait()
         until(lambda: "lasthop_t1" not in controls())

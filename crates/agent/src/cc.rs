@@ -11,6 +11,7 @@
 //! programs, whose maps begin with a [mark](shared::MAGIC); no socket and no state of our own is needed.
 
 pub mod cli;
+pub mod metrics;
 pub mod shared;
 
 use std::fmt;

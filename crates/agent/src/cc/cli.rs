@@ -16,6 +16,9 @@ pub enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+        /// Print metrics for Prometheus, such as the textfile collector of its node exporter reads.
+        #[arg(long, conflicts_with = "json")]
+        metrics: bool,
     },
     /// Change parameters of a control while it runs.
     Set {
@@ -82,9 +85,11 @@ impl Command {
     pub fn run(self) -> Result<()> {
         match self {
             Self::Load(load) => load.run()?,
-            Self::Status { json } => {
+            Self::Status { json, metrics } => {
                 let controls = found()?;
-                if json {
+                if metrics {
+                    print!("{}", super::metrics::text(&controls));
+                } else if json {
                     println!("{}", serde_json::to_string_pretty(&controls)?);
                 } else if controls.is_empty() {
                     println!("no control of lasthop's is in the kernel");
