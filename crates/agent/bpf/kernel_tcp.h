@@ -30,12 +30,19 @@ struct sock {
 	unsigned long sk_pacing_rate;
 };
 
+/* Each begins with the one before, so that a pointer to one is a pointer to all. */
+struct inet_sock {
+	struct sock sk;
+};
+
 struct inet_connection_sock {
+	struct inet_sock icsk_inet;
 	unsigned char icsk_ca_state : 5;
 	unsigned long long icsk_ca_priv[13];
 };
 
 struct tcp_sock {
+	struct inet_connection_sock inet_conn;
 	unsigned int snd_cwnd;
 	unsigned int snd_cwnd_clamp;
 	unsigned int snd_ssthresh;

@@ -14,21 +14,26 @@ use crate::support::{Random, or_skipped};
 
 /// Compiles an agent's programs for the host.
 fn built(mode: Mode) -> Result<PathBuf> {
+    let program = format!("-DPROGRAM=\"{}.bpf.c\"", mode.name());
+    let defines: &[&str] = match mode {
+        Mode::Proxy => &["-DSHARES_A_QUEUE", "-DLOOKS_THROUGH", &program],
+        Mode::Ap => &["-DSHARES_A_QUEUE", &program],
+        Mode::Client => &[&program],
+    };
+    compiled("harness.c", mode.name(), defines)
+}
+
+/// Compiles a file of `tests/host`, with the programs that it includes.
+pub(crate) fn compiled(source: &str, name: &str, defines: &[&str]) -> Result<PathBuf> {
     let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang".into());
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("host-{}", mode.name()));
-    let defines: &[&str] = match mode {
-        Mode::Proxy => &["-DSHARES_A_QUEUE", "-DLOOKS_THROUGH"],
-        Mode::Ap => &["-DSHARES_A_QUEUE"],
-        Mode::Client => &[],
-    };
+    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("host-{name}"));
     let output = Command::new(&clang)
         .current_dir(package)
         .args(["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-w"])
         .args(["-Itests/host", "-I../fixed/c", "-Ibpf"])
         .args(defines)
-        .arg(format!("-DPROGRAM=\"{}.bpf.c\"", mode.name()))
-        .args(["tests/host/harness.c", "-o"])
+        .args([&format!("tests/host/{source}"), "-o"])
         .arg(&binary)
         .output()
         .with_context(|| format!("cannot run {clang}"))?;

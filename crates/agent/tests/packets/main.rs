@@ -5,6 +5,7 @@ mod frames;
 mod host;
 mod mutated;
 mod oracle;
+mod sockets;
 #[path = "../support/mod.rs"]
 mod support;
 
