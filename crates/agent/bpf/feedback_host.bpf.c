@@ -181,7 +181,7 @@ static __always_inline void write(struct bpf_sock_ops *ops)
 	struct feedback_option asked = {};
 
 	/* The room may be that of another program of the group. */
-	if (ops->is_fullsock ? !c : !load(ops, &asked, BPF_LOAD_HDR_OPT_TCP_SYN))
+	if (ops->is_fullsock ? !c || !c->reserved : !load(ops, &asked, BPF_LOAD_HDR_OPT_TCP_SYN))
 		return;
 	option.echo = bpf_htons(c ? echo_of(c) : settings.is_xcp ? XCP_UNHEARD : QFCP_UNHEARD);
 	if (c && c->reserved == OPTION_SHORT) {
@@ -218,8 +218,8 @@ static __always_inline void reserve(struct bpf_sock_ops *ops)
 	c->reserved = asks ? OPTION_LONG : OPTION_SHORT;
 	if (!bpf_reserve_hdr_opt(ops, c->reserved, 0))
 		return;
-	c->reserved = OPTION_SHORT;
-	if (!asks || bpf_reserve_hdr_opt(ops, OPTION_SHORT, 0))
+	c->reserved = asks && !bpf_reserve_hdr_opt(ops, OPTION_SHORT, 0) ? OPTION_SHORT : 0;
+	if (!c->reserved)
 		add(&counts.cramped);
 }
 

@@ -160,11 +160,10 @@ void *bpf_cast_to_kern_ctx(void *ops)
 /* What the stack does between two events. */
 static void happen(struct bpf_sock_ops *ops)
 {
-	static unsigned long long mstamp = 1000000;
 	struct sock *sk = &kernel.inet_conn.icsk_inet.sk;
 
-	mstamp += (unsigned long long)event.clock * event.clock * 50;
-	kernel.tcp_mstamp = mstamp;
+	/* Now and then nothing was heard for long. */
+	kernel.tcp_mstamp = bpf_ktime_get_ns() / 1000 + (event.clock < 16 ? 200000 * event.clock : 0);
 	sk->__sk_common.skc_family = ops->family = event.family & 1 ? AF_INET6 : 2;
 	kernel.inet_conn.icsk_ca_state = event.state % 5;
 	kernel.snd_cwnd = ops->snd_cwnd = event.cwnd >> event.room % 32 | 1;
@@ -237,11 +236,11 @@ int main(int count, char **words)
 		case 6:
 			ops.op = BPF_SOCK_OPS_HDR_OPT_LEN_CB;
 			on_socket(&ops);
-			/* The kernel asks for nothing where nothing was reserved. */
-			if (!reserved)
-				break;
+			/* The kernel asks as well where another program has reserved room, and that is not ours. */
 			ops.op = BPF_SOCK_OPS_WRITE_HDR_OPT_CB;
 			on_socket(&ops);
+			if (is_written && !reserved && ops.is_fullsock)
+				return 1;
 			break;
 		case 7:
 		case 8:
