@@ -16,6 +16,12 @@
 
 #define TCX_PASS_ON (-1) /* TCX_NEXT: whatever other program is there has its say */
 
+/* Where a packet's headers end at the latest. */
+#define HEADERS_MOST 1024
+
+/* CHECKSUM_PARTIAL */
+#define SUMMED_LATER 3
+
 const volatile struct router_settings settings = {};
 
 /* What a device's root qdisc holds, has let go and has had no room for. */
@@ -52,37 +58,85 @@ struct {
 	__type(value, struct router);
 } router SEC(".maps");
 
+/*
+ * Bytes of a packet where they lie: no call, where they are linear, as headers all but always are. 0 if they are not there.
+ * What was had before is not valid any more.
+ */
+static __always_inline const void *look(struct __sk_buff *skb, u32 at, u32 size)
+{
+	const void *found;
+
+	if (at > HEADERS_MOST)
+		return 0;
+	found = (void *)(long)skb->data + at;
+	/* The verifier knows of the pointer that was compared. */
+	barrier_var(found);
+	if (found + size <= (void *)(long)skb->data_end)
+		return found;
+	if (bpf_skb_pull_data(skb, at + size))
+		return 0;
+	found = (void *)(long)skb->data + at;
+	barrier_var(found);
+	return found + size <= (void *)(long)skb->data_end ? found : 0;
+}
+
+/* The EtherType as it is in the packet, and where the IP header begins; 0 if there is none. */
+static __always_inline u16 type_of(struct __sk_buff *skb, u32 *at)
+{
+	u16 type = skb->protocol;
+	const u16 *there;
+
+	*at = settings.link_header_bytes;
+	if (!*at)
+		return type;
+	there = look(skb, *at - 2, 2);
+	if (!there)
+		return 0;
+	type = *there;
+	for (int i = 0; i < TAGS_MOST; i++) {
+		if (type != bpf_htons(0x8100) && type != bpf_htons(0x88a8))
+			break;
+		there = look(skb, *at + 2, 2);
+		if (!there)
+			return 0;
+		type = *there;
+		*at += 4;
+	}
+	return type;
+}
+
 /* Where TCP begins, and how long its options are; 0 if it is no TCP, or not its first fragment. */
 static __always_inline u32 tcp_of(struct __sk_buff *skb, u32 *options)
 {
 	u32 at, length;
-	u16 type = network_of(skb, settings.link_header_bytes, &at);
-	struct tcp_header tcp;
+	u16 type = type_of(skb, &at);
+	const struct tcp_header *tcp;
 
-	if (type == 0x0800) {
-		struct ipv4_header ip;
+	if (type == bpf_htons(0x0800)) {
+		const struct ipv4_header *ip = look(skb, at, sizeof(*ip));
 
-		if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)))
+		if (!ip)
 			return 0;
-		length = (ip.version_length & 15) * 4;
-		if (ip.version_length >> 4 != 4 || length < 20 || ip.protocol != 6 || ip.fragment & bpf_htons(0x1fff))
+		length = (ip->version_length & 15) * 4;
+		if (ip->version_length >> 4 != 4 || length < 20 || ip->protocol != 6 || ip->fragment & bpf_htons(0x1fff))
 			return 0;
 		at += length;
-	} else if (type == 0x86dd) {
-		struct ipv6_header ip;
+	} else if (type == bpf_htons(0x86dd)) {
+		const struct ipv6_header *ip = look(skb, at, sizeof(*ip));
 		u8 next;
 
-		if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)))
+		if (!ip)
 			return 0;
-		next = ip.next;
-		at += sizeof(ip);
+		next = ip->next;
+		at += sizeof(*ip);
 		for (int i = 0; i < EXTENSIONS_MOST; i++) {
-			u8 extension[2];
+			const u8 *extension;
 
 			/* hop-by-hop, routing, destination */
 			if (next != 0 && next != 43 && next != 60)
 				break;
-			if (bpf_skb_load_bytes(skb, at, extension, 2))
+			extension = look(skb, at, 2);
+			if (!extension)
 				return 0;
 			next = extension[0];
 			at += (extension[1] + 1) * 8;
@@ -92,9 +146,10 @@ static __always_inline u32 tcp_of(struct __sk_buff *skb, u32 *options)
 	} else {
 		return 0;
 	}
-	if (bpf_skb_load_bytes(skb, at, &tcp, sizeof(tcp)) || tcp.data_offset >> 4 < 5)
+	tcp = look(skb, at, sizeof(*tcp));
+	if (!tcp || tcp->data_offset >> 4 < 5)
 		return 0;
-	*options = (tcp.data_offset >> 4) * 4 - sizeof(tcp);
+	*options = (tcp->data_offset >> 4) * 4 - sizeof(*tcp);
 	return at;
 }
 
@@ -141,13 +196,16 @@ static long next_search(u64 n, struct search *s)
 static __always_inline u32 option_of(struct __sk_buff *skb, u32 tcp_at, u32 length, struct feedback_option *option)
 {
 	u32 at = tcp_at + sizeof(struct tcp_header);
+	const struct feedback_option *last;
 	struct search s = {};
 
 	if (length < OPTION_LONG || length > OPTIONS_MOST)
 		return 0;
 	/* Linux writes it last. */
-	if (bpf_skb_load_bytes(skb, at + length - OPTION_LONG, option, sizeof(*option)))
+	last = look(skb, at + length - OPTION_LONG, sizeof(*last));
+	if (!last)
 		return 0;
+	*option = *last;
 	if (asks((u8 *)option))
 		return at + length - OPTION_LONG;
 	/* Nothing but two bytes of padding and a time stamp, as most have (RFC 7323, appendix A): no search. */
@@ -163,13 +221,23 @@ static __always_inline u32 option_of(struct __sk_buff *skb, u32 tcp_at, u32 leng
 	return bpf_skb_load_bytes(skb, at, option, sizeof(*option)) ? 0 : at;
 }
 
+static __always_inline int is_summed_later(struct __sk_buff *skb)
+{
+	struct sk_buff *kernel = bpf_cast_to_kern_ctx(skb);
+
+	return BPF_CORE_READ_BITFIELD(kernel, ip_summed) == SUMMED_LATER;
+}
+
 /* Puts another grant into the option. 0 if it is done. */
 static __always_inline long grant(struct __sk_buff *skb, u32 tcp_at, u32 option_at, u16 before, u16 granted)
 {
+	u32 check_at = tcp_at + __builtin_offsetof(struct tcp_header, check);
 	u16 raw = bpf_htons(granted);
-	long failed = bpf_l4_csum_replace(skb, tcp_at + __builtin_offsetof(struct tcp_header, check), before, raw,
-					  sizeof(raw));
+	long failed = 0;
 
+	/* A device that computes the sum is told that of the addresses alone. */
+	if (!is_summed_later(skb))
+		failed = bpf_l4_csum_replace(skb, check_at, before, raw, sizeof(raw));
 	return failed ? failed
 		      : bpf_skb_store_bytes(skb, option_at + __builtin_offsetof(struct feedback_option, granted), &raw,
 					    2, 0);

@@ -43,6 +43,7 @@ struct net_device {
 
 struct sk_buff {
 	struct net_device *dev;
+	unsigned char ip_summed : 2;
 };
 
 #pragma clang attribute pop
