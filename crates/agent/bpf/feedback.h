@@ -15,11 +15,25 @@ struct router_settings {
 	u32 is_xcp;
 };
 
-/* A device's queue; of the laws the one that is told. */
+/* A device's queue; of the laws the one that is told. What is counted of the running interval is each processor's. */
 struct router {
 	struct bpf_spin_lock lock;
 	u32 is_turning; /* a processor ends the interval */
-	u64 passed_bytes;
+	u32 told; /* QFCP: its rate, as a packet has it */
+	u32 pad;
+	u64 turns; /* so far */
+	u64 collected[3]; /* what of the processors' sums the law has had */
+	/* Of who is at a turn: what all have counted. */
+	u64 sums[3];
+	u64 least_bytes;
+	u64 least_packets_q16;
+	struct qfcp_router qfcp;
+	struct xcp_router xcp;
+};
+
+/* What a processor counts, for itself; by the laws' own functions, of which only what counts is in use. */
+struct tally {
+	u64 turn; /* the one after which its least queues were begun */
 	u64 packets;
 	u64 asked; /* super-packets that asked */
 	u64 lowered; /* those whose grant was too much */

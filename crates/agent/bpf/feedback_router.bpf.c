@@ -58,6 +58,40 @@ struct {
 	__type(value, struct router);
 } router SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct tally);
+} tallies SEC(".maps");
+
+#define MOST_PROCESSORS 8192
+
+static long add_processor(u64 processor, void *unused)
+{
+	u32 key = 0;
+	struct router *r = bpf_map_lookup_elem(&router, &key);
+	struct tally *c = bpf_map_lookup_percpu_elem(&tallies, &key, processor);
+
+	(void)unused;
+	if (!r || !c)
+		return 1;
+	if (settings.is_xcp) {
+		r->sums[0] += c->xcp.input_bytes;
+		r->sums[1] += c->xcp.shares_ns;
+		r->sums[2] += c->xcp.rtt_shares;
+	} else {
+		r->sums[0] += c->qfcp.input_bytes;
+		r->sums[1] += c->qfcp.rtts_us;
+		r->sums[2] += c->qfcp.rtt_count;
+	}
+	if (c->turn != r->turns)
+		return 0;
+	r->least_bytes = least(r->least_bytes, settings.is_xcp ? c->xcp.least_bytes : c->qfcp.least_bytes);
+	r->least_packets_q16 = least(r->least_packets_q16, c->qfcp.least_packets_q16);
+	return 0;
+}
+
 /*
  * Bytes of a packet where they lie: no call, where they are linear, as headers all but always are. 0 if they are not there.
  * What was had before is not valid any more.
@@ -260,33 +294,56 @@ static __always_inline void close_one(struct qfcp_router *r, const struct qfcp_s
 	close_interval(r, sight);
 }
 
-/* Ends the interval on a copy: what comes meanwhile counts for the next. */
-static __always_inline void turn(struct router *r, const struct qfcp_sight *sight)
+/* Begins a turn, if no other processor is at one: what is counted from then on counts for the next. */
+static __always_inline int begin_turn(struct router *r)
+{
+	int is_ours;
+
+	bpf_spin_lock(&r->lock);
+	is_ours = !r->is_turning;
+	r->is_turning = 1;
+	bpf_spin_unlock(&r->lock);
+	if (!is_ours)
+		return 0;
+	r->sums[0] = r->sums[1] = r->sums[2] = 0;
+	r->least_bytes = r->least_packets_q16 = ~0ULL;
+	bpf_loop(MOST_PROCESSORS, add_processor, 0, 0);
+	return 1;
+}
+
+/* Ends it, under the lock. */
+static __always_inline void end_turn(struct router *r)
+{
+	for (u32 i = 0; i < 3; i++)
+		r->collected[i] = r->sums[i];
+	r->turns++;
+	r->is_turning = 0;
+}
+
+/* Ends the interval on a copy. Only who is at a turn writes QFCP's. */
+static __always_inline void turn(struct router *r, struct qfcp_sight *sight, int tells)
 {
 	struct qfcp_settings law = settings.qfcp;
 	struct qfcp_router next;
-	u64 input_bytes, rtts_us, rtt_count;
 
-	bpf_spin_lock(&r->lock);
-	if (r->is_turning) {
-		bpf_spin_unlock(&r->lock);
+	if (!begin_turn(r))
 		return;
-	}
-	r->is_turning = 1;
 	next = r->qfcp;
-	bpf_spin_unlock(&r->lock);
-	input_bytes = next.input_bytes;
-	rtts_us = next.rtts_us;
-	rtt_count = next.rtt_count;
+	next.input_bytes += r->sums[0] - r->collected[0];
+	next.rtts_us += r->sums[1] - r->collected[1];
+	next.rtt_count += r->sums[2] - r->collected[2];
+	next.least_bytes = least(next.least_bytes, r->least_bytes);
+	next.least_packets_q16 = least(next.least_packets_q16, r->least_packets_q16);
+	/* A device without a queue sends what it gets. */
+	if (!tells)
+		sight->departed_bytes = r->sums[0];
 
 	qfcp_turn(&next, &law, sight, close_one);
 
 	bpf_spin_lock(&r->lock);
-	next.input_bytes += r->qfcp.input_bytes - input_bytes;
-	next.rtts_us += r->qfcp.rtts_us - rtts_us;
-	next.rtt_count += r->qfcp.rtt_count - rtt_count;
 	r->qfcp = next;
-	r->is_turning = 0;
+	r->told = wire_of(next.rate);
+	end_turn(r);
 	bpf_spin_unlock(&r->lock);
 }
 
@@ -301,38 +358,32 @@ __noinline int end_interval(struct xcp_router *r, u64 now_ns, u64 queue_bytes)
 	return 0;
 }
 
-/* As turn. */
+/* As turn; what is dealt out meanwhile others write. */
 static __always_inline void turn_xcp(struct router *r, const struct qfcp_sight *sight)
 {
 	struct xcp_router next;
-	u64 input_bytes, shares_ns, rtt_shares, intervals;
+	u64 intervals;
 
-	bpf_spin_lock(&r->lock);
-	if (r->is_turning) {
-		bpf_spin_unlock(&r->lock);
+	if (!begin_turn(r))
 		return;
-	}
-	r->is_turning = 1;
+	bpf_spin_lock(&r->lock);
 	next = r->xcp;
 	bpf_spin_unlock(&r->lock);
-	input_bytes = next.input_bytes;
-	shares_ns = next.shares_ns;
-	rtt_shares = next.rtt_shares;
 	intervals = next.intervals;
+	next.input_bytes += r->sums[0] - r->collected[0];
+	next.shares_ns += r->sums[1] - r->collected[1];
+	next.rtt_shares += r->sums[2] - r->collected[2];
+	next.least_bytes = least(next.least_bytes, r->least_bytes);
 
 	end_interval(&next, sight->now_ns, sight->queue_bytes);
 
 	bpf_spin_lock(&r->lock);
-	next.input_bytes += r->xcp.input_bytes - input_bytes;
-	next.shares_ns += r->xcp.shares_ns - shares_ns;
-	next.rtt_shares += r->xcp.rtt_shares - rtt_shares;
-	/* What was dealt out meanwhile. */
 	if (next.intervals == intervals) {
 		next.raise = r->xcp.raise;
 		next.lower = r->xcp.lower;
 	}
 	r->xcp = next;
-	r->is_turning = 0;
+	end_turn(r);
 	bpf_spin_unlock(&r->lock);
 }
 
@@ -359,8 +410,8 @@ static __always_inline u16 change_of_one(s64 change_q8, u32 segments)
 }
 
 /* XCP: counts a piece, and gives what each of its segments is granted. */
-static __always_inline u16 pass_xcp(struct router *r, const struct qfcp_sight *sight, const struct feedback_option *option,
-				    int asks, u32 size_bytes, u32 segments)
+static __always_inline u16 pass_xcp(struct router *r, struct tally *c, const struct qfcp_sight *sight,
+				    const struct feedback_option *option, int asks, u32 size_bytes, u32 segments)
 {
 	struct xcp_header header = header_of(option, size_bytes, segments);
 	u64 share_ns = header.rtt_us ? xcp_share_ns(header.rtt_us, size_bytes, header.cwnd_bytes) : 0;
@@ -369,42 +420,33 @@ static __always_inline u16 pass_xcp(struct router *r, const struct qfcp_sight *s
 
 	if (xcp_is_over(&r->xcp, sight->now_ns))
 		turn_xcp(r, sight);
-
+	if (c->turn != r->turns) {
+		c->turn = r->turns;
+		c->xcp.least_bytes = ~0ULL;
+	}
+	xcp_count(&c->xcp, sight->queue_bytes, &header, share_ns);
+	if (!asks)
+		return asked;
 	bpf_spin_lock(&r->lock);
-	xcp_count(&r->xcp, sight->queue_bytes, &header, share_ns);
-	if (asks)
-		granted_q8 = xcp_deal_q8(&r->xcp, &header, share_ns);
-	r->passed_bytes += size_bytes;
-	r->packets += segments;
-	r->asked += asks;
-	r->lowered += granted_q8 < header.change_q8;
+	granted_q8 = xcp_deal_q8(&r->xcp, &header, share_ns);
 	bpf_spin_unlock(&r->lock);
 	return granted_q8 < header.change_q8 ? change_of_one(granted_q8, segments) : asked;
 }
 
 /* The same by QFCP: its rate, if it asks for more. */
-static __always_inline u16 pass_qfcp(struct router *r, struct qfcp_sight *sight, int tells,
-				     const struct feedback_option *option, int asks, u32 size_bytes, u32 segments)
+static __always_inline u16 pass_qfcp(struct router *r, struct tally *c, struct qfcp_sight *sight, int tells,
+				     const struct feedback_option *option, int asks, u32 size_bytes)
 {
 	u32 rtt_us = asks ? (u32)least(wire_value(bpf_ntohs(option->rtt)), 1U << 27) : 0;
-	u16 asked = bpf_ntohs(option->granted), granted;
 
-	/* A device without a queue sends what it gets. */
-	if (!tells)
-		sight->departed_bytes = r->passed_bytes;
 	if (qfcp_is_over(&r->qfcp, sight->now_ns))
-		turn(r, sight);
-
-	bpf_spin_lock(&r->lock);
-	qfcp_count(&r->qfcp, sight, size_bytes, rtt_us);
-	r->passed_bytes += size_bytes;
-	r->packets += segments;
-	r->asked += asks;
-	granted = wire_of(r->qfcp.rate);
-	if (asks && granted < asked)
-		r->lowered++;
-	bpf_spin_unlock(&r->lock);
-	return granted < asked ? granted : asked;
+		turn(r, sight, tells);
+	if (c->turn != r->turns) {
+		c->turn = r->turns;
+		c->qfcp.least_bytes = c->qfcp.least_packets_q16 = ~0ULL;
+	}
+	qfcp_count(&c->qfcp, sight, size_bytes, rtt_us);
+	return (u16)least(r->told, bpf_ntohs(option->granted));
 }
 
 SEC("tcx/egress")
@@ -414,6 +456,7 @@ int to_queue(struct __sk_buff *skb)
 	u32 options = 0, tcp_at = tcp_of(skb, &options), option_at = 0, size_bytes = skb->len, key = 0;
 	u32 segments = most(skb->gso_segs, 1);
 	struct router *r = bpf_map_lookup_elem(&router, &key);
+	struct tally *c = bpf_map_lookup_elem(&tallies, &key);
 	struct sight_of_queue queue = queue_of(skb);
 	struct qfcp_sight sight = {
 		.now_ns = bpf_ktime_get_ns(),
@@ -424,7 +467,7 @@ int to_queue(struct __sk_buff *skb)
 	};
 	u16 granted;
 
-	if (!r)
+	if (!r || !c)
 		return TCX_PASS_ON;
 	if (tcp_at) {
 		option_at = option_of(skb, tcp_at, options, &option);
@@ -433,10 +476,17 @@ int to_queue(struct __sk_buff *skb)
 			size_bytes += (segments - 1) * (tcp_at + sizeof(struct tcp_header) + options);
 	}
 	if (settings.is_xcp)
-		granted = pass_xcp(r, &sight, &option, option_at > 0, size_bytes, segments);
+		granted = pass_xcp(r, c, &sight, &option, option_at > 0, size_bytes, segments);
 	else
-		granted = pass_qfcp(r, &sight, queue.tells, &option, option_at > 0, size_bytes, segments);
-	if (option_at && granted != bpf_ntohs(option.granted) && !settings.observe_only)
+		granted = pass_qfcp(r, c, &sight, queue.tells, &option, option_at > 0, size_bytes);
+	c->packets += segments;
+	if (!option_at)
+		return TCX_PASS_ON;
+	c->asked++;
+	if (granted == bpf_ntohs(option.granted))
+		return TCX_PASS_ON;
+	c->lowered++;
+	if (!settings.observe_only)
 		grant(skb, tcp_at, option_at, option.granted, granted);
 	return TCX_PASS_ON;
 }

@@ -15,7 +15,9 @@ use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::page::FeedbackPage;
-use super::shared::{FIRST_CAPACITY, RouterRecord, RouterSettings, qfcp_settings, xcp_settings};
+use super::shared::{
+    FIRST_CAPACITY, RouterCounts, RouterRecord, RouterSettings, TallyRecord, qfcp_settings, xcp_settings,
+};
 use super::{FeedbackLaw, begun, qfcp_params, watch, xcp_params};
 use crate::attach::Device;
 use crate::control::Listener;
@@ -94,6 +96,33 @@ impl FeedbackRouter {
         let map = self.object.maps().find(|map| map.name() == "router").context("no map of the queue")?;
         let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::LOCK)?.context("no queue")?;
         RouterRecord::read_from_bytes(&value).map_err(|_| anyhow!("a queue of another layout"))
+    }
+
+    /// What each processor has counted.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn processors(&self) -> Result<Vec<TallyRecord>> {
+        let map = self.object.maps().find(|map| map.name() == "tallies").context("no map of counts")?;
+        let values = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)?.context("no counts")?;
+        let read =
+            |value: Vec<u8>| TallyRecord::read_from_bytes(&value).map_err(|_| anyhow!("counts of another layout"));
+        values.into_iter().map(read).collect()
+    }
+
+    /// The same together.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn counts(&self) -> Result<RouterCounts> {
+        let mut all = RouterCounts::default();
+        for one in self.processors()? {
+            all.bytes += one.bytes();
+            all.packets += one.packets;
+            all.asked += one.asked;
+            all.lowered += one.lowered;
+        }
+        Ok(all)
     }
 
     /// Runs it on a packet that no device sees; gives its verdict and the packet it leaves.
@@ -219,7 +248,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
     let began_ns = clock::monotonic_ns();
     begun(&manager, &format!("{} at {}: {capacity}, queue in {qdisc}", law.name(), device.name));
     let status = || {
-        let record = router.record()?;
+        let (record, counts) = (router.record()?, router.counts()?);
         Ok(RouterStatus {
             version: env!("CARGO_PKG_VERSION"),
             pid: std::process::id(),
@@ -228,10 +257,10 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
             dry_run: options.dry_run,
             uptime_s: (clock::monotonic_ns() - began_ns) as f64 / 1e9,
             told: Controller::of(&settings, &record),
-            packets: record.packets,
-            bytes: record.passed_bytes,
-            asked: record.asked,
-            lowered: record.lowered,
+            packets: counts.packets,
+            bytes: counts.bytes,
+            asked: counts.asked,
+            lowered: counts.lowered,
         })
     };
     let is_there = || match device.is_there() {

@@ -77,18 +77,55 @@ pub struct RouterSettings {
 pub struct RouterRecord {
     lock: u32,
     is_turning: u32,
+    told: u32,
+    pad: u32,
+    turns: u64,
+    collected: [u64; 3],
+    sums: [u64; 3],
+    least_bytes: u64,
+    least_packets_q16: u64,
+    /// QFCP's, without what is counted of the running interval.
+    pub qfcp: QfcpRouter,
+    /// XCP's, likewise.
+    pub xcp: XcpRouter,
+}
+
+/// What a processor has counted: `struct tally`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct TallyRecord {
+    turn: u64,
+    /// Packets that have come.
+    pub packets: u64,
+    /// Pieces that asked, of one or more packets.
+    pub asked: u64,
+    /// Those that asked for more than they were granted.
+    pub lowered: u64,
+    /// QFCP's sums.
+    pub qfcp: QfcpRouter,
+    /// XCP's.
+    pub xcp: XcpRouter,
+}
+
+impl TallyRecord {
     /// Bytes that have come.
-    pub passed_bytes: u64,
+    pub fn bytes(&self) -> u64 {
+        // `input_bytes`, which is the fourth of either's.
+        self.qfcp.running[3] + self.xcp.running[3]
+    }
+}
+
+/// What all processors have counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouterCounts {
+    /// Bytes that have come.
+    pub bytes: u64,
     /// Packets of them.
     pub packets: u64,
     /// Pieces that asked, of one or more packets.
     pub asked: u64,
     /// Those that asked for more than they were granted.
     pub lowered: u64,
-    /// QFCP's.
-    pub qfcp: QfcpRouter,
-    /// XCP's.
-    pub xcp: XcpRouter,
 }
 
 /// What a host's programs are told: `struct host_settings`.
@@ -154,8 +191,11 @@ mod tests {
         alike!(&btf, "qfcp_router", QfcpRouter: "capacity" = capacity, "rate" = rate, "flows_q16" = flows_q16,
             "interval_ns" = interval_ns, "output" = output, "queue_q4" = queue_q4, "packets_q16" = packets_q16,
             "intervals" = intervals, "began_ns" = running);
-        alike!(&btf, "router", RouterRecord: "lock" = lock, "is_turning" = is_turning, "passed_bytes" = passed_bytes,
-            "packets" = packets, "asked" = asked, "lowered" = lowered, "qfcp" = qfcp, "xcp" = xcp);
+        alike!(&btf, "router", RouterRecord: "lock" = lock, "is_turning" = is_turning, "told" = told, "turns" = turns,
+            "collected" = collected, "sums" = sums, "least_bytes" = least_bytes,
+            "least_packets_q16" = least_packets_q16, "qfcp" = qfcp, "xcp" = xcp);
+        alike!(&btf, "tally", TallyRecord: "turn" = turn, "packets" = packets, "asked" = asked,
+            "lowered" = lowered, "qfcp" = qfcp, "xcp" = xcp);
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/feedback_host.bpf.o")).unwrap();
         alike!(&btf, "host_settings", HostSettings: "exid" = exid, "is_xcp" = is_xcp, "offers_all" = offers_all,
             "heeds_loss" = heeds_loss, "paces" = paces, "exid_beside" = exid_beside, "name" = name);
