@@ -5,9 +5,10 @@
 //! delay speak of those that wait. What arrives in the very instant in which a transmission ends comes before its end: it
 //! finds the buffer as it was, and no flow can live on landing exactly in the place that another's packet has freed.
 //!
-//! If the buffer is drop-tail and nobody marks, nothing that happens later can change when a waiting packet leaves. Then
-//! the link sends every packet on the instant it comes, with the stamp of its departure, and keeps nothing but the
-//! stamps of those that wait: no event at all. Otherwise the packets wait in a [`Queue`], and the link wakes for each.
+//! If the buffer judges packets as they come, as drop-tail and RED do, and nobody marks, nothing that happens later can
+//! change when a waiting packet leaves. Then the link sends every packet on the instant it comes, with the stamp of its
+//! departure, and keeps nothing but the stamps of those that wait: no event at all. Otherwise the packets wait in a
+//! [`Queue`], and the link wakes for each.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,8 +19,7 @@ use crate::loss::{Loss, LossConfig};
 use crate::packet::Parcel;
 use crate::queue::{Queue, QueueConfig, admits};
 use crate::rng::Streams;
-use crate::role::AqmParams;
-use crate::role::MarkerParams;
+use crate::role::{AnyAqm, Held};
 use crate::stats::{Meter, Span};
 use crate::units::{Amount, Bytes, Duration, Instant, Rate};
 
@@ -47,14 +47,15 @@ pub struct Link<P> {
 
 #[derive(Debug)]
 enum Waiting<P> {
-    Foreseen(Foreseen),
+    Foreseen(Foreseen<P>),
     Held { queue: Queue<P>, in_transmission: Option<Departure<P>> },
 }
 
 /// The stamps of the packets that wait, where the packets themselves have been sent on.
 #[derive(Debug)]
-struct Foreseen {
+struct Foreseen<P> {
     limit: Option<Amount>,
+    aqm: AnyAqm<P>,
     /// What waits, and what of it waits behind the first.
     first: Train,
     behind: VecDeque<Train>,
@@ -96,11 +97,10 @@ impl<P: Parcel> Link<P> {
         ensure(config.rate > Rate::from_bps(0), "rate", format_args!("{:?}", config.rate), "more than 0 bit/s")?;
         let stream = |purpose: &str| streams.stream(name, purpose);
         let queue = Queue::new(&config.queue, config.rate, stream, span).map_err(|e| e.within("queue"))?;
-        let buffer = match (config.queue.buffer.aqm, config.queue.marker) {
-            (AqmParams::DropTail, MarkerParams::None) => {
-                Waiting::Foreseen(Foreseen::new(config.queue.buffer.limit, span))
-            }
-            _ => Waiting::Held { queue, in_transmission: None },
+        let buffer = if queue.judges_on_arrival() {
+            Waiting::Foreseen(Foreseen::new(queue, span))
+        } else {
+            Waiting::Held { queue, in_transmission: None }
         };
         Ok(Self {
             name: name.to_owned(),
@@ -288,10 +288,12 @@ impl<P: Parcel> Element<P> for Link<P> {
     }
 }
 
-impl Foreseen {
-    fn new(limit: Option<Amount>, span: Span) -> Self {
+impl<P: Parcel> Foreseen<P> {
+    fn new(queue: Queue<P>, span: Span) -> Self {
+        let (limit, aqm) = queue.into_judges();
         Self {
             limit,
+            aqm,
             first: Train::NONE,
             behind: VecDeque::new(),
             packets: 0,
@@ -302,10 +304,10 @@ impl Foreseen {
         }
     }
 
-    /// When the packet will have left, if there is room for it.
+    /// When the packet will have left, if it is let in.
     #[inline(always)]
     fn admit(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
-        if self.busy_until > now || self.packets > 0 {
+        if self.busy_until >= now || self.packets > 0 || !self.is_drop_tail() {
             return self.admit_behind_others(now, size, sending);
         }
         self.busy_until = now + sending;
@@ -313,7 +315,7 @@ impl Foreseen {
         Some(self.busy_until)
     }
 
-    /// The same where something is in transmission, or was when the last came.
+    /// The same where something is in transmission, or was when the last came, or more than the room decides.
     #[inline(never)]
     fn admit_behind_others(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
         while self.first.start < now {
@@ -325,14 +327,16 @@ impl Foreseen {
                 self.first = self.behind.pop_front().unwrap_or(Train::NONE);
             }
         }
+        // What comes as a transmission ends waits for that, if for no time. A packet that need not wait needs no room.
         let start = self.busy_until.max(now);
-        // A packet that need not wait needs no room.
-        let accepted = start == now || admits(self.limit, self.packets, self.bytes, size);
+        let waits = start > now || (self.busy_until == now && now > Instant::ZERO);
+        let is_room = !waits || admits(self.limit, self.packets, self.bytes, size);
+        let accepted = if self.is_drop_tail() { is_room } else { self.judge(now, size, is_room) };
         if !accepted {
             self.meter.arrive(now, false);
             return None;
         }
-        if start > now {
+        if waits {
             if self.held_until < now {
                 self.meter.hold(self.held_until, now, Bytes::ZERO);
             }
@@ -349,6 +353,21 @@ impl Foreseen {
         self.busy_until = (start + sending).min(Instant::LATEST);
         self.meter.pass(now, start, self.busy_until, size);
         Some(self.busy_until)
+    }
+
+    /// Whether room alone decides.
+    #[inline(always)]
+    fn is_drop_tail(&self) -> bool {
+        matches!(self.aqm, AnyAqm::DropTail(_))
+    }
+
+    /// Whether the management lets the packet in. It hears first of the rest that the line has had; who ends it is let in.
+    #[inline(never)]
+    fn judge(&mut self, now: Instant, size: Bytes, is_room: bool) -> bool {
+        if self.busy_until < now {
+            self.aqm.on_rest(self.busy_until);
+        }
+        self.aqm.admits(now, Held { packets: self.packets, bytes: self.bytes }, size, is_room)
     }
 
     #[inline(never)]

@@ -105,6 +105,17 @@ impl<P: Parcel> Queue<P> {
         })
     }
 
+    /// Whether nothing that happens after a packet's arrival can change when it leaves: it is judged as it comes, and nobody
+    /// marks.
+    pub(crate) fn judges_on_arrival(&self) -> bool {
+        !self.keeps && self.marker.is_none()
+    }
+
+    /// What judges arriving packets: the limit and the management.
+    pub(crate) fn into_judges(self) -> (Option<Amount>, AnyAqm<P>) {
+        (self.limit, self.aqm)
+    }
+
     /// Takes a packet in; false if it was dropped.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: P) -> bool {

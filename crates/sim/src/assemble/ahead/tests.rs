@@ -34,6 +34,7 @@ pub(in super::super) fn link() -> impl Strategy<Value = Vec<&'static str>> {
         "queue = { limit = \"5 packets\" }",
         "queue = { limit = \"30 kB\" }",
         "queue = { limit = \"40 packets\", aqm = \"codel\" }",
+        "queue = { limit = \"40 packets\", aqm = \"red\" }",
         "queue = { limit = \"40 packets\", aqm = { kind = \"fq-codel\", queues = 4 } }",
         "price = { kind = \"linear\", a = \"6.5 kB\" }",
     ]);
