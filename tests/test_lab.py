@@ -224,6 +224,27 @@ def test_an_order_is_its_smallest_step_by_the_mean() -> None:
     assert measure({"sweep": "sweep", "column": "x", "order": above}, lab) == [1.5, 1.0]
 
 
+def test_more_seeds_are_run_for_steps_that_may_be_the_smallest() -> None:
+    ran: dict[int, set[int]] = {1: set(), 2: set(), 9: set()}
+
+    def noisy(run: Run) -> float:
+        mbps = run.point["mbps"]
+        ran[mbps].add(run.seed)
+        return float(mbps + 0.1 * mbps * (run.seed % 2))
+
+    sweep = Sweep(
+        WIRE,
+        {"mbps": Axis([1, 2, 9], set={"link[0].rate": "{mbps} Mbit/s"})},
+        columns={"x": noisy},
+    )
+    lab = Lab({"wires": sweep}, seeds=range(1, 13))
+    parts = [{"mbps": 1}, {"mbps": [2, 9]}]
+    steps = measure({"sweep": "wires", "column": "x", "order": parts}, lab)
+    # The step to 2 is 1.1 and 1 in turns, which three seeds show to be less than that to 9.
+    assert steps == pytest.approx([1.1, 1.0] * 6)
+    assert ran == {1: set(lab.seeds), 2: set(lab.seeds), 9: {1, 2, 3}}
+
+
 def test_where_a_curve_has_a_value() -> None:
     frame = pd.DataFrame({"seed": [1] * 3, "delay_s": [0.3, 0.1, 0.2], "x": [9.0, 1.0, 5.0]})
     lab = Lab({"curve": lambda lab: frame}, seeds=[1])

@@ -28,7 +28,9 @@ An axis may be given several values, ``["smooth", "reno"]``, ``{ from = 30, upto
     Seed by seed. Where a part is several, all pairs; where the operator is, for each of them.
 ``order = [least, …, greatest]``
     The smallest step from one part to the next; where a part is several, each of them. Smallest
-    by the mean over the seeds, as the least of each seed would be that of its noise.
+    by the mean over the seeds, as the least of each seed would be that of its noise. Where a few
+    seeds show that a step is not the smallest, its interval lying above the smallest's, no more
+    are run for it.
 
 A function of the lab that gives one value a seed is a measure, too; a paper names it,
 ``{ python = "measures.name" }``.
@@ -39,12 +41,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ..claims import Estimate, mean_interval
 from ..errors import UserError
 from .samples import of_flow, of_queue, within
 from .sweeps import Lab, Run, Sweep, matches, value_of
@@ -53,6 +57,9 @@ Values = dict[int, float]
 """One value a seed."""
 
 Measure = Mapping[str, Any]
+
+FEW = 3
+"""Seeds that may show that a step is not the smallest, if not fewer are asked for."""
 
 OPERATORS = ("ratio", "difference", "order")
 POINT = ("sweep", "column", "table", "of", "span", "samples", "at", "times", "per")
@@ -86,6 +93,8 @@ def _evaluate(definition: Any, inherited: Measure, lab: Lab) -> list[Values]:
     parts = definition[operator]
     if operator != "order" and len(parts) != 2:
         raise UserError(f"{operator}: {len(parts)} parts: wanted two")
+    if operator == "order":
+        return [_smallest_step(_steps(parts, keys, lab), lab)]
     found = []
     for chosen in _each(keys, lab):
         sides = [_evaluate(part, chosen, lab) for part in parts]
@@ -97,13 +106,59 @@ def _evaluate(definition: Any, inherited: Measure, lab: Lab) -> list[Values]:
         ]
         if operator == "ratio":
             found += [_with(one, other, lambda a, b: a / b) for one, other in pairs]
-        elif operator == "difference":
-            found += [_with(one, other, lambda a, b: a - b) for one, other in pairs]
         else:
-            found += [_with(one, other, lambda a, b: b - a) for one, other in pairs]
-    if operator == "order":
-        return [min(found, key=lambda values: fmean(values.values()))]
+            found += [_with(one, other, lambda a, b: a - b) for one, other in pairs]
     return _picked(found, definition.get("pick"))
+
+
+Step = tuple[Any, Any, Measure]
+"""Two parts, and the keys that both inherit."""
+
+
+def _steps(parts: Sequence[Any], keys: Measure, lab: Lab) -> list[Step]:
+    """All steps of an order, each as narrow as it can be."""
+    return [
+        (one, other, chosen)
+        for chosen in _each(keys, lab)
+        for left, right in itertools.pairwise(parts)
+        for one in _narrow(left, chosen, lab)
+        for other in _narrow(right, chosen, lab)
+    ]
+
+
+def _narrow(part: Any, inherited: Measure, lab: Lab) -> list[Any]:
+    """The points of a part that is several; any other part as it is."""
+    if callable(part) or any(name in part for name in ("pick", *OPERATORS)):
+        return [part]
+    return list(_each({**inherited, **part}, lab))
+
+
+def _smallest_step(steps: Sequence[Step], lab: Lab) -> Values:
+    """The step that is the smallest in the mean, of those that may be by ever more seeds."""
+    counts = [len(lab.seeds)]
+    while counts[-1] >= 2 * FEW:
+        counts.append(counts[-1] // 2)
+    least: Values = {}
+    for count in reversed(counts):
+        some = replace(lab, seeds=lab.seeds[:count])
+        found = [_differences(step, some) for step in steps]
+        least = min(itertools.chain(*found), key=lambda values: fmean(values.values()))
+        high = _interval(least).high
+        steps = [
+            step for step, several in zip(steps, found, strict=True)
+            if not all(_interval(values).low > high for values in several)
+        ]  # fmt: skip
+    return least
+
+
+def _differences(step: Step, lab: Lab) -> list[Values]:
+    less, greater, inherited = step
+    sides = (_evaluate(part, inherited, lab) for part in (less, greater))
+    return [_with(one, other, lambda a, b: b - a) for one, other in itertools.product(*sides)]
+
+
+def _interval(values: Values) -> Estimate:
+    return mean_interval(list(values.values()))
 
 
 def _with(one: Values, other: Values, what: Callable[[float, float], float]) -> Values:

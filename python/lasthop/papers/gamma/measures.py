@@ -48,7 +48,7 @@ def throughput(alpha: float, beta: float, loss: float, rtt_s: float) -> float:
 
 def smooth_under_red(lab: Lab, upto_ms: float) -> list[float]:
     """How far the smooth protocol's fairness is from Reno's under RED, where most in the mean."""
-    frame = lab.frame("diverse-red", longest_ms={"upto": upto_ms})
+    frame = lab.frame("diverse-red", contender=["smooth", "reno"], longest_ms={"upto": upto_ms})
     table = frame.pivot_table(
         index=["longest_ms", "seed"], columns="contender", values="fairness"
     )  # fmt: skip
