@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lasthop_core::kinds;
+use lasthop_core::law::aimd::MOST_INCREASE;
 use lasthop_core::law::gamma::GammaParams;
 use lasthop_linux::bpf;
 use lasthop_linux::signals::Signals;
@@ -31,7 +32,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
-use shared::{CcCounts, CcSettings, LEAST, MAGIC, MOST_INCREASE};
+use shared::{CcCounts, CcSettings, LEAST, MAGIC};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cc.bpf.o"));
 
@@ -448,7 +449,7 @@ mod tests {
     fn parameters_are_refused_with_key_value_and_what_is_wanted() {
         let refused = |law: CcLaw, pair| law.params(&keys(&[pair])).unwrap_err().to_string();
         assert_eq!(refused(CcLaw::Gaimd, ("beta", "1.5")), "beta = 1.5: wanted more than 0 and less than 1");
-        assert_eq!(refused(CcLaw::Gamma, ("alpha", "257")), "alpha = 257: wanted from 0.0000153 to 256 in the kernel");
+        assert_eq!(refused(CcLaw::Gamma, ("alpha", "257")), "alpha = 257: wanted more than 0 and at most 256");
         for (law, key) in [
             (CcLaw::Gaimd, "alpha"),
             (CcLaw::Gaimd, "beta"),

@@ -87,6 +87,14 @@ pub trait Bounded: PartialOrd + Debug {
         format!("more than {}", self.bound())
     }
 
+    /// The greatest that its type holds, where a file may ask for more.
+    fn greatest() -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Whether it is a value at all.
     fn is_finite(&self) -> bool {
         true
@@ -152,7 +160,10 @@ pub const fn above_to<T>(least: T, most: T) -> (Bound<T>, Bound<T>) {
 pub fn wanted<T: Bounded>(domain: &impl RangeBounds<T>) -> String {
     use Bound::{Excluded, Included, Unbounded};
     match (domain.start_bound(), domain.end_bound()) {
-        (Included(least), Unbounded) => format!("at least {}", least.bound()),
+        (Included(least), Unbounded) => match T::greatest() {
+            Some(most) => format!("from {} to {}", least.bound(), most.bound()),
+            None => format!("at least {}", least.bound()),
+        },
         (Included(least), Included(most)) => format!("from {} to {}", least.bound(), most.bound()),
         (Included(least), Excluded(most)) => format!("from {} up to, but not, {}", least.bound(), most.bound()),
         (Excluded(least), Unbounded) => least.more(),
@@ -253,6 +264,10 @@ macro_rules! whole_numbers {
         impl Bounded for $type {
             fn bound(&self) -> String {
                 self.to_string()
+            }
+
+            fn greatest() -> Option<Self> {
+                (<$type>::BITS < u64::BITS).then_some(<$type>::MAX)
             }
 
             fn number(&self) -> Option<f64> {

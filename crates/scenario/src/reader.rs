@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::mem;
 
-use lasthop_core::parameter::text::{WITH, WITHIN};
+use lasthop_core::parameter::text::{WITH, WITHIN, names};
 use serde::de::value::{StringDeserializer, UnitDeserializer};
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
@@ -93,8 +93,7 @@ impl de::Error for Fault {
     }
 
     fn unknown_variant(_: &str, known: &'static [&'static str]) -> Self {
-        let names: Vec<_> = known.iter().map(|name| format!("\"{name}\"")).collect();
-        Self::new(format!("wanted {}", names.join(" or ")))
+        Self::new(format!("wanted {}", names(known)))
     }
 }
 

@@ -46,9 +46,29 @@ fn an_error_names_key_value_and_what_is_wanted() {
         (
             "flow[0].sender.initial_window",
             "-1",
-            "flow[0].sender.initial_window = -1: wanted a whole number, at least 1",
+            "flow[0].sender.initial_window = -1: wanted a whole number, from 1 to 4294967295",
         ),
-        ("flow[0].sender.initial_window", "0", "flow[0].sender.initial_window = 0: wanted at least 1"),
+        ("flow[0].sender.initial_window", "0", "flow[0].sender.initial_window = 0: wanted from 1 to 4294967295"),
+        (
+            "flow[0].sender.initial_window",
+            "99999999999",
+            "flow[0].sender.initial_window = 99999999999: wanted a whole number, from 1 to 4294967295",
+        ),
+        (
+            "flow[0].sender",
+            "{ kind = \"aimd\", alpha = 1e9 }",
+            "flow[0].sender.alpha = 1000000000: wanted more than 0 and at most 256",
+        ),
+        (
+            "flow[0].sender",
+            "{ kind = \"aimd\", gamma = { variant = {} } }",
+            "flow[0].sender.gamma.variant: wanted \"knee\" or \"drain\", not a table",
+        ),
+        (
+            "flow[0].sender.rtt_estimator",
+            "[\"linux\"]",
+            "flow[0].sender.rtt_estimator: wanted \"rfc6298\" or \"linux\" or \"ns-2\", not a list",
+        ),
         (
             "ap[0].queue.aqm",
             "{ kind = \"red\", min_threshold = \"20 kB\" }",
@@ -65,7 +85,7 @@ fn an_error_names_key_value_and_what_is_wanted() {
             "hole",
             "ap[0].radio.frames = \"hole\": wanted \"shared\" or \"per-packet\" or \"whole\"",
         ),
-        ("ap[0].radio.frames", "1", "ap[0].radio.frames = 1: wanted a name"),
+        ("ap[0].radio.frames", "1", "ap[0].radio.frames = 1: wanted \"shared\" or \"per-packet\" or \"whole\""),
         (
             "ap[0].scheduler",
             "{ kind = \"best-snr\", memory = 0.9 }",

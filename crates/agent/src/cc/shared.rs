@@ -8,9 +8,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// What the settings begin with.
 pub const MAGIC: u32 = 0x6c68_6363;
-/// The largest α and δ that the programs count with.
-pub const MOST_INCREASE: f64 = 256.0;
-
 /// The least share and increase that the programs count with, and the step of their numbers.
 pub const LEAST: f64 = 1.0 / ONE;
 

@@ -261,6 +261,12 @@ impl TableSchema {
     }
 }
 
+/// What a kind may be called, in words: `"half" or "beta"`.
+pub fn names(kinds: &[&str]) -> String {
+    let names: Vec<_> = kinds.iter().map(|name| format!("\"{name}\"")).collect();
+    names.join(" or ")
+}
+
 /// A domain in the words of the schema: as bounds where it is of numbers, and in `domain` as a person reads it.
 #[doc(hidden)]
 pub fn domain<T: Bounded, V: InDomain<T>>(_: PhantomData<V>, domain: &impl RangeBounds<T>) -> Map<String, Value> {
@@ -470,18 +476,23 @@ macro_rules! text_kinds {
     }) => {
         const _: () = {
             use $crate::parameter::text::schemars::{JsonSchema, Schema, SchemaGenerator};
-            use $crate::parameter::text::serde::de::{Deserialize, Deserializer, EnumAccess, Error, VariantAccess, Visitor};
+            use $crate::parameter::text::serde::de::{
+                Deserialize, Deserializer, EnumAccess, Error, Unexpected, VariantAccess, Visitor,
+            };
 
             impl<'de> Deserialize<'de> for $name {
                 fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    const ARE_TABLES: bool = false $(|| $crate::has_keys!($($inner)?))*;
                     struct Kinds;
 
                     impl<'de> Visitor<'de> for Kinds {
                         type Value = $name;
 
                         fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                            let are_tables = false $(|| $crate::has_keys!($($inner)?))*;
-                            f.write_str(if are_tables { "a name or a table with the key `kind`" } else { "a name" })
+                            if ARE_TABLES {
+                                return f.write_str("a name or a table with the key `kind`");
+                            }
+                            f.write_str(&$crate::parameter::text::names($name::KINDS))
                         }
 
                         fn visit_enum<A: EnumAccess<'de>>(self, kinds: A) -> Result<$name, A::Error> {
@@ -490,7 +501,8 @@ macro_rules! text_kinds {
                             match kind.0.as_deref().or(without) {
                                 $(Some($kind) => $crate::read_kind!(rest, $name, $variant $(, $inner)?),)*
                                 Some(other) => Err(A::Error::unknown_variant(other, $name::KINDS)),
-                                None => Err(A::Error::missing_field("kind")),
+                                None if ARE_TABLES => Err(A::Error::missing_field("kind")),
+                                None => Err(A::Error::invalid_type(Unexpected::Map, &self)),
                             }
                         }
                     }

@@ -246,6 +246,9 @@ impl SenderConfig {
         ensure(has_sack || !self.rack, "rack", true, "`sack` with it")?;
         ensure(has_sack || !self.rate_reduction, "rate_reduction", true, "`sack` with it")?;
         ensure(self.rack || !self.tail_loss_probe, "tail_loss_probe", true, "`rack` with it")?;
+        let has_ticks = self.rtt_estimator == RttEstimator::Ns2;
+        let ticks = format_args!("{:?}", self.rtt_tick);
+        ensure(has_ticks || self.rtt_tick.is_zero(), "rtt_tick", ticks, "`rtt_estimator` = \"ns-2\" with it")?;
         ensure(!self.pieces || self.pacing == 0.0, "pacing", self.pacing, "0, or `pieces` = false with it")?;
         let bytes = |b: Option<Bytes>| b.map_or(0, Bytes::get);
         let mss = u64::from(self.mss);

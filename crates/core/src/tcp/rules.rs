@@ -150,7 +150,12 @@ impl Switches {
         };
         // A SYN of Linux carries 20 bytes of options.
         let syn_size = if rules == Rules::Linux { 60 } else { config.syn_size };
-        self.switched(rules, SenderConfig { recovery, syn_size, ..config })
+        let mut switched = self.switched(rules, SenderConfig { recovery, syn_size, ..config });
+        if self.rtt_tick.is_none() && switched.rtt_estimator != RttEstimator::Ns2 {
+            // The rules' ticks are those of their own estimator.
+            switched.rtt_tick = Duration::ZERO;
+        }
+        switched
     }
 }
 
@@ -179,6 +184,10 @@ mod tests {
         assert_eq!(none.over(Rules::Rfc, Recovery::NewReno, SenderConfig::default()), SenderConfig::default());
         let ns2 = none.over(Rules::Ns2, Recovery::Reno, SenderConfig::default());
         assert!(ns2.cut_of_window && ns2.one_fast_retransmit && ns2.cut_at_each_timeout);
+        assert_eq!(ns2.rtt_tick, Duration::from_millis(10));
+        // The clock of an estimator goes with it.
+        let other = Switches { rtt_estimator: Some(RttEstimator::Rfc6298), ..none };
+        assert!(other.over(Rules::Ns2, Recovery::Reno, SenderConfig::default()).rtt_tick.is_zero());
         let linux = Switches { rack: Some(false), ..none }.over(Rules::Linux, Recovery::Reno, SenderConfig::default());
         assert!(!linux.rack && linux.tail_loss_probe);
         assert!(none.given().is_empty());

@@ -72,7 +72,7 @@ fn an_error_names_the_key_that_was_written() {
             LINK,
             "flow[0].receiver",
             "{ kind = \"clamp\", tau = \"1 kB\", packets = 0 }",
-            "flow[0].receiver.packets = 0: wanted at least 1",
+            "flow[0].receiver.packets = 0: wanted from 1 to 4294967295",
         ),
         (
             LINK,

@@ -150,6 +150,10 @@ fn what_is_wrong_with_a_law_is_said_by_its_key() {
             "{ kind = \"linux-reno\", sack = false }",
             "flow[0].sender.sack = false: wanted true, or rack = false with it",
         ),
+        (
+            "{ kind = \"newreno\", rtt_tick = \"10 ms\" }",
+            "flow[0].sender.rtt_tick = 0.01 s: wanted `rtt_estimator` = \"ns-2\" with it",
+        ),
         ("{ kind = \"newreno\", rack = true }", "flow[0].sender.rack = true: wanted `sack` with it"),
         (
             "{ kind = \"newreno\", sack = true, recovery = \"newreno\" }",

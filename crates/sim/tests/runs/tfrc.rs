@@ -107,7 +107,10 @@ fn a_receiver_with_a_window_is_refused() {
     ] {
         assert_eq!(run(&[("flow[tfrc].receiver", receiver)]).unwrap_err(), message);
     }
-    assert_eq!(run(&[("flow[tfrc].sender.burst", "0")]).unwrap_err(), "flow[1].sender.burst = 0: wanted at least 1");
+    assert_eq!(
+        run(&[("flow[tfrc].sender.burst", "0")]).unwrap_err(),
+        "flow[1].sender.burst = 0: wanted from 1 to 4294967295"
+    );
     let unknown = run(&[("flow[tfrc].sender.sack", "true")]).unwrap_err();
     assert!(unknown.starts_with("flow[1].sender.sack: unknown key `sack`"), "{unknown}");
 }

@@ -5,16 +5,21 @@ pub mod equations;
 
 use crate::error::{ParameterError, ensure};
 use crate::kinds;
+use crate::parameter::{above_to, ensure_within};
 use crate::role::{AckSample, SenderLaw, Window};
 
 /// What is left of the window where TCP(α, β) behaves as TCP: at the first decrease, in slow start, after a time-out.
 const HALF: f64 = 0.5;
 
+/// The most that a window may gain in a round trip \[segments\], and the most that the law counts in a kernel: a window of so many or
+/// fewer grows no faster in slow start.
+pub const MOST_INCREASE: f64 = 256.0;
+
 /// The law's numbers as it works with them. [`Default`] is TCP. Files give them as
 /// [`GammaParams`](crate::law::gamma::GammaParams), where α may be left to β; here it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AimdParams {
-    /// α, above 0: segments that the window gains in a round trip.
+    /// α, above 0 and at most [`MOST_INCREASE`]: segments that the window gains in a round trip.
     pub alpha: f64,
     /// β, in (0, 1): the share of the flight that is left after a loss.
     pub beta: f64,
@@ -72,7 +77,7 @@ impl SenderLaw for Aimd {
     fn set_up(params: AimdParams) -> Result<Self, ParameterError> {
         let AimdParams { alpha, beta, after_timeout } = params;
         ensure(beta > 0.0 && beta < 1.0, "beta", beta, "a number between 0 and 1")?;
-        ensure(alpha > 0.0 && alpha.is_finite(), "alpha", alpha, "a number above 0")?;
+        ensure_within("alpha", &alpha, &above_to(0.0, MOST_INCREASE))?;
         Ok(Self { alpha, beta, after_timeout, last_decrease: Decrease::None })
     }
 

@@ -15,8 +15,8 @@ pub mod equations;
 mod watch;
 
 use crate::error::ParameterError;
-use crate::law::aimd::{AfterTimeout, Aimd, AimdParams};
-use crate::parameter::{Parameter, above, above_to, between};
+use crate::law::aimd::{AfterTimeout, Aimd, AimdParams, MOST_INCREASE};
+use crate::parameter::{Parameter, above_to, between};
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::{kinds, parameters};
 pub(in crate::law) use watch::Watch;
@@ -26,7 +26,7 @@ parameters! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct GammaParams {
         /// α: segments that the window gains in a round trip; by default 4(1 − β²)/3, which is TCP-friendly (gamma eq. 3).
-        pub alpha: Option<f64> = None, in above(0.0);
+        pub alpha: Option<f64> = None, in above_to(0.0, MOST_INCREASE);
         /// β: the share of the window that is left after a loss.
         pub beta: f64 = 0.5, in between(0.0, 1.0);
         /// What is left after a time-out.
@@ -81,7 +81,7 @@ parameters! {
         /// Th_lower: queueing delay over the greatest up to which δ rules.
         pub threshold: f64 = 0.1, in 0.0..1.0;
         /// δ: segments that the window gains in a round trip.
-        pub increase: f64 = 2.0, in above(0.0);
+        pub increase: f64 = 2.0, in above_to(0.0, MOST_INCREASE);
     }
 }
 

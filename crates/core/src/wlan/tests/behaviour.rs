@@ -230,10 +230,10 @@ fn what_cannot_be_is_refused() {
         refuse(&config)
     };
     assert_eq!(refuse(&config(0)), "station = 0: wanted 1 to 32768, flows' stations included");
-    assert_eq!(with(|mac| mac.cw_min = 0), "cw_min = 0: wanted at least 1");
+    assert_eq!(with(|mac| mac.cw_min = 0), "cw_min = 0: wanted from 1 to 4294967295");
     assert_eq!(with(|mac| mac.cw_max = 30), "cw_max = 30: wanted at least cw_min");
-    assert_eq!(with(|mac| mac.short_attempts = 0), "short_attempts = 0: wanted at least 1");
-    assert_eq!(with(|mac| mac.long_attempts = 0), "long_attempts = 0: wanted at least 1");
+    assert_eq!(with(|mac| mac.short_attempts = 0), "short_attempts = 0: wanted from 1 to 4294967295");
+    assert_eq!(with(|mac| mac.long_attempts = 0), "long_attempts = 0: wanted from 1 to 4294967295");
     assert!(with(|mac| mac.slot = Duration::ZERO).starts_with("slot = "));
     assert!(with(|mac| mac.difs = Duration::from_micros(9)).starts_with("difs = "));
     assert!(with(|mac| mac.control_rate = Rate::from_bps(0)).starts_with("control_rate = "));
