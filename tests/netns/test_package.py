@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The Debian package: built, installed over a copy of this machine, checked, and removed."""
+"""The Debian package: built, installed over a copy of this machine, checked, and removed.
 
+Its unit under a systemd that runs is tried on this machine itself, if `LASTHOP_SYSTEMD=1` says
+that it is there for such things.
+"""
+
+import os
 import re
 import shutil
+import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from box import demand, demand_program
-from house import AGENT, ROOT, demand_agent, house
+from house import AGENT, ROOT, demand_agent, house, until
 
 UNIT = ROOT / "packaging" / "agent" / "lasthop-agent@.service"
 WITHIN = """
@@ -154,3 +161,110 @@ def test_the_units_exposure_is_low() -> None:
     found = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
     assert found, done.stdout + done.stderr
     assert float(found[1]) <= 1.7
+
+
+DEVICE = "lasthop0"
+SERVICE = f"lasthop-agent@{DEVICE}.service"
+CONFIG = Path("/etc/lasthop/agent.toml")
+SLOW_S = 120.0
+"""A machine that is emulated instruction by instruction takes its time."""
+
+
+def ctl(*words: str) -> str:
+    done = subprocess.run(["systemctl", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def told(name: str) -> str:
+    return ctl("show", SERVICE, "--value", "--property", name).strip()
+
+
+def is_active() -> bool:
+    return told("ActiveState") == "active"
+
+
+def plug() -> None:
+    words = ["ip", "link", "add", DEVICE, "type", "veth", "peer", "name", "lasthop1"]
+    subprocess.run(words, check=True)
+    subprocess.run(["ip", "link", "set", DEVICE, "up"], check=True)
+
+
+def unplug() -> None:
+    subprocess.run(["ip", "link", "del", DEVICE], check=False)
+
+
+def has_programs() -> bool:
+    words = ["lasthop-agent", "status", "--dev", DEVICE]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def service(package: Path) -> Iterator[None]:
+    """The unit, enabled and started on a device that comes and goes."""
+    if os.environ.get("LASTHOP_SYSTEMD") != "1":
+        pytest.skip("SKIPPED: LASTHOP_SYSTEMD=1 installs the package here and removes it again")
+    demand("" if Path("/run/systemd/system").is_dir() else "systemd is not running")
+    demand("a lasthop-agent is installed already" if shutil.which("lasthop-agent") else "")
+    subprocess.run(["apt-get", "install", "-y", "-qq", package], check=True)
+    try:
+        plug()
+        ctl("enable", "--now", SERVICE)
+        until(is_active, SLOW_S)
+        yield
+    finally:
+        subprocess.run(["systemctl", "disable", "--now", SERVICE], check=False)
+        unplug()
+        subprocess.run(["apt-get", "remove", "-y", "-qq", "--purge", "lasthop-agent"], check=False)
+
+
+@pytest.mark.measured
+def test_systemd_hears_how_it_is_and_restarts_it(service: None) -> None:
+    # It is active once it has said READY, which it says with its programs at the device.
+    assert has_programs()
+    assert told("Type") == "notify" and told("WatchdogUSec") == "30s"
+    # STATUS tells what the queue is like.
+    until(lambda: "connections" in told("StatusText"), SLOW_S)
+    # WATCHDOG comes twice as often as it has to.
+    heard = told("WatchdogTimestampMonotonic")
+    until(lambda: told("WatchdogTimestampMonotonic") != heard, SLOW_S)
+    for number, sent in enumerate((signal.SIGKILL, signal.SIGSTOP), start=1):
+        pid = int(told("MainPID"))
+        os.kill(pid, sent)
+        # systemd itself ends one that stands still, and is silent.
+        until(lambda pid=pid: not is_active() or int(told("MainPID")) != pid, SLOW_S)
+        until(lambda: is_active() and has_programs(), SLOW_S)
+        assert int(told("MainPID")) != pid and told("NRestarts") == str(number)
+    journal = subprocess.run(["journalctl", "-b", "-u", SERVICE, "--no-pager"],
+                             capture_output=True, text=True, check=True).stdout  # fmt: skip
+    assert "code=killed, status=9/KILL" in journal and "Watchdog timeout" in journal
+
+
+@pytest.mark.measured
+def test_the_service_comes_and_goes_with_its_device(service: None) -> None:
+    unplug()
+    until(lambda: told("ActiveState") == "inactive", SLOW_S)
+    assert told("Result") == "success"
+    plug()
+    until(lambda: is_active() and has_programs(), SLOW_S)
+    # A file that is wrong is not mended by beginning again.
+    began = told("NRestarts")
+    CONFIG.write_text('target = "20 ms"\n')
+    subprocess.run(["systemctl", "restart", SERVICE], check=False)
+    until(lambda: told("ActiveState") == "failed", SLOW_S)
+    time.sleep(6)
+    assert told("ActiveState") == "failed" and told("NRestarts") == began
+    assert told("ExecMainStatus") == "2"
+
+
+@pytest.mark.measured
+def test_the_exposure_of_the_service_that_runs_is_low(service: None) -> None:
+    words = ["systemd-analyze", "security", "--no-pager", SERVICE]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert found, done.stdout + done.stderr
+    assert float(found[1]) <= 1.7
+    status = Path(f"/proc/{told('MainPID')}/status").read_text()
+    # CAP_NET_ADMIN, CAP_PERFMON and CAP_BPF: bits 12, 38 and 39.
+    rights = f"{1 << 12 | 1 << 38 | 1 << 39:016x}"
+    assert f"CapPrm:\t{rights}" in status and f"CapBnd:\t{rights}" in status
