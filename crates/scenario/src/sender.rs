@@ -190,7 +190,11 @@ impl SenderSpec {
         let (_, recovery, kind) = self.habits();
         let switches = self.options().map_or(Switches::default(), |options| options.common);
         // The rules that are asked for are meant as they are.
-        let switches = if switches.rules.is_none() { switches.or(kind) } else { switches };
+        let mut switches = if switches.rules.is_none() { switches.or(kind) } else { switches };
+        if self.router_options() != (0, 0) {
+            // Their control sets the window in recovery as well, where the kernel then reduces nothing (tcp_cong_control).
+            switches.rate_reduction = switches.rate_reduction.or(Some(false));
+        }
         switches.over(self.rules(), recovery, config)
     }
 
