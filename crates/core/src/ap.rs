@@ -219,7 +219,7 @@ impl<P: Parcel> AccessPoint<P> {
             let tries = attempts[frame.station];
             let got_through = succeeds(station, frame, number);
             if self.span.contains(now) {
-                station.air.count(frame, got_through);
+                station.air.count(frame, got_through, now, self.span.from);
             }
             // On a channel that is not shared the same frame goes again, or the packet goes on, coded anew.
             let (mut repeats_it, index) = (false, frame.station);
@@ -298,7 +298,7 @@ impl<P: Parcel> AccessPoint<P> {
             let station = &mut self.stations[frame.station];
             let got_through = succeeds(station, &frame, slot);
             if self.span.contains(now) {
-                station.air.count(&frame, got_through);
+                station.air.count(&frame, got_through, now, self.span.from);
             }
             station.failures = if got_through { 0 } else { station.failures + 1 };
             if got_through {
@@ -353,7 +353,7 @@ impl<P: Parcel> AccessPoint<P> {
                 attempt: None,
             };
             if self.span.contains(now) {
-                station.air.count(&frame, true);
+                station.air.count(&frame, true, now, self.span.from);
             }
             self.held -= station.deliver(bits, Duration::ZERO, now, &mut self.departures);
             self.scheduler.on_served(chosen, frame.rate, true);

@@ -74,8 +74,9 @@ impl AirMeter {
         (self.attempts > 0).then(|| self.snr_sum / self.attempts as f64)
     }
 
+    /// An attempt ends at `now`; what of it lies before `from` does not count.
     #[inline]
-    pub(super) fn count(&mut self, frame: &Transmission, got_through: bool) {
+    pub(super) fn count(&mut self, frame: &Transmission, got_through: bool, now: Instant, from: Instant) {
         self.attempts += 1;
         self.airtime += frame.airtime;
         self.snr_sum += frame.attempt.map_or(0.0, |attempt| attempt.snr);
@@ -84,6 +85,20 @@ impl AirMeter {
             self.carried_bits += frame.bits;
         } else {
             self.failures += 1;
+        }
+        let start = before(now, frame.airtime);
+        if start < from {
+            self.leave_out(frame, got_through, (start, from, now));
+        }
+    }
+
+    /// A part of an attempt, from `start` to `now`, was made before `from`.
+    #[cold]
+    fn leave_out(&mut self, frame: &Transmission, got_through: bool, (start, from, now): (Instant, Instant, Instant)) {
+        self.airtime = self.airtime.saturating_sub(from.min(now) - start);
+        if got_through {
+            self.offered_bits -= early_bits(frame.room_bits, (start, from, now));
+            self.carried_bits -= early_bits(frame.bits, (start, from, now));
         }
     }
 }
@@ -216,9 +231,9 @@ impl<P: Parcel> Station<P> {
         now: Instant,
         departures: &mut VecDeque<Departure<P>>,
     ) -> usize {
-        let start = Instant::from_nanos(now.as_nanos().saturating_sub(airtime.as_nanos()));
-        if start < self.queue.meter().span().from {
-            self.note_early(bits, start, now);
+        let (start, from) = (before(now, airtime), self.queue.meter().span().from);
+        if start < from {
+            self.early_bits += early_bits(bits, (start, from, now));
         }
         self.sent_bits += bits;
         let mut completed = 0;
@@ -234,16 +249,6 @@ impl<P: Parcel> Station<P> {
         completed
     }
 
-    /// A part of `bits`, or all, was sent before the measured span.
-    #[cold]
-    fn note_early(&mut self, bits: u64, start: Instant, now: Instant) {
-        let from = self.queue.meter().span().from;
-        let (early, all) = (from.min(now).saturating_since(start).as_nanos(), (now - start).as_nanos());
-        // What takes no time was sent early altogether.
-        let share = if all == 0 { 1.0 } else { early as f64 / all as f64 };
-        self.early_bits += libm::ceil(bits as f64 * share) as u64;
-    }
-
     /// The head is complete: it departs, unless a part of it was given up or the channel's other losses strike.
     #[inline(always)]
     fn leave(&mut self, now: Instant, head_bits: u64, departures: &mut VecDeque<Departure<P>>) {
@@ -254,7 +259,7 @@ impl<P: Parcel> Station<P> {
         if self.loss.strikes(now) || damaged {
             self.queue.discard(now);
         } else if let Some(packet) = self.queue.pop(now) {
-            self.queue.meter_mut().send_at_once(now, Bytes::new((head_bits - early).div_ceil(8)));
+            self.queue.meter_mut().send_at_once(now, Bytes::new((head_bits - early) / 8));
             departures.push_back(Departure { at: now, packet });
         }
     }
@@ -318,6 +323,21 @@ impl<P: Parcel> Station<P> {
         let (average_bytes, price_s) = (marker.average_bytes(), marker.price());
         StationProbe { queue: self.queue.bytes(), average_bytes, price_s, snr, rate, margin: self.margin() }
     }
+}
+
+/// When what ends at `now` began, `airtime` before.
+#[inline]
+fn before(now: Instant, airtime: Duration) -> Instant {
+    Instant::from_nanos(now.as_nanos().saturating_sub(airtime.as_nanos()))
+}
+
+/// How many of the `bits` that are sent from `start` to `now` are sent before `from`.
+#[cold]
+fn early_bits(bits: u64, (start, from, now): (Instant, Instant, Instant)) -> u64 {
+    let (early, all) = (from.min(now).saturating_since(start).as_nanos(), (now - start).as_nanos());
+    // What takes no time was sent early altogether.
+    let share = if all == 0 { 1.0 } else { early as f64 / all as f64 };
+    libm::ceil(bits as f64 * share) as u64
 }
 
 /// A sample of a station's state.

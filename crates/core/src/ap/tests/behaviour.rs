@@ -176,6 +176,23 @@ fn littles_law_holds_and_nobody_gets_more_than_the_channel_offers() {
 }
 
 #[test]
+fn no_more_is_sent_than_could_be_wherever_the_span_begins() {
+    // Packets of 60 kB are on the air for 48 ms and more, at a rate that changes from one to the next: the first is cut.
+    let radio = RadioConfig::Fading(FadingRadio { frames: Frames::Whole, ..fast() });
+    for from_ms in (500..600).step_by(3) {
+        let span = Span { from: ms(from_ms), until: ms(900) };
+        let config = config(SchedulerParams::RoundRobin, 1, &radio);
+        let mut ap = AccessPoint::new("ap", &config, &Streams::new(1), span, &mut Kinds::default()).unwrap();
+        saturate(&mut ap, 2, 60_000, Instant::ZERO, span.until);
+        let sent_bps = ap.stations()[0].queue().meter().departed.as_f64() * 8.0 / span.length().as_secs_f64();
+        // A capacity is told in whole bits a second.
+        let most_bps = ap.capacity(0).unwrap().as_bps() as f64 + 1.0;
+        assert!(sent_bps <= most_bps, "{from_ms} ms: {sent_bps} of {most_bps}");
+        assert!(ap.stations()[0].air().airtime <= span.length());
+    }
+}
+
+#[test]
 fn fading_depends_on_the_seed_alone() {
     let config = config(SchedulerParams::default(), 3, &RadioConfig::Fading(fast()));
     let (mut busy, mut idle) = (ap(&config), ap(&config));
