@@ -91,8 +91,15 @@ impl Agents {
                 _ => {}
             }
         }
-        if let Some(params) = scenario.ap.iter().find_map(|ap| ap.proxy) {
-            return Ok(Self { clients: vec![], proxy: Some((proxy_words(&params), 0)) });
+        if let Some((number, params)) = (0..).zip(&scenario.ap).find_map(|(i, ap)| Some((i, ap.proxy?))) {
+            let words = proxy_words(&params).ok_or_else(|| {
+                let message = format!(
+                    "{:?}: lasthop-agent does not have it: wanted \"share-kernel\" or \"clamp-kernel\"",
+                    params.kind()
+                );
+                ScenarioError::at(&format!("ap[{number}].proxy"), message)
+            })?;
+            return Ok(Self { clients: vec![], proxy: Some((words, 0)) });
         }
         if !proxy {
             return Ok(Self { clients, proxy: None });
@@ -201,11 +208,12 @@ fn told_share(target: Duration) -> Vec<String> {
     words(&["proxy", "--dev", DEVICE, "--law", "share", "--target", &target.to_string()])
 }
 
-/// What the proxy of an access point is told; it finds out by itself what it sees of the queue.
-fn proxy_words(params: &ProxyParams) -> Vec<String> {
+/// What the proxy of an access point is told; it finds out by itself what it sees of the queue. None for a law that it does not have.
+fn proxy_words(params: &ProxyParams) -> Option<Vec<String>> {
     match params {
-        ProxyParams::Share(share) => told_share(share.target),
-        ProxyParams::Clamp(clamp) => told_clamp(clamp.a, clamp.tau.get()),
+        ProxyParams::Share(share) => Some(told_share(share.target)),
+        ProxyParams::Clamp(clamp) => Some(told_clamp(clamp.a, clamp.tau.get())),
+        ProxyParams::Station(_) => None,
     }
 }
 

@@ -90,6 +90,12 @@ LASTHOP_INLINE u64 flow_client_ns(const struct flow *f, u64 nearest_ns)
 	return own_ns > nearest_ns + path_margin_ns(nearest_ns) ? own_ns : nearest_ns;
 }
 
+/* d: its round trip without the queue, and with what its ACKs wait for each other. */
+LASTHOP_INLINE u64 flow_delay_ns(const struct flow *f, u64 nearest_ns)
+{
+	return flow_client_ns(f, nearest_ns) + recent_least(&f->upstream) + f->ack_delay_ns;
+}
+
 /*
  * A sample of that path. Spans are those of all connections of the station, so that one drain serves them all. The
  * handshake's is taken without the queue that stood there before and after it, but not as less than the nearest client's.

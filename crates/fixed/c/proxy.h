@@ -222,7 +222,7 @@ LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, 
 LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, struct flow *f, u64 now_ns,
 				      const struct told *told)
 {
-	u64 delay_ns = flow_client_ns(f, told->nearest_ns) + recent_least(&f->upstream) + f->ack_delay_ns;
+	u64 delay_ns = flow_delay_ns(f, told->nearest_ns);
 	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings->is_hidden);
 	u64 target_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
 	u64 fair = share_fair(rate, most(told->weights_q8, f->weight_q8));

@@ -71,6 +71,11 @@ unsafe extern "C" {
         random: u32,
     ) -> u16;
 
+    /// d: a connection's round trip without the queue, and with what its acknowledgements wait for each other; `nearest_ns` is the
+    /// least to any client of its station and back.
+    #[link_name = "lasthop_flow_delay_ns"]
+    pub safe fn delay_ns(flow: &FlowRecord, nearest_ns: u64) -> u64;
+
     /// A connection ends: nothing of it is under way any more.
     #[link_name = "lasthop_proxy_rests"]
     pub safe fn rests(flow: &mut FlowRecord, station: &mut StationRecord);

@@ -148,7 +148,8 @@ pub struct FlowRecord {
     there_ns: u64,
     leaves_bytes: u64,
     sampled_ns: u64,
-    delivered: u32,
+    /// The sequence number up to which bytes have arrived, as far as acknowledgements and their duplicates tell.
+    pub delivered: u32,
     window: u16,
     pad1: u16,
     clock_began_ns: u64,
@@ -296,7 +297,8 @@ pub struct StationRecord {
     due_bytes: u64,
     delivered_bytes: u64,
     slot: u64,
-    probe_until_ns: u64,
+    /// Until then the queue is drained, to see the path without it.
+    pub probe_until_ns: u64,
     is_busy: u32,
     pad2: u32,
     /// What is due in each slot to come.

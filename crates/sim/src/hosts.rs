@@ -222,12 +222,13 @@ impl Ends<Packet> for Hosts {
         }
     }
 
-    fn returns(&mut self, at: Instant, node: u32, packet: &mut Packet, queued: Bytes) {
+    fn returns(&mut self, at: Instant, node: u32, packet: &mut Packet, queued: Bytes) -> Vec<Packet> {
         if let (Some(proxy), SendingEnd::Tcp(sender)) =
             (self.proxies.get_mut(&node), &self.flows[packet.flow as usize].host.sender)
         {
-            proxy.returns(at, packet, sender.mss() as u32, queued);
+            return proxy.returns(at, packet, sender.mss() as u32, queued);
         }
+        vec![]
     }
 
     fn wake(&mut self, network: &mut Network<Packet>, who: u32, now: Instant) {

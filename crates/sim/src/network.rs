@@ -78,8 +78,11 @@ pub trait Ends<P: Traveller> {
     /// A packet comes to the access point `node`, where the queue of its station holds `queued`.
     #[inline]
     fn enters(&mut self, _at: Instant, _node: u32, _packet: &mut P, _queued: Bytes) {}
-    /// An acknowledgement comes by the access point `node` on its way back, where the queue of its station holds `queued`.
-    fn returns(&mut self, _at: Instant, _node: u32, _packet: &mut P, _queued: Bytes) {}
+    /// An acknowledgement comes by the access point `node` on its way back, where the queue of its station holds `queued`. Gives what is
+    /// to follow it.
+    fn returns(&mut self, _at: Instant, _node: u32, _packet: &mut P, _queued: Bytes) -> Vec<P> {
+        vec![]
+    }
     /// On the arrival of a packet of `size`, the access point `node` has dropped so many.
     #[inline]
     fn drops(&mut self, _at: Instant, _node: u32, _packets: u64, _size: Bytes) {}
@@ -526,11 +529,15 @@ impl<P: Traveller> Network<P> {
     /// An acknowledgement comes by a proxy, and goes on at once.
     #[cold]
     fn pass_proxy(&mut self, ends: &mut impl Ends<P>, node: u32, now: Instant, mut packet: P) {
+        let mut updates = vec![];
         if let Node::AccessPoint(ap) = &self.parts.nodes[node as usize] {
             let queued = ap.stations()[packet.station()].queue().bytes();
-            ends.returns(now, node, &mut packet, queued);
+            updates = ends.returns(now, node, &mut packet, queued);
         }
         self.forward(ends, now, packet);
+        for update in updates {
+            self.forward(ends, now, update);
+        }
     }
 
     /// Data goes up from its source and down to its station, acknowledgements the other way round.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Stations whose flows have one agent: what comes for any of them may move the windows of all.
 
-use lasthop_core::law::station::{Grant, StationAgent, StationArrival};
+use lasthop_core::law::station::{Grant, Known, StationAgent, StationArrival};
 use lasthop_core::packet::{Packet, Parcel, StationStamp};
 use lasthop_core::units::Instant;
 
@@ -67,8 +67,10 @@ impl Hosts {
             t_s: now.as_secs_f64(),
             size_bytes: told.size_bytes,
             payload_bytes: told.payload_bytes,
-            stamp: told.stamp,
-            rtt_s: (told.echo != Instant::ZERO).then(|| now.saturating_since(told.echo).as_secs_f64()),
+            told: Known::Stamped {
+                stamp: told.stamp,
+                rtt_s: (told.echo != Instant::ZERO).then(|| now.saturating_since(told.echo).as_secs_f64()),
+            },
             received: receiver.received(),
             edge: receiver.edge(),
             most_edge: receiver.most_edge(),

@@ -10,7 +10,7 @@ use lasthop_core::wlan::Direction;
 
 use super::components::Component;
 use super::wireless::{Outermost, Wireless};
-use super::{Builder, elements};
+use super::{Builder, elements, seats};
 use crate::network::{Hop, Lane, Place, Traveller};
 use crate::scenario::{self, ScenarioError};
 
@@ -100,7 +100,10 @@ impl<P: Traveller> Builder<'_, P> {
             Some(Wireless::Ap(ap)) => {
                 let (spec, (down, up)) = (&self.scenario.ap[ap], self.aps[ap]);
                 there.push(Leg::over(Place::Node(down), spec.delay));
-                if spec.proxy.is_some() {
+                if let Some(proxy) = &spec.proxy {
+                    if proxy.sends_updates() {
+                        seats::takes_updates(flow, "the proxy")?;
+                    }
                     back.push(Leg::over(Place::Proxy(down), Duration::ZERO));
                 }
                 back.push(match up {

@@ -45,13 +45,7 @@ impl<P: Traveller> Builder<'_, P> {
                 format!("\"station\": {} queues of its path have price = \"station\": wanted one", spoken.len());
             return Err(ScenarioError::at("receiver", message));
         };
-        let recovery = flow.sender.over(SenderConfig::default());
-        let is_tcp = !matches!(flow.sender, SenderSpec::Tfrc(_));
-        if is_tcp && recovery.recovery != Recovery::Sack && !recovery.strict_duplicate_acks {
-            let message = "takes window updates for duplicate acknowledgements: wanted recovery = \"sack\" or \
-                           strict_duplicate_acks = true, as the receiver is \"station\"";
-            return Err(ScenarioError::at("sender", message));
-        }
+        takes_updates(flow, "the receiver")?;
         let place = (component, node, station);
         if let Some(host) = &seat.host {
             let &mut (known, first) = self.seats.hosts.entry(host.clone()).or_insert((place, table));
@@ -80,6 +74,20 @@ impl<P: Traveller> Builder<'_, P> {
         self.seats.agents.insert((place, name), (number, table));
         Ok(Some(number))
     }
+}
+
+/// Refuses a flow whose sender would count window updates, which `agent` sends, as duplicate acknowledgements.
+pub(super) fn takes_updates(flow: &FlowSpec, agent: &str) -> Result<(), ScenarioError> {
+    let recovery = flow.sender.over(SenderConfig::default());
+    let is_tcp = !matches!(flow.sender, SenderSpec::Tfrc(_));
+    if is_tcp && recovery.recovery != Recovery::Sack && !recovery.strict_duplicate_acks {
+        let message = format!(
+            "takes window updates for duplicate acknowledgements: wanted recovery = \"sack\" or \
+             strict_duplicate_acks = true, as {agent} is \"station\""
+        );
+        return Err(ScenarioError::at("sender", message));
+    }
+    Ok(())
 }
 
 /// Flow `id`, with segments of `payload` bytes, takes a seat at its agent, if it has one.

@@ -70,6 +70,43 @@ fn a_queue_is_found_from_acknowledgements_wherever_the_proxy_stands_before_it() 
     assert!(goodput > 9.4 && (20.7..24.2).contains(&delay_ms), "{goodput}, {delay_ms}");
 }
 
+/// The station window at the proxy.
+const STATION: (&str, &str) = ("ap[0].proxy", "\"station\"");
+/// A minute to settle and another one to be looked at.
+const LONG: [(&str, &str); 2] = [("duration", "120 s"), ("warmup", "60 s")];
+
+#[test]
+fn the_station_windows_proxy_holds_a_queue_that_it_does_not_see() {
+    for (rtt, wanted_ms) in [("20 ms", 17.8), ("40 ms", 17.0), ("100 ms", 17.0)] {
+        let (goodput, delay_ms) = found(&run(DOWNLOAD, &[STATION, LONG[0], LONG[1], ("flow[0].rtt", rtt)]));
+        // T − min(.3 d, 10 ms)/(1 + κ). A queue whose minimum was taken for a part of the path would go on growing.
+        assert!(goodput > 9.4 && (-1.5..3.0).contains(&(delay_ms - wanted_ms)), "{rtt}: {goodput}, {delay_ms}");
+    }
+    let summary = run(&mixed(), &[STATION, LONG[0], LONG[1]]);
+    let ((goodput, delay_ms), jain) = (found(&summary), summary.fairness.jain.unwrap());
+    assert!(goodput > 9.3 && delay_ms < 25.0 && jain > 0.985, "{goodput}, {delay_ms}, {jain}");
+    assert_eq!(summary.queues[0].drops, 0);
+}
+
+#[test]
+fn its_window_updates_move_flows_that_have_no_packets() {
+    let delay = |clock: &str| {
+        let proxy = format!("{{ kind = \"station\", clock = {clock} }}");
+        let driving = ("ap[0].radio", r#"{ kind = "trace", file = "../../scenarios/traces/lte-driving.down" }"#);
+        let summary = run(&mixed(), &[("ap[0].proxy", &proxy), driving, LONG[0], ("warmup", "10 s")]);
+        summary.queues[0].p95_delay_s.unwrap() / summary.queues[0].utilisation.unwrap()
+    };
+    let (with, without) = (delay("true"), delay("false"));
+    assert!(with < 0.8 * without, "{with}, {without}");
+}
+
+#[test]
+fn senders_that_take_updates_for_duplicates_are_refused_beside_it() {
+    let message = refuse(DOWNLOAD, &[STATION, ("flow[0].sender", "\"newreno\"")]);
+    assert!(message.starts_with("flow[0].sender: takes window updates for duplicate acknowledgements"), "{message}");
+    assert!(message.ends_with("as the proxy is \"station\""), "{message}");
+}
+
 #[test]
 fn clamps_proxy_fills_the_line_though_most_of_the_path_is_before_it() {
     for queue in ["outstanding", "qdisc"] {
@@ -124,6 +161,8 @@ fn each_key_of_theirs_tells() {
         [share(r#"target = "10 ms""#), clamp(r#"a = "10 kB""#), clamp(r#"a = "20 kB", tau = "1 kB""#)],
     );
     let mut seen = vec![base, figures(&run(DOWNLOAD, &[(first.0, &first.1)]))];
+    let station = |keys: &str| ("ap[0].proxy", format!("{{ kind = \"station\"{keys} }}"));
+    let sets = sets.into_iter().chain([station(""), station(r#", target = "40 ms""#)]);
     for (key, value) in sets {
         let found = figures(&run(DOWNLOAD, &[(key, &value)]));
         assert!(!seen.contains(&found), "{value}");

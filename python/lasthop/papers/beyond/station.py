@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -39,16 +39,29 @@ CASES = {
 LAWS = {
     "station": ("station window", "black", "o"),
     "coarse": ("station window, stamps of 4 bytes", COLOURS[3], "s"),
+    "hidden": ("station window, queue hidden", COLOURS[4], "v"),
     "share": ("share window", COLOURS[0], "o"),
     "fq-codel": ("FQ-CoDel", COLOURS[2], "^"),
 }
 
 
-def curve(lab: Lab, step: str) -> pd.DataFrame:
-    """The runs of a step, or of the share window, by trace, flow set and target."""
+HIDDEN: dict[str, tuple[str | None, str, str, str]] = {
+    "hidden": ("station", "station window, queue hidden", "black", ".-"),
+    "hidden-share": ("share", "share window, queue hidden", COLOURS[0], ".-"),
+    "seen": (None, "station window, queue seen", COLOURS[4], ".--"),
+}
+"""Where the queue is hidden: the proxy's law, what it is called, its colour and line."""
+
+
+def curve(lab: Lab, step: str, *, recorded: bool = False) -> pd.DataFrame:
+    """The runs of a step, or of another law, by trace, flow set and target."""
     if step == "share":
-        return lab.frame("share")
-    found = lab.frame("station-steps")
+        return frame(lab, "share", recorded=recorded)
+    if step in HIDDEN:
+        law = HIDDEN[step][0]
+        found = frame(lab, "station-hidden" if law else "station", recorded=recorded)
+        return found[found["law"] == law] if law else found
+    found = frame(lab, "station-steps", recorded=recorded)
     return found[found["step"] == step]
 
 
@@ -72,8 +85,8 @@ def at_fq_codel(
     Geometric mean, or the greatest, by seed, of the traces and flow sets where the utilisation lies
     between those of the targets.
     """
-    whole = frame(lab, "station", recorded=recorded) if step is None else curve(lab, step)
-    beside = None if over is None else curve(lab, over)
+    whole = curve(lab, step or "seen", recorded=recorded)
+    beside = None if over is None else curve(lab, over, recorded=recorded)
     found = []
     for _, row in fq_codel(lab, flows, recorded=recorded).iterrows():
         used = row["utilisation"]
@@ -96,11 +109,16 @@ def jain_at_fq_codel(lab: Lab, flows: Sequence[str], step: str = "balance") -> l
     return [sum(values) / len(values) for values in found.values()]
 
 
-def over_share(lab: Lab, flows: Sequence[str]) -> list[float]:
-    """The station window's p95 over the share window's at equal utilisation: geometric mean."""
-    station = frame(lab, "station")
+def over_share(
+    lab: Lab, flows: Sequence[str], step: str = "seen", over: str = "share"
+) -> list[float]:
+    """The station window's p95 over the share window's at equal utilisation: geometric mean.
+
+    Or another step's over another one's.
+    """
+    station = curve(lab, step)
     station = station[station["flows"].isin(list(flows))]
-    curves = frame(lab, "share")
+    curves = curve(lab, over)
     return by_seed(lab, [
         (int(row["seed"]), row["p95_delay_s"] / p95_at(curves, row, row["utilisation"]))
         for _, row in station.iterrows()
@@ -109,18 +127,34 @@ def over_share(lab: Lab, flows: Sequence[str]) -> list[float]:
 
 def steps(lab: Lab) -> Drawing:
     """Utilisation against delay, step by step."""
-    curves = {step: curve(lab, step) for step in STEPS}
-    reference = fq_codel(lab, MIXED)
+    return planes(lab, {step: (*named, ".-") for step, named in STEPS.items()}, MIXED, (9.0, 6.2))
+
+
+def hidden(lab: Lab) -> Drawing:
+    """Utilisation against delay, where a proxy knows the queue from acknowledgements alone."""
+    named = {step: (label, colour, line) for step, (_, label, colour, line) in HIDDEN.items()}
+    return planes(lab, named, list(curve(lab, "hidden")["flows"].unique()), (14.0, 6.2))
+
+
+def planes(
+    lab: Lab,
+    named: Mapping[str, tuple[str, str, str]],
+    sets: Sequence[str],
+    size: tuple[float, float],
+) -> Drawing:
+    """Utilisation against delay by trace and flow set: steps by label, colour and line."""
+    curves = {step: curve(lab, step) for step in named}
+    reference = fq_codel(lab, sets)
 
     def draw(figure: Figure) -> None:
-        grid = figure.subplots(len(TRACES), len(MIXED), squeeze=False)
+        grid = figure.subplots(len(TRACES), len(sets), squeeze=False)
         for line, (trace, title) in zip(grid, TRACES.items(), strict=True):
-            for axes, flows in zip(line, MIXED, strict=True):
+            for axes, flows in zip(line, sets, strict=True):
                 for step, data in curves.items():
                     here = data[(data["trace"] == trace) & (data["flows"] == flows)]
                     means = here.groupby("target")[["p95_delay_s", "utilisation"]].mean()
-                    label, colour = STEPS[step]
-                    axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], ".-",
+                    label, colour, drawn = named[step]
+                    axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], drawn,
                               color=colour, label=label)  # fmt: skip
                 there = reference[(reference["trace"] == trace) & (reference["flows"] == flows)]
                 axes.plot(there["p95_delay_s"].mean() * 1e3, there["utilisation"].mean(), "^",
@@ -134,13 +168,13 @@ def steps(lab: Lab) -> Drawing:
     rows = [["law", "trace", "flows", *HEAD]]
     for step, data in curves.items():
         for (target, trace, flows), here in data.groupby(["target", "trace", "flows"], sort=False):
-            if flows in MIXED:
-                name = f"{STEPS[step][0]}, T = {target} ms"
+            if flows in sets:
+                name = f"{named[step][0]}, T = {target} ms"
                 rows.append([name, TRACES[str(trace)], str(flows), *cells(here, FIGURES)])
     for (trace, flows), here in reference.groupby(["trace", "flows"], sort=False):
         rows.append(["FQ-CoDel", TRACES[str(trace)], str(flows), *cells(here, FIGURES)])
     data = pd.concat([data.assign(step=step) for step, data in curves.items()])
-    return Drawing(data, draw, (9.0, 6.2), rows)
+    return Drawing(data, draw, size, rows)
 
 
 def cases(lab: Lab) -> Drawing:

@@ -8,15 +8,20 @@
 //!   proxy = "share-kernel"      KernelProxy         ─┘ proxy.h     what `lasthop-agent proxy` does
 //! ```
 //!
+//! A proxy finds rate, queue and path in these integers whatever its law is; the [station window](crate::law::station) then goes on in
+//! its own numbers.
+//!
 //! The arithmetic is that of [`lasthop_fixed`]; here times, sizes and packets become its numbers, and its windows ours.
 
 mod proxy;
 mod receiver;
 mod router;
+mod station;
 
 pub use proxy::{ClampProxyParams, KernelProxy, ProxyParams, ShareProxyParams, Sight};
 pub use receiver::{ClampKernelParams, ClampKernelReceiver};
 pub use router::{ClampKernelPrice, ClampKernelRouter};
+pub use station::StationProxyParams;
 
 use crate::units::Instant;
 

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use lasthop_fixed::proxy::{self, FoundFlow, Glance};
 use lasthop_fixed::state::{FlowRecord, PacketRecord, Settings, StationRecord, TCP_ACK, TCP_SYN};
 
+use super::station::{Desk, Member, StationProxyParams};
 use super::{Dither, clock_ns};
 use crate::error::ParameterError;
 use crate::kinds;
 use crate::law::share::{G, KAPPA, TARGET};
+use crate::law::station::StationAgent;
 use crate::packet::{Kind, Packet, Parcel};
 use crate::parameter::{Parameter, above_to};
 use crate::parameters;
@@ -53,13 +55,17 @@ parameters! {
 }
 
 kinds! {
-    /// The law of a proxy beside an access point, for flows whose ends know nothing of it: as `lasthop-agent proxy` has it.
+    /// The law of a proxy beside an access point, for flows whose ends know nothing of it: as `lasthop-agent proxy` has it, but for the
+    /// station window.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum ProxyParams {
         /// The share window.
         Share(ShareProxyParams) = "share-kernel",
         /// CLAMP.
         Clamp(ClampProxyParams) = "clamp-kernel",
+        /// The station window, of a queue that nobody sees: rate, queue and path are found as the share window finds them. It sends
+        /// window updates of its own, so senders need selective acknowledgements.
+        Station(StationProxyParams) = "station",
     }
 }
 
@@ -69,7 +75,13 @@ impl ProxyParams {
         match self {
             Self::Share(params) => params.queue,
             Self::Clamp(params) => params.queue,
+            Self::Station(_) => Sight::Outstanding,
         }
+    }
+
+    /// Whether it sends window updates.
+    pub fn sends_updates(&self) -> bool {
+        matches!(self, Self::Station(_))
     }
 
     fn settings(&self) -> Settings {
@@ -86,6 +98,7 @@ impl ProxyParams {
             Self::Clamp(params) => {
                 Settings { is_clamp: 1, a_bytes: params.a.get() as u32, tau_bytes: params.tau.get() as u32, ..settings }
             }
+            Self::Station(params) => Settings { target_ns: params.target.as_nanos(), ..settings },
         }
     }
 }
@@ -101,6 +114,8 @@ const WEIGHT_Q8: u32 = 256;
 #[derive(Clone, Debug)]
 pub struct KernelProxy {
     settings: Settings,
+    /// The agent that each station gets, if the law is the station window.
+    agent: Option<StationAgent>,
     /// By the flow's number.
     flows: BTreeMap<u32, Connection>,
     /// By the station's number; where the queue is seen, each has the one that is its own.
@@ -114,6 +129,7 @@ pub struct KernelProxy {
 struct Station {
     record: StationRecord,
     departed_bytes: u64,
+    desk: Option<Desk>,
 }
 
 impl Station {
@@ -127,6 +143,7 @@ impl Station {
 struct Connection {
     station: u16,
     record: FlowRecord,
+    member: Option<Member>,
 }
 
 impl KernelProxy {
@@ -138,6 +155,7 @@ impl KernelProxy {
         params.validate()?;
         Ok(Self {
             settings: params.settings(),
+            agent: if let ProxyParams::Station(params) = params { Some(params.agent()?) } else { None },
             flows: BTreeMap::new(),
             stations: BTreeMap::new(),
             dither: Dither::default(),
@@ -161,7 +179,7 @@ impl KernelProxy {
                 record.weight_q8 = WEIGHT_Q8;
                 let syn = PacketRecord { flags: TCP_SYN, has_scale: 1, ..PacketRecord::default() };
                 proxy::server_begins(&mut record, &syn, now_ns, found.wait_ns);
-                self.flows.insert(packet.flow, Connection { station: packet.station, record });
+                self.flows.insert(packet.flow, Connection { station: packet.station, record, member: None });
             }
             Kind::Data => {
                 let Some(flow) = self.flows.get_mut(&packet.flow) else { return };
@@ -190,12 +208,12 @@ impl KernelProxy {
     }
 
     /// A packet comes back from its station, of a connection with segments of `mss` bytes: its window is lowered. The queue holds
-    /// `queued`.
-    pub fn returns(&mut self, now: Instant, packet: &mut Packet, mss: u32, queued: Bytes) {
-        let Some(flow) = self.flows.get_mut(&packet.flow) else { return };
+    /// `queued`. Gives the window updates that are to follow it.
+    pub fn returns(&mut self, now: Instant, packet: &mut Packet, mss: u32, queued: Bytes) -> Vec<Packet> {
+        let Some(flow) = self.flows.get_mut(&packet.flow) else { return vec![] };
         let now_ns = clock_ns(now);
         if !matches!(packet.kind(), Kind::SynAck | Kind::Ack) {
-            return;
+            return vec![];
         }
         let own = packet.window().get();
         let mut heard = PacketRecord { ack: packet.ack_number() as u32, flags: TCP_ACK, ..PacketRecord::default() };
@@ -207,6 +225,11 @@ impl KernelProxy {
                 heard.window = own.min(u64::from(u16::MAX)) as u16;
                 let first = proxy::client_begins(&mut flow.record, &heard, now_ns);
                 packet.lower_window(Bytes::new(first.into()));
+                if let Some(agent) = &self.agent {
+                    let station = self.stations.entry(flow.station).or_default();
+                    flow.member =
+                        Some(station.desk.get_or_insert_with(|| Desk::new(agent.clone())).member(packet, mss));
+                }
             }
             Kind::Ack => {
                 heard.window = (own >> SCALE).min(u64::from(u16::MAX)) as u16;
@@ -214,12 +237,38 @@ impl KernelProxy {
                 let station = self.stations.entry(flow.station).or_default();
                 let (queue, station, random) = (station.glance(queued), &mut station.record, self.dither.next());
                 let field = proxy::hears(&self.settings, &mut flow.record, station, &heard, now_ns, &queue, random);
+                if self.agent.is_some() {
+                    return self.grant(now, packet);
+                }
                 if field < heard.window {
                     packet.lower_window(Bytes::new(u64::from(field) << SCALE));
                 }
             }
             _ => {}
         }
+        vec![]
+    }
+
+    /// An acknowledgement that has been heard moves windows of its station: its own, and those of others by updates.
+    fn grant(&mut self, now: Instant, packet: &mut Packet) -> Vec<Packet> {
+        let Some(Connection { station, record, member: Some(member) }) = self.flows.get_mut(&packet.flow) else {
+            return vec![];
+        };
+        let Some(Station { record: known, desk: Some(desk), .. }) = self.stations.get_mut(station) else {
+            return vec![];
+        };
+        let grants = desk.hear(now, packet, member, (record, known));
+        let mut updates = vec![];
+        for (flow, edge) in grants {
+            if let Some(Connection { member: Some(member), .. }) = self.flows.get_mut(&flow) {
+                let update = member.move_to(edge);
+                updates.extend(update.filter(|_| flow != packet.flow));
+            }
+        }
+        if let Some(Connection { member: Some(member), .. }) = self.flows.get(&packet.flow) {
+            packet.lower_window(member.window());
+        }
+        updates
     }
 
     /// What is silent has nothing under way.
@@ -228,7 +277,7 @@ impl KernelProxy {
             return;
         }
         self.looked_ns = now_ns;
-        for Connection { station, record } in self.flows.values_mut() {
+        for Connection { station, record, .. } in self.flows.values_mut() {
             if let Some(station) = self.stations.get_mut(station)
                 && proxy::is_silent(record, now_ns) != 0
             {

@@ -62,6 +62,37 @@ parameters! {
     }
 }
 
+/// What an arrival lets know of the line and the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Known {
+    /// The router has stamped it.
+    Stamped {
+        /// What the router has told.
+        stamp: StationStamp,
+        /// A sample of the round-trip time \[s\], if it gives one.
+        rtt_s: Option<f64>,
+    },
+    /// No router tells anything: the agent has found it from acknowledgements.
+    Found(Found),
+}
+
+/// What is known of a hidden queue. Where no header is counted in rates and queues, arrivals have none either.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// μ̂ \[B/s\]; none before it is known.
+    pub rate: Option<f64>,
+    /// q: what the packet left behind it \[B\].
+    pub queue_bytes: f64,
+    /// x: what the packet has waited \[s\].
+    pub waited_s: f64,
+    /// d of its flow \[s\].
+    pub delay_s: f64,
+    /// What acknowledgements wait on their way \[s\].
+    pub ack_delay_s: f64,
+    /// Whether the queue is being drained, to see d.
+    pub is_draining: bool,
+}
+
 /// A data packet of a flow, as the agent sees it once the flow's receiver has taken it in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StationArrival {
@@ -71,10 +102,8 @@ pub struct StationArrival {
     pub size_bytes: f64,
     /// Its payload \[B\].
     pub payload_bytes: f64,
-    /// What the router has told.
-    pub stamp: StationStamp,
-    /// A sample of the round-trip time \[s\], if it gives one.
-    pub rtt_s: Option<f64>,
+    /// What it tells of the line.
+    pub told: Known,
     /// All that the flow has received \[B of payload\], out of order or not.
     pub received: u64,
     /// The right edge of the flow's window, as a byte of payload.
@@ -97,7 +126,7 @@ pub struct Grant {
 /// The agent of one station.
 ///
 /// ```
-/// use lasthop_core::law::station::{Grant, StationAgent, StationArrival, StationKeys};
+/// use lasthop_core::law::station::{Grant, StationAgent, StationArrival, StationKeys, Known};
 /// use lasthop_core::packet::StationStamp;
 ///
 /// let mut agent = StationAgent::new(StationKeys { dither: false, ..StationKeys::default() })?;
@@ -108,8 +137,8 @@ pub struct Grant {
 ///     let stamp = StationStamp { sent_bytes: 1250 * n, behind_bytes: 1250.0, waited_s: 0.02 };
 ///     let t_s = 0.01 * f64::from(n);
 ///     let (size_bytes, payload_bytes, received) = (1250.0, 1000.0, u64::from(1000 * n));
-///     let (rtt_s, most_edge, is_acknowledged) = (Some(0.125), u64::MAX, true);
-///     let packet = StationArrival { t_s, size_bytes, payload_bytes, stamp, rtt_s, received, edge, most_edge, is_acknowledged };
+///     let (told, most_edge, is_acknowledged) = (Known::Stamped { stamp, rtt_s: Some(0.125) }, u64::MAX, true);
+///     let packet = StationArrival { t_s, size_bytes, payload_bytes, told, received, edge, most_edge, is_acknowledged };
 ///     for grant in agent.received(flow, &packet) {
 ///         edge = grant.edge;
 ///     }
@@ -183,15 +212,24 @@ impl StationAgent {
         let t_s = arrival.t_s;
         let gap_s = if self.present.is_empty() { 0.0 } else { t_s - self.last_s };
         self.last_s = t_s;
-        let sent_bytes = self.line.see(t_s, arrival.size_bytes, arrival.stamp);
+        let (sent_bytes, waited_s) = match arrival.told {
+            Known::Stamped { stamp, .. } => (self.line.see(t_s, arrival.size_bytes, stamp), f64::from(stamp.waited_s)),
+            Known::Found(found) => {
+                self.line.find(found);
+                (arrival.size_bytes, found.waited_s)
+            }
+        };
         let own_gap_s = t_s - self.flows[flow].last_s;
         self.pass(gap_s.min(LONGEST_PAUSE_S));
-        let waited_s = f64::from(arrival.stamp.waited_s);
         self.own.add(arrival.size_bytes);
         self.all.add(sent_bytes);
         self.flows[flow].arrived(arrival, waited_s, self.keys.dither);
-        if let Some(rtt_s) = arrival.rtt_s {
-            self.excess_s.see(t_s, equations::propagation(rtt_s, waited_s) - self.flows[flow].d_s);
+        match arrival.told {
+            Known::Stamped { rtt_s: None, .. } => {}
+            Known::Stamped { rtt_s: Some(rtt_s), .. } => {
+                self.excess_s.see(t_s, equations::propagation(rtt_s, waited_s) - self.flows[flow].d_s);
+            }
+            Known::Found(found) => self.excess_s.see(t_s, found.ack_delay_s),
         }
         self.attend(t_s, flow, waited_s);
         let Some(line_rate) = self.line.rate() else {
@@ -314,9 +352,12 @@ impl StationAgent {
         let flow = &self.flows[i];
         let target_s = self.keys.target.as_secs_f64();
         let queue_bytes = self.line.queue_bytes();
+        let part = || flow.weight / self.present.iter().map(|&i| self.flows[i].weight).sum::<f64>();
+        if self.line.is_draining() {
+            return equations::draining_window(part(), line_rate, flow.d_s);
+        }
         if flow.is_limited {
-            let weights: f64 = self.present.iter().map(|&i| self.flows[i].weight).sum();
-            return equations::limited_window(flow.weight / weights, line_rate, flow.d_s, target_s);
+            return equations::limited_window(part(), line_rate, flow.d_s, target_s);
         }
         let rate = flow.rate.unwrap_or(line_rate);
         let (leans, count) = self.greedy().fold((0.0, 0.0), |(sum, count), flow| (sum + flow.lean, count + 1.0));

@@ -134,6 +134,13 @@ pub fn limited_window(part: f64, line_rate: f64, delay_s: f64, target_s: f64) ->
     part * line_rate * (delay_s + target_s)
 }
 
+/// The window of a flow \[B\], whose part of the weights is `part`, while the queue is drained to see the path without it.
+#[inline]
+pub fn draining_window(part: f64, line_rate: f64, delay_s: f64) -> f64 {
+    //= station#18  w = φ/Φ μ̂ d/2 for 1.5 d + T
+    part * line_rate * delay_s / 2.0
+}
+
 /// F: the part of the room that a station may fill, of whose line `own_bytes` of `all_bytes` were for its own flows of late. Who has
 /// less than half is drawn up, who has more down; two have the whole of it.
 #[inline]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A flow of a station, as its agent knows it.
 
-use super::agent::{StationArrival, StationKeys};
+use super::agent::{Known, StationArrival, StationKeys};
 use super::equations;
 use super::grants::Grants;
 use crate::estimator::RecentLeast;
@@ -107,10 +107,15 @@ impl StationFlow {
         self.most_edge = arrival.most_edge;
         let edge = arrival.edge;
         self.grants.get_or_insert_with(|| Grants::new(edge));
-        if let Some(rtt_s) = arrival.rtt_s {
-            self.delay_s.see(arrival.t_s, equations::propagation(rtt_s, waited_s));
-        }
-        self.d_s = self.delay_s.value().unwrap_or(0.0);
+        self.d_s = match arrival.told {
+            Known::Stamped { rtt_s, .. } => {
+                if let Some(rtt_s) = rtt_s {
+                    self.delay_s.see(arrival.t_s, equations::propagation(rtt_s, waited_s));
+                }
+                self.delay_s.value().unwrap_or(0.0)
+            }
+            Known::Found(found) => found.delay_s,
+        };
         let header_bytes = arrival.size_bytes - arrival.payload_bytes;
         self.wire = (self.mss_bytes + header_bytes) / self.mss_bytes;
         self.of_share.add(arrival.size_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A line as those see it whom its packets reach.
 
+use super::agent::Found;
 use super::equations;
 use crate::estimator::{BusyRate, RateEstimator};
 use crate::packet::StationStamp;
@@ -23,6 +24,8 @@ pub(super) struct StationLine {
     last: Option<(f64, StationStamp)>,
     /// Packets so far, as far as it matters.
     packets: u32,
+    /// What is known of it where nothing is stamped.
+    found: Option<Found>,
 }
 
 impl Default for StationLine {
@@ -34,7 +37,13 @@ impl Default for StationLine {
 impl StationLine {
     /// A line whose stamps count modulo 2^`sent_bits`.
     pub(super) fn new(sent_bits: u32) -> Self {
-        Self { rate: BusyRate::default(), sent_bits: sent_bits.clamp(1, u32::BITS), last: None, packets: 0 }
+        Self {
+            rate: BusyRate::default(),
+            sent_bits: sent_bits.clamp(1, u32::BITS),
+            last: None,
+            packets: 0,
+            found: None,
+        }
     }
 
     /// A packet of `size_bytes` has come at `t_s`. Gives what the line has sent since the one before \[B\]. One that was overtaken
@@ -73,6 +82,16 @@ impl StationLine {
         self.count(t_s, bytes)
     }
 
+    /// Nothing is stamped: so much has been found.
+    pub(super) fn find(&mut self, found: Found) {
+        self.found = Some(found);
+    }
+
+    /// Whether its queue is being drained, to see the path without it.
+    pub(super) fn is_draining(&self) -> bool {
+        self.found.is_some_and(|found| found.is_draining)
+    }
+
     /// What was sent between two stamps \[B\]; none if the second is not the later one.
     fn sent_between(&self, before: StationStamp, stamp: StationStamp) -> Option<f64> {
         let unused = u32::BITS - self.sent_bits;
@@ -89,12 +108,16 @@ impl StationLine {
 
     /// μ̂ \[B/s\], over the horizon that foretells best; none before it is known.
     pub(super) fn rate(&self) -> Option<f64> {
+        if let Some(found) = self.found {
+            return found.rate;
+        }
         //= station#2  h_i = max(50 ms, d_i, h*)
         self.rate.rate().filter(|&rate| rate > 0.0 && self.packets == LEAST_PACKETS)
     }
 
     /// The queue that the last packet left \[B\].
     pub(super) fn queue_bytes(&self) -> f64 {
-        self.last.map_or(0.0, |(_, stamp)| f64::from(stamp.behind_bytes))
+        let stamped = || self.last.map_or(0.0, |(_, stamp)| f64::from(stamp.behind_bytes));
+        self.found.map_or_else(stamped, |found| found.queue_bytes)
     }
 }

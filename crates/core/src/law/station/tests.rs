@@ -192,8 +192,7 @@ fn two_flows(
             t_s: 0.01 * f64::from(n),
             size_bytes: 1250.0,
             payload_bytes: 1000.0,
-            stamp: stamp(1250 * n, behind_bytes, 0.02),
-            rtt_s: Some(rtts_s[flow] + 0.02),
+            told: Known::Stamped { stamp: stamp(1250 * n, behind_bytes, 0.02), rtt_s: Some(rtts_s[flow] + 0.02) },
             received: received[flow],
             edge: edges[flow],
             most_edge: u64::MAX,
@@ -253,8 +252,7 @@ fn a_short_segment_does_not_change_what_a_window_weighs() {
                 t_s: 0.01 * f64::from(n),
                 size_bytes,
                 payload_bytes: size_bytes - 250.0,
-                stamp: stamp(1250 * n, 1250.0, 0.02),
-                rtt_s: Some(0.125),
+                told: Known::Stamped { stamp: stamp(1250 * n, 1250.0, 0.02), rtt_s: Some(0.125) },
                 received,
                 edge,
                 most_edge: u64::MAX,
@@ -278,8 +276,7 @@ fn beside_others_a_station_has_a_part_of_the_room() {
             t_s: 0.04 * f64::from(n),
             size_bytes: 1250.0,
             payload_bytes: 1000.0,
-            stamp: stamp(5000 * n, 1250.0, 0.05),
-            rtt_s: Some(0.155),
+            told: Known::Stamped { stamp: stamp(5000 * n, 1250.0, 0.05), rtt_s: Some(0.155) },
             received: u64::from(1000 * n),
             edge,
             most_edge: u64::MAX,
@@ -288,6 +285,50 @@ fn beside_others_a_station_has_a_part_of_the_room() {
         agent.received(flow, &packet).iter().for_each(|grant| edge = grant.edge);
     }
     assert_eq!(edge, 502_000);
+}
+
+/// The first flow has 1000 B arrive each 10 ms, with round trips of 105 ms and another flow beside it; nothing is stamped. Gives what it
+/// holds, in segments.
+fn held_where_the_queue_is(found: Found) -> f64 {
+    let mut agent = StationAgent::new(PLAIN()).unwrap();
+    let flows = [agent.add(1.0, 1000), agent.add(1.0, 1000)];
+    let (mut edges, mut received) = ([10_000; 2], [0_u64; 2]);
+    for n in 1..=400_u32 {
+        let flow = (n % 2) as usize;
+        received[flow] += 1000;
+        let packet = StationArrival {
+            t_s: 0.01 * f64::from(n),
+            size_bytes: 1000.0,
+            payload_bytes: 1000.0,
+            told: Known::Found(found),
+            received: received[flow],
+            edge: edges[flow],
+            most_edge: u64::MAX,
+            is_acknowledged: true,
+        };
+        agent.received(flows[flow], &packet).iter().for_each(|grant| edges[grant.flow] = grant.edge);
+    }
+    (edges[0] - received[0]) as f64 / 1000.0
+}
+
+//= station#18
+#[test]
+fn a_hidden_queue_is_as_good_as_a_stamped_one_and_is_drained_at_times() {
+    close(eq::draining_window(0.5, 1e6, 0.04), 10e3);
+    let found = Found {
+        rate: Some(100e3),
+        queue_bytes: 1000.0,
+        waited_s: 0.02,
+        delay_s: 0.105,
+        ack_delay_s: 0.0,
+        is_draining: false,
+    };
+    // 100 kB/s for 105 − 10 + 10 ms are 10.5 kB, of which each has half; while it is drained, a quarter of 10.5 kB.
+    assert_eq!(held_where_the_queue_is(found), 5.0);
+    assert_eq!(held_where_the_queue_is(Found { is_draining: true, ..found }), 2.0);
+    // 3 kB too long: a quarter of that less, for both.
+    assert_eq!(held_where_the_queue_is(Found { queue_bytes: 5000.0, ..found }), 4.0);
+    assert_eq!(held_where_the_queue_is(Found { rate: None, ..found }), 10.0);
 }
 
 #[test]
