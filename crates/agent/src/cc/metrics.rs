@@ -14,6 +14,7 @@ use super::KernelControl;
 
 type Labels = Vec<(String, String)>;
 type Reading = fn(&KernelControl) -> Option<f64>;
+type Count = fn(&KernelControl) -> u64;
 
 /// What is told: name, meaning, where it stands.
 const NOW: [(&str, &str, Reading); 3] = [
@@ -24,7 +25,7 @@ const NOW: [(&str, &str, Reading); 3] = [
     }),
 ];
 /// The same of what only grows.
-const SO_FAR: [(&str, &str, fn(&KernelControl) -> u64); 4] = [
+const SO_FAR: [(&str, &str, Count); 4] = [
     ("connections_opened", "Connections so far", |control| control.counts.opened),
     ("cuts", "Windows that gamma has cut", |control| control.counts.cuts),
     ("losses", "Windows that a loss has cut", |control| control.counts.losses),
