@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -62,6 +63,24 @@ def test_windows_obey_the_price(host: str) -> None:
     assert (flow["state"], flow["mss_bytes"]) == ("limited", 1440 if host == SERVER else 1420)
     assert flow["window_bytes"] < 40_000
     assert flow["price_s"] is not None
+
+
+def test_many_connections_on_short_paths_raise_a() -> None:
+    with house(limit=300_000, distances=True) as built:
+        built.helper("server", "serve")
+        stamp(built, "--a", "10 kB")
+        obey(built)
+        raised = []
+        # 12 servers 0 to 11 ms away, as many 100 to 111 ms away, and 3.
+        for ports in (range(20_000, 20_012), range(20_100, 20_112), range(20_000, 20_003)):
+            with ThreadPoolExecutor() as pool:
+                done = pool.submit(built.fetch, ports, 2, 1)
+                time.sleep(2.5)
+                raised.append(built.status()["queues"][0]["a_bytes"])
+                done.result()
+    # 24 segments of 1440 B less 12 τ, and less what the shortest path holds: a ms or two here.
+    assert 24 * 1440 - 12 * 500 - 4_000 <= raised[0] <= 24 * 1440 - 12 * 500
+    assert raised[1:] == [10_000, 10_000]
 
 
 @pytest.mark.parametrize("host", [SERVER, SERVER6])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * The access point: on the device towards the stations, one program writes the price of the queue into what is about to
- * join it, the other has the stations ask for segments with room for that.
+ * join it, the other has the stations ask for segments with room for that. Both look who passes: many connections on a slow
+ * link raise a.
  *
  *     servers ──► to_client ──► qdisc ──► device ──► stations
  *                 (price)
@@ -11,11 +12,13 @@
 #include "counts.h"
 #include "kernel.h"
 #include "packet.h"
+#include "passer.h"
 #include "price.h"
 #include "state.h"
 #include "station.h"
 
 const volatile struct settings settings = {};
+const struct passer unmet = {};
 
 /* What shares the device's queue: all of it, by ::. */
 struct {
@@ -25,6 +28,26 @@ struct {
 	__type(value, struct station);
 } stations SEC(".maps");
 
+/* Those of late: in a crowd the oldest make room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct flow_key);
+	__type(value, struct passer);
+} passers SEC(".maps");
+
+/* Whose packet it is; a SYN begins anew. */
+static __always_inline struct passer *passer_of(const struct packet *p)
+{
+	int begins = (p->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+	struct passer *f = begins ? 0 : bpf_map_lookup_elem(&passers, &p->key);
+
+	if (f)
+		return f;
+	bpf_map_update_elem(&passers, &p->key, &unmet, BPF_ANY);
+	return bpf_map_lookup_elem(&passers, &p->key);
+}
+
 SEC("tcx/egress")
 int to_client(struct __sk_buff *skb)
 {
@@ -33,7 +56,8 @@ int to_client(struct __sk_buff *skb)
 	struct backlog queue = backlog_of(skb);
 	struct station_key key = {};
 	struct station *s = bpf_map_lookup_elem(&stations, &key);
-	u64 now_ns = bpf_ktime_get_ns();
+	u64 now_ns = bpf_ktime_get_ns(), a_bytes;
+	struct passer *f = kind == COUNTED_DATA ? passer_of(&p) : 0;
 	u32 price_q30, before_q30, at;
 
 	if (!s)
@@ -42,7 +66,15 @@ int to_client(struct __sk_buff *skb)
 	station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 	station_arrival(s, now_ns);
 	station_pass(s, skb->len, kind != COUNTED_DATA);
-	price_q30 = station_price_q30(s, now_ns, settings.a_bytes);
+	station_turn(s, now_ns);
+	/* What tells no segment leaves a as it is. */
+	a_bytes = most(settings.a_bytes, s->a_bytes);
+	if (f) {
+		passer_comes(f, s, &p, now_ns);
+		if (f->mss)
+			a_bytes = station_a_of(&settings, s, f->mss);
+	}
+	price_q30 = station_price_q30(s, now_ns, a_bytes);
 	bpf_spin_unlock(&s->lock);
 
 	count(kind, kind == COUNTED_DATA ? p.size_bytes : skb->len);
@@ -69,10 +101,21 @@ int to_server(struct __sk_buff *skb)
 {
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
+	u64 now_ns = bpf_ktime_get_ns();
+	struct station_key key = {};
+	struct station *s;
+	struct passer *f;
 
 	if (kind != COUNTED_DATA) {
 		count(kind, skb->len);
 		return TCX_PASS_ON;
+	}
+	f = passer_of(&p);
+	s = bpf_map_lookup_elem(&stations, &key);
+	if (f && s) {
+		bpf_spin_lock(&s->lock);
+		passer_goes(f, &p, now_ns);
+		bpf_spin_unlock(&s->lock);
 	}
 	if (p.flags & TCP_SYN && !settings.observe_only && make_room(skb, &p, mtu_of(skb)))
 		count(COUNTED_MSS, 0);

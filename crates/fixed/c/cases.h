@@ -20,6 +20,17 @@ CASE(station_forward, (station_forward(s, now_ns, v[0], v[1]), s->due_bytes))
 CASE(station_arrival, (station_arrival(s, now_ns), s->average_q16))
 CASE(station_pass, (station_pass(s, v[0], v[1] & 1), station_weights(s)))
 CASE(station_price, station_price_q30(s, now_ns, v[0]))
+CASE(passer_comes, ({
+	struct packet p = vector_packet(v);
+	station_turn(s, now_ns);
+	passer_comes(STATE_OF(passer), s, &p, now_ns);
+	station_a_of(set, s, v[3]);
+}))
+CASE(passer_goes, ({
+	struct packet p = vector_packet(v);
+	passer_goes(STATE_OF(passer), &p, now_ns);
+	STATE_OF(passer)->path_ns;
+}))
 
 CASE(receiver_arrival, (receiver_arrival(r, now_ns, v[0], v[1]), 0))
 CASE(receiver_rtt, (r->asked_ns = now_ns - v[0], receiver_rtt(r, now_ns), r->rtt_ns))

@@ -8,6 +8,7 @@
 #include "qfcp.h"
 #include "window.h"
 #include "wire.h"
+#include "passer.h"
 #include "proxy.h"
 #include "receiver.h"
 #include "xcp.h"
@@ -48,6 +49,10 @@ FACE_DO(station_pass, (struct station *s, u64 bytes, int is_other), (s, bytes, i
 FACE(u32, station_price_q30, (struct station *s, u64 now_ns, u64 a_bytes), (s, now_ns, a_bytes))
 FACE(u64, station_rate, (const struct station *s), (s))
 FACE(u64, station_weights, (const struct station *s), (s))
+FACE_DO(station_turn, (struct station *s, u64 now_ns), (s, now_ns))
+FACE(u64, station_a_of, (const struct settings *set, const struct station *s, u32 mss), (set, s, mss))
+FACE_DO(passer_comes, (struct passer *f, struct station *s, const struct packet *p, u64 now_ns), (f, s, p, now_ns))
+FACE_DO(passer_goes, (struct passer *f, const struct packet *p, u64 now_ns), (f, p, now_ns))
 FACE_DO(receiver_arrival, (struct receiver *r, u64 now_ns, u32 bytes, u32 segments), (r, now_ns, bytes, segments))
 FACE_DO(receiver_rtt, (struct receiver *r, u64 now_ns), (r, now_ns))
 FACE_DO(receiver_let_go, (struct receiver *r), (r))
@@ -66,7 +71,8 @@ u32 lasthop_size_of(u32 which);
 u32 lasthop_size_of(u32 which)
 {
 	static const u32 sizes[] = { sizeof(struct settings), sizeof(struct packet), sizeof(struct flow), sizeof(struct station),
-				     sizeof(struct receiver), sizeof(struct glance), sizeof(struct found) };
+				     sizeof(struct receiver), sizeof(struct glance), sizeof(struct found),
+				     sizeof(struct passer) };
 
 	return which < sizeof(sizes) / sizeof(*sizes) ? sizes[which] : 0;
 }

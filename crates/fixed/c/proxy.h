@@ -169,17 +169,6 @@ struct told {
 	u32 is_probing;
 };
 
-/* CLAMP's a: windows of two segments must not hold more than what is wanted, or flows starve unequally. */
-LASTHOP_INLINE u64 proxy_a_of(const volatile struct settings *settings, const struct station *s, u64 rate, u64 weights_q8,
-			      u32 mss)
-{
-	u64 shortest_ns = s->delay_least_ns ? s->delay_least_ns : s->last_delay_least_ns;
-	u64 count = most(weights_q8 >> 8, 1);
-	u64 held = count * settings->tau_bytes + least(rate, 1ULL << 30) * shortest_ns / NS_PER_S;
-
-	return most(settings->a_bytes, excess(2 * count * mss, held));
-}
-
 /* CLAMP's window after an ACK of so many bytes. Under the flow's lock. */
 LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, struct flow *f, u64 now_ns, u32 acked,
 				      const struct told *told)
@@ -305,8 +294,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	told.rate = station_rate(s);
 	told.others_q10 = s->others_q10;
 	if (settings->is_clamp)
-		told.price_q30 =
-			station_price_q30(s, now_ns, proxy_a_of(settings, s, told.rate, station_weights(s), mss));
+		told.price_q30 = station_price_q30(s, now_ns, station_a_of(settings, s, mss));
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
 	told.nearest_ns = recent_least(&s->path.least);

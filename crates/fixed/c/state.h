@@ -248,6 +248,16 @@ struct station {
 	u32 ring[SLOTS]; /* what is due in each slot from then on */
 };
 
+/* A connection that an access point lets pass: it is counted, and its handshake tells the path. Under the station's lock. */
+struct passer {
+	u64 asked_ns; /* when its station's SYN went on; 0: that has been answered */
+	u64 told_ns; /* when its server's did */
+	u64 wait_ns; /* in the queue, as that one joined it */
+	u64 path_ns; /* to its server and its station and back, without the queue; 0: not known */
+	u32 counted; /* the epoch it was counted in, and one; 0: none */
+	u32 mss; /* the largest payload of a segment */
+};
+
 /* A connection whose data may come with the price of an access point. */
 struct receiver {
 	struct bpf_spin_lock lock;

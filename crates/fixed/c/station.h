@@ -257,4 +257,14 @@ LASTHOP_INLINE u64 station_weights(const struct station *s)
 	return most(s->last_weights_q8, s->weights_q8);
 }
 
+/* CLAMP's a: windows of two segments must not hold more than what is wanted, or flows starve unequally. */
+LASTHOP_INLINE u64 station_a_of(const volatile struct settings *settings, const struct station *s, u32 mss)
+{
+	u64 shortest_ns = s->delay_least_ns ? s->delay_least_ns : s->last_delay_least_ns;
+	u64 count = most(station_weights(s) >> 8, 1);
+	u64 held = count * settings->tau_bytes + least(station_rate(s), 1ULL << 30) * shortest_ns / NS_PER_S;
+
+	return most(settings->a_bytes, excess(2 * count * mss, held));
+}
+
 #endif

@@ -7,6 +7,7 @@
 #define LASTHOP_VECTORS_H
 
 #include "gamma.h"
+#include "passer.h"
 #include "proxy.h"
 #include "receiver.h"
 #include "wire.h"

@@ -234,6 +234,20 @@ pub struct ReceiverRecord {
     pub arrivals: BinnedRate,
 }
 
+/// What an access point keeps of a connection that it lets pass: `struct passer`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct PasserRecord {
+    asked_ns: u64,
+    told_ns: u64,
+    wait_ns: u64,
+    /// To its server and its station and back, without the queue; 0: not known.
+    pub path_ns: u64,
+    counted: u32,
+    /// The largest payload of a segment.
+    pub mss: u32,
+}
+
 /// What the programs write as 0 as long as they do not know it.
 pub fn known(value: u64) -> Option<u64> {
     (value > 0).then_some(value)

@@ -2,7 +2,7 @@
 //! Structures are as large in Rust as in the headers.
 
 use lasthop_fixed::proxy::{FoundFlow, Glance};
-use lasthop_fixed::state::{FlowRecord, PacketRecord, ReceiverRecord, Settings, StationRecord};
+use lasthop_fixed::state::{FlowRecord, PacketRecord, PasserRecord, ReceiverRecord, Settings, StationRecord};
 
 // SAFETY: a pure function of `face.c` with these very types.
 unsafe extern "C" {
@@ -20,6 +20,7 @@ fn sizes_are_those_of_the_headers() {
         size_of::<ReceiverRecord>(),
         size_of::<Glance>(),
         size_of::<FoundFlow>(),
+        size_of::<PasserRecord>(),
     ];
     let theirs: Vec<usize> = (0..ours.len() as u32).map(|which| size_of_theirs(which) as usize).collect();
     assert_eq!(ours.to_vec(), theirs);
