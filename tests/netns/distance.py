@@ -129,6 +129,8 @@ def fetch(host: str, warm_s: str, take_s: str, *ports: str) -> None:
     began = time.monotonic()
     first, last = began + float(warm_s), began + float(warm_s) + float(take_s)
     taken = {port: 0 for _, port in joins}
+    # As other programs tell the time.
+    from_s = time.time() + float(warm_s)
     poll = select.epoll()
     open_ones: dict[int, tuple[int, socket.socket]] = {}
     while (now := time.monotonic()) < last:
@@ -150,7 +152,8 @@ def fetch(host: str, warm_s: str, take_s: str, *ports: str) -> None:
     for _, connection in open_ones.values():
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
-    print(json.dumps({port: 8 * got / float(take_s) for port, got in taken.items()}))
+    bps = {port: 8 * got / float(take_s) for port, got in taken.items()}
+    print(json.dumps({"from_s": from_s, "to_s": from_s + float(take_s), "bps": bps}))
 
 
 def pour(host: str, bps: str) -> None:

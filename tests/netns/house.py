@@ -145,9 +145,16 @@ class House:
         self, ports: Sequence[object], warm_s: float, take_s: float, host: str = SERVER
     ) -> dict[int, float]:
         """What connections from these ports get [bit/s], each by itself."""
+        return self.taken(ports, warm_s, take_s, host)[0]
+
+    def taken(
+        self, ports: Sequence[object], warm_s: float, take_s: float, host: str = SERVER
+    ) -> tuple[dict[int, float], float, float]:
+        """The same, and from when to when, as pings tell the time [s]."""
         words = ("fetch", host, warm_s, take_s, *ports)
-        done = self.run("client", sys.executable, DISTANCE, *words)
-        return {int(port): bps for port, bps in json.loads(done).items()}
+        done = json.loads(self.run("client", sys.executable, DISTANCE, *words))
+        rates = {int(port): float(bps) for port, bps in done["bps"].items()}
+        return rates, done["from_s"], done["to_s"]
 
     def agent(
         self, *options: object, dev: str = "lan", mode: str = "proxy", where: str = "router"
@@ -200,10 +207,14 @@ class House:
 
     def ping_ms(self, count: int, every_s: float = 0.05, host: str = SERVER) -> list[float]:
         """Round trips of pings."""
-        out = self.run("client", "ping", "-c", count, "-i", every_s, host)
-        found = [float(ms) for ms in re.findall(r"time=([0-9.]+)", out)]
+        return [ms for _, ms in self.pings(count, every_s, host)]
+
+    def pings(self, count: int, every_s: float, host: str = SERVER) -> list[tuple[float, float]]:
+        """When pings were answered [s], and their round trips [ms]."""
+        out = self.run("client", "ping", "-D", "-c", count, "-i", every_s, host)
+        found = re.findall(r"^\[([0-9.]+)\].* time=([0-9.]+)", out, re.MULTILINE)
         assert found
-        return found
+        return [(float(at_s), float(ms)) for at_s, ms in found]
 
     def sum_in_software(self, name: str, device: str) -> None:
         """Has a device's checksums computed before packets leave it, as a capture wants them."""

@@ -224,11 +224,14 @@ def away_ms(cell: Cell) -> list[int]:
 def load(built: House, cell: Cell, host: str) -> tuple[list[float], list[float]]:
     ports = [20_000 + 1000 * flow + away for flow, away in enumerate(away_ms(cell))]
     with ThreadPoolExecutor() as pool:
-        found = pool.submit(built.fetch, ports, WARM_S, TAKE_S, host)
-        # The first pings fall into the slow start: a wait that a user has, but no standing one.
-        warm = int(WARM_S / PING_S)
-        waits_ms = built.ping_ms(warm + int(TAKE_S / PING_S) - 10, PING_S, host)[warm:]
-        return list(found.result().values()), waits_ms
+        found = pool.submit(built.taken, ports, WARM_S, TAKE_S, host)
+        pings = built.pings(int((WARM_S + TAKE_S) / PING_S), PING_S, host)
+        rates, from_s, to_s = found.result()
+    # The first fall into the slow start: a wait that a user has, but no standing one. Only the
+    # clock tells which these are: where programs are slow to start, either may be seconds late.
+    waits_ms = [ms for at_s, ms in pings if from_s <= at_s - ms / 1e3 and at_s <= to_s]
+    assert 2 * len(waits_ms) * PING_S >= TAKE_S, "pings and load did not meet"
+    return list(rates.values()), waits_ms
 
 
 def p99(values: Sequence[float]) -> float:
