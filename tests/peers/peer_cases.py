@@ -83,7 +83,7 @@ class Case:
     transfer: int = 0
     """Packets that each flow sends; 0: no end."""
     jitter_ms: float = 0
-    """The most that a packet waits at its sender."""
+    """The most that a packet waits at its sender, with all that the sender may send by then."""
     red: str = ""
     """RED at the bottleneck, as keys of a scenario; its mean packet is that of the flows."""
     script: ClassVar[str] = "dumbbell.tcl"
@@ -155,7 +155,7 @@ class Case:
             app = f'{{ kind = "fixed", size = "{self.transfer * PAYLOAD_BYTES} B" }}'
         for flow in range(self.flows):
             rtt_ms = self.rtts_ms[flow % len(self.rtts_ms)] - 2 * self.one_way_ms
-            jitter = f'jitter = "{self.jitter_ms:g} ms"\n' if self.jitter_ms else ""
+            jitter = f'overhead = "{self.jitter_ms:g} ms"\n' if self.jitter_ms else ""
             text += (
                 f'[[flow]]\nname = "flow{flow}"\npath = ["r1", "r2"]\nrtt = "{rtt_ms:g} ms"\n'
                 f'access = "{ACCESS_MBPS} Mbit/s"\npacket = "1500 B"\n{jitter}'
@@ -231,6 +231,22 @@ def _other_laws() -> list[Case]:
     return random + many + spread + handoffs + sharing
 
 
+def _stepped(sender: str, flows: int, jitter_ms: float) -> tuple[Case, ...]:
+    """One round-trip time for all flows, and others about it."""
+    return tuple(
+        Case(
+            f"stepped-{sender}-{rtt}-{jitter_ms:g}",
+            100,
+            20,
+            sender,
+            flows,
+            rtts_ms=(rtt,),
+            jitter_ms=jitter_ms,
+        )
+        for rtt in range(96, 106, 2)
+    )
+
+
 def _own_paths(flows: int) -> tuple[float, ...]:
     """Round-trip times of 90 to 110 ms, by the golden section."""
     return tuple(round(90 + 20 * (0.6180339887 * (i + 1) % 1), 3) for i in range(flows))
@@ -255,6 +271,13 @@ def _tcl(word: object) -> str:
     return str(int(word) if isinstance(word, bool) else word)
 
 
+STEPPED = (
+    _stepped("newreno", 40, 1),
+    _stepped("newreno", 40, 2),
+    _stepped("smooth-newreno", 35, 1),
+)
+"""Where all flows have one round-trip time, how many time out hangs on what step they fall into."""
+
 CASES = (
     *_random_loss(),
     *_sharing(),
@@ -269,4 +292,5 @@ CASES = (
     *_red(),
     Case("w3", 3000, flows=4, rtts_ms=(30, 130, 10, 180), buffer=60),
     *_other_laws(),
+    *(case for cases in STEPPED for case in cases),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import lasthop
 import pytest
-from peer_cases import CASES, Case
+from peer_cases import CASES, STEPPED, Case
 from record_ns2 import QUANTITIES, TABLE, VARIANTS, jain, quantities, run_ns2, settings_of
 from tables import allowance, means, stored
 
@@ -45,6 +45,7 @@ TOLERANCES: dict[str, dict[str, float]] = {
     # With ten flows 1.06 of ns-2's time-outs, where that has the same number whatever the seed.
     "handoff-limited": {"goodput_bps": 0.05, "retransmits": 0.05, "timeouts": 0.1, "jain": 0.05},
     "handoff-": {"goodput_bps": 0.05, "retransmits": 0.05, "timeouts": 0.05, "jain": 0.05},
+    "stepped-": {"goodput_bps": 0.02, "drops": 0.05, "jain": 0.05},
     # The recovery of RFC 6675 beside that of Sack1.
     "sack-": SHARED,
     "vegas-": {"goodput_bps": 0.01, "mean_queue_delay_s": 0.10, "drops": 0.0},
@@ -105,6 +106,15 @@ def test_the_table_was_made_with_the_settings_of_today(case: Case) -> None:
 def test_lasthop_agrees_with_ns2(case: Case, quantity: str, tolerance: float) -> None:
     reference, allowed = allowance(stored(TABLE)[case.name], quantity, tolerance)
     assert simulated(case)[quantity] == pytest.approx(reference, rel=0, abs=allowed)
+
+
+@pytest.mark.parametrize("quantity", ["drops", "retransmits", "timeouts"])
+@pytest.mark.parametrize("cases", STEPPED, ids=lambda cases: cases[0].name)
+def test_over_some_round_trip_times_flows_in_step_agree_with_ns2(
+    cases: tuple[Case, ...], quantity: str
+) -> None:
+    reference = sum(float(stored(TABLE)[case.name][quantity]) for case in cases)
+    assert sum(simulated(case)[quantity] for case in cases) == pytest.approx(reference, rel=0.05)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -49,6 +49,9 @@ parameters! {
         pub packet: Bytes = Bytes::new(1500), in Bytes::new(1)..=MOST_PACKET;
         /// Each packet leaves its sender after a time uniform from nothing to this.
         pub jitter: Duration = Duration::ZERO;
+        /// What may leave its sender waits for a time uniform from nothing to this, and all that may leave by then goes with it
+        /// (ns-2's `overhead_`); not beside `jitter`.
+        pub overhead: Duration = Duration::ZERO;
         /// The sender.
         pub sender: SenderSpec = SenderSpec::default();
         /// The receiver.
@@ -66,6 +69,7 @@ parameters! {
         not_too_long("spread", (p.start, p.spread, 1), "flow starts after")?;
         not_too_long("stagger", (p.start + p.spread, p.stagger, p.count - 1), "flow starts after")?;
         not_too_long("rtt_step", (p.rtt, p.rtt_step, p.count - 1), "round trip takes")?;
+        p.check_departures()?;
         p.check_ends()?;
         p.check_recovery()?;
         p.read_at()?;
@@ -127,6 +131,12 @@ impl FlowSpec {
         // What the rules do is not what was written.
         let needs_sack = keys.rack.is_none() && self.sender.over(SenderConfig::default()).rack;
         ensure(sack || !needs_sack, "sender.sack", sack, "true, or rack = false with it")
+    }
+
+    /// Refuses two delays of what leaves the sender.
+    fn check_departures(&self) -> Result<(), ParameterError> {
+        let is_one = self.jitter.is_zero() || self.overhead.is_zero();
+        ensure(is_one, "overhead", format_args!("{:?}", self.overhead), "0 s, or no `jitter` beside it")
     }
 
     /// Refuses an end that comes before the latest start, whatever the seed, and transfers of which none can arrive.

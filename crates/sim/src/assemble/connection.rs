@@ -118,8 +118,12 @@ impl<P: Traveller> Builder<'_, P> {
         let streams = if app.draws() { &self.streams } else { &unused };
         let app = App::new(app, payload, (start, stop), streams.stream(&name, "app"))
             .map_err(|e| ScenarioError::parameter(if e.key == "stop" { "" } else { "app" }, e))?;
-        let (access, jitter) = (spec.access, spec.jitter);
-        let mut jitter = (!jitter.is_zero()).then(|| Jitter::new(jitter, self.streams.stream(&name, "jitter")));
+        let access = spec.access;
+        let mut jitter = match (spec.jitter, spec.overhead) {
+            (Duration::ZERO, Duration::ZERO) => None,
+            (Duration::ZERO, most) => Some(Jitter::gathering(most, self.streams.stream(&name, "overhead"))),
+            (most, _) => Some(Jitter::new(most, self.streams.stream(&name, "jitter"))),
+        };
         let half = rtt / 2;
         // The private delays, there and back: at the sender, or behind the WLAN if the sender is one of its stations.
         let (near, far) = match spec.source {

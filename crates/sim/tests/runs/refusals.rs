@@ -143,6 +143,12 @@ fn an_error_names_the_key_that_was_written() {
 }
 
 #[test]
+fn a_sender_delays_what_leaves_in_one_way() {
+    let set = [("flow[0].jitter", "1 ms"), ("flow[0].overhead", "2 ms")];
+    assert_eq!(refuse(LINK, &set), "flow[0].overhead = 0.002 s: wanted 0 s, or no `jitter` beside it");
+}
+
+#[test]
 fn no_sum_of_times_is_too_large() {
     const MOST: &str = "1000000000 s";
     let flows = "wanted less, so that no flow starts after more than 1000000000 s";
