@@ -109,6 +109,16 @@ def test_it_finds_the_capacity_by_itself(group: Path, host: str) -> None:
     assert bps >= 0.85 * LINE_BPS
 
 
+def test_a_path_without_distance_has_windows_of_two_segments(group: Path) -> None:
+    with house() as built:
+        start(built, "router", "router", "--dev", "lan", "--max-capacity", "100 Mbit/s")
+        start(built, "server", "host", "--cgroup", group)
+        with built.download(6.0) as result:
+            pass
+    # One alone would wait for the delayed acknowledgement: 5.4 to 5.7 Mbit/s.
+    assert result["bps"] >= 0.7 * LINE_BPS
+
+
 def test_xcp_flows_have_what_the_router_deals_out(group: Path) -> None:
     with both(group, "--capacity", "8 Mbit/s", law="xcp") as built:
         found = built.fetch([20_040, 20_041], 4, 4)

@@ -33,6 +33,9 @@
 /* A router that was not heard for so long, or four round trips, does not speak any more. */
 #define DEAF_US 1000000
 
+/* TCP_DELACK_MIN */
+#define DELAYED_ACK_US 40000
+
 /* How many quarters of its rate a connection may send at most: what goes faster comes in bursts, which wait. */
 #define PACING_QUARTERS 5
 
@@ -379,6 +382,12 @@ static __always_inline void pace(struct sock *sk, u64 rate)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/* Segments of a window at least: one alone waits for a delayed acknowledgement, which takes longer than a short path. */
+static __always_inline u32 least_window(const struct tcp_sock *tp)
+{
+	return tp->srtt_us >> 3 < DELAYED_ACK_US ? 2 : 1;
+}
+
 /* Bytes of a full segment on the wire. */
 static __always_inline u32 wire_bytes(struct sock *sk)
 {
@@ -408,7 +417,7 @@ int qfcp_cong_control(u64 *ctx)
 	tp->snd_ssthresh = most(window, 2);
 	if (settings.heeds_loss && state_of(sk) >= CA_CWR)
 		window = most(window / 2, 1);
-	tp->snd_cwnd = most(least(window, tp->snd_cwnd_clamp), 1);
+	tp->snd_cwnd = most(least(window, tp->snd_cwnd_clamp), least_window(tp));
 	pace(sk, c->rate * (tp->mss_cache - OPTION_LONG) / most(wire, 1));
 	return 0;
 }

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the rate routers, their hosts and the controls of `cc` cost: `python bench/rates.py`.
+
+As `bench/agent.py`: a download over virtual Ethernet, in which the kernel counts how long each
+program runs. A program that does nothing runs in the same download, at the router's device: what
+it takes is the counting, which is in the others' times too. Packets are super-packets of up to
+64 kB. It takes root, cgroup2, and processors that are idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "netns"))
+from agent import STATS, fast
+from house import AGENT, House, house
+
+RATES = ("qfcp", "xcp")
+"""Laws of routers that tell rates."""
+CONTROLS = {"gaimd": "gaimd", "gamma": "gamma", "gamma-delta": "gdelta", "drain": "drain"}
+"""Laws of `cc`, and what their controls are called in the kernel."""
+HERE = Path("/proc/self/cgroup")
+NOTHING = """
+__attribute__((section("classifier"), used)) int nothing(void *packet)
+{
+    (void)packet;
+    return -1; /* whatever other program is there has its say */
+}
+"""
+
+
+def programs() -> dict[int, tuple[str, int, int]]:
+    """Of all programs: name, time [ns] and number of runs."""
+    done = subprocess.run(
+        ["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True
+    )
+    return {
+        one["id"]: (one["name"], one.get("run_time_ns", 0), one.get("run_cnt", 0))
+        for one in json.loads(done.stdout)
+        if "name" in one
+    }
+
+
+def see_nothing(built: House) -> None:
+    """Puts a program that does nothing where the router's is."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "nothing.o"
+        clang = ["clang", "-target", "bpf", "-O2", "-g", "-x", "c", "-c", "-", "-o", str(program)]
+        subprocess.run(clang, input=NOTHING, text=True, check=True)
+        built.run("router", "tc", "qdisc", "add", "dev", "lan", "clsact")
+        built.run("router", "tc", "filter", "add", "dev", "lan", "egress", "bpf", "da", "obj",
+                  program, "sec", "classifier")  # fmt: skip
+
+
+@contextmanager
+def group() -> Iterator[Path]:
+    """A control group with us in it."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text("utf-8").splitlines()]
+    root = Path(next(words[1] for words in mounts if words[2] == "cgroup2"))
+    lines = HERE.read_text("utf-8").splitlines()
+    before = root / next(line[4:] for line in lines if line.startswith("0::/"))
+    made = before / f"lasthop-bench-{os.getpid()}"
+    made.mkdir()
+    try:
+        (made / "cgroup.procs").write_text(str(os.getpid()), "ascii")
+        yield made
+    finally:
+        for pid in (made / "cgroup.procs").read_text("ascii").split():
+            (before / "cgroup.procs").write_text(pid, "ascii")
+        made.rmdir()
+
+
+def started(built: House, where: str, *words: object) -> None:
+    """An agent that is ready; it ends with the house."""
+    agent = built.start(where, AGENT, *words)
+    built.agents.append(agent)
+    assert agent.stdout is not None
+    assert agent.stdout.readline(), agent.communicate()
+
+
+def measured(law: str, rate: str, seconds: float) -> tuple[float, dict[str, tuple[float, int]]]:
+    """The goodput of a download [bit/s]; of each program the time of a run [ns], and runs."""
+    with group() as own, house() as built:
+        queue = ["tc", "qdisc", "replace", "dev", "lan", "root", "tbf", "rate", rate]
+        built.run("router", *queue, "burst", "1mb", "limit", "4mb")
+        known = set(programs())
+        see_nothing(built)
+        if law in RATES:
+            capacity = rate.replace("gbit", " Gbit/s").replace("mbit", " Mbit/s")
+            started(built, "router", law, "router", "--dev", "lan", "--capacity", capacity)
+            started(built, "server", law, "host", "--cgroup", own)
+        else:
+            started(built, "server", "cc", "load", law)
+            control = f"net.ipv4.tcp_congestion_control=lasthop_{CONTROLS[law]}"
+            built.run("server", "sysctl", "-qw", control)
+        before = built.run("router", "sysctl", "-n", STATS).strip()
+        built.run("router", "sysctl", "-qw", f"{STATS}=1")
+        try:
+            bps = fast(built, seconds)
+            told = programs()
+        finally:
+            built.run("router", "sysctl", "-qw", f"{STATS}={before}")
+    return bps, {
+        name: (time / count, count)
+        for number, (name, time, count) in told.items()
+        if number not in known and count >= 1000
+    }
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("laws", nargs="*", default=[*RATES, *CONTROLS])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rate", default="4gbit", help="of the line, as tc has it")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of a download")
+    options = parser.parse_args()
+    for law in options.laws:
+        rounds = [measured(law, options.rate, options.seconds) for _ in range(options.rounds)]
+        best = max(bps for bps, _ in rounds)
+        costs = ", ".join(
+            f"{name} {min(told[name][0] for _, told in rounds if name in told):.0f}"
+            for name in rounds[0][1]
+        )
+        print(f"{law}: {best / 1e9:.2f} Gbit/s; least ns of a run: {costs}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
