@@ -171,6 +171,21 @@ impl<P: Parcel> AccessPoint<P> {
         self.stations.iter_mut().for_each(|station| station.queue.call_flows(names));
     }
 
+    /// All that [`poll_departure`](Element::poll_departure) would give, at one stroke; none: nothing.
+    #[inline]
+    pub fn take_departures(&mut self) -> Option<VecDeque<Departure<P>>> {
+        if self.departures.is_empty() { None } else { Some(std::mem::take(&mut self.departures)) }
+    }
+
+    /// Has the memory of departures that were [taken](Self::take_departures), and have gone, used for those to come.
+    #[inline]
+    pub fn reuse(&mut self, gone: VecDeque<Departure<P>>) {
+        if self.departures.is_empty() {
+            self.departures = gone;
+            self.departures.clear();
+        }
+    }
+
     /// Brings the meters up to the end of the run.
     pub fn finish(&mut self, now: Instant) {
         self.wake(now);

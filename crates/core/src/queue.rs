@@ -213,28 +213,24 @@ impl<P: Parcel> Queue<P> {
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         self.let_go(now, Bytes::new(1));
-        let (arrived, size) = self.release(now)?;
+        self.account(now);
+        let held = self.held();
+        let (arrived, head) = self.packets.front_mut()?;
+        let (arrived, size) = (*arrived, head.size());
+        self.bytes -= size - core::mem::take(&mut self.head_sent);
         self.meter.depart(arrived, now);
-        if !self.marker.is_none() {
-            self.stamp_head(now, arrived, size);
-        }
-        self.packets.pop_front().map(|(_, packet)| packet)
-    }
-
-    /// The head is stamped where it is, as a packet is large; what the marker hears of is behind it.
-    #[inline(always)]
-    fn stamp_head(&mut self, now: Instant, arrived: Instant, size: Bytes) {
-        let behind = Held { packets: self.len() - 1, bytes: self.bytes };
-        let Some((_, head)) = self.packets.front_mut() else { return };
-        let heard = match self.apart {
-            false => Some(behind),
-            true if head.signal().speaks() => self.aqm.apart(),
-            true => None,
-        };
-        if let Some(heard) = heard {
+        // The head is stamped where it is, as a packet is large; what the marker hears of is behind it.
+        if !self.marker.is_none()
+            && let Some(heard) = match self.apart {
+                false => Some(Held { packets: held.packets - 1, bytes: self.bytes }),
+                true if head.signal().speaks() => self.aqm.apart(),
+                true => None,
+            }
+        {
             let passing = Passing { size, flow: head.flow(), arrived };
             self.marker.on_departure(now, passing, heard, head.signal_mut());
         }
+        self.packets.pop_front().map(|(_, packet)| packet)
     }
 
     /// A packet of `size` has crossed the medium the other way; `waiting` are left at all that send this way, as each told
@@ -277,9 +273,11 @@ impl<P: Parcel> Queue<P> {
     /// The head is lost on its way out: taken from the queue and counted as lost.
     pub fn discard(&mut self, now: Instant) -> Option<P> {
         self.let_go(now, Bytes::new(1));
-        self.release(now)?;
+        self.account(now);
+        let (_, packet) = self.packets.pop_front()?;
+        self.bytes -= packet.size() - core::mem::take(&mut self.head_sent);
         self.meter.lose(now);
-        self.packets.pop_front().map(|(_, packet)| packet)
+        Some(packet)
     }
 
     /// The first `sent` bytes of the head have been sent in all: they take no room any more.
@@ -292,15 +290,6 @@ impl<P: Parcel> Queue<P> {
         self.account(now);
         self.bytes -= sent - self.head_sent;
         self.head_sent = sent;
-    }
-
-    /// The head takes no room any more. Tells when it came, and its size.
-    #[inline(always)]
-    fn release(&mut self, now: Instant) -> Option<(Instant, Bytes)> {
-        self.account(now);
-        let (arrived, size) = self.packets.front().map(|(arrived, packet)| (*arrived, packet.size()))?;
-        self.bytes -= size - core::mem::take(&mut self.head_sent);
-        Some((arrived, size))
     }
 
     #[inline]

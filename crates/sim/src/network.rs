@@ -16,6 +16,8 @@
 //! has nothing to do by itself before the acknowledgement comes: what it sends waits on its own lane for its time to come.
 //! That leaves one event a packet on a dumbbell.
 
+use std::collections::VecDeque;
+
 use lasthop_core::capacity::Trace;
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::line::{Line, Path};
@@ -508,11 +510,8 @@ impl<P: Traveller> Network<P> {
                     Some(Departure { at, packet }) => self.forward(ends, at, packet),
                     None => break link.next_wake(),
                 },
-                Node::AccessPoint(ap) => match ap.poll_departure() {
-                    Some(Departure { at, packet }) => {
-                        ends.leaves(at, node, &packet);
-                        self.forward(ends, at, packet);
-                    }
+                Node::AccessPoint(ap) => match ap.take_departures() {
+                    Some(leaving) => self.leave_access_point(ends, node, leaving),
                     None => break ap.next_wake(),
                 },
                 Node::Wlan(wlan) => match wlan.poll_departure() {
@@ -523,6 +522,23 @@ impl<P: Traveller> Network<P> {
                     None => break wlan.next_wake(),
                 },
             }
+        }
+    }
+
+    /// What leaves an access point goes on. A receiver that is asked ahead of time is shown it where it is, as a packet is large.
+    #[inline]
+    fn leave_access_point(&mut self, ends: &mut impl Ends<P>, node: u32, mut leaving: VecDeque<Departure<P>>) {
+        while let Some(Departure { at, packet }) = leaving.front() {
+            ends.leaves(*at, node, packet);
+            if self.hop_of(packet) == Hop::Receiver {
+                ends.answer(self, *at, packet);
+                leaving.pop_front();
+            } else if let Some(Departure { at, packet }) = leaving.pop_front() {
+                self.forward(ends, at, packet);
+            }
+        }
+        if let Node::AccessPoint(ap) = &mut self.parts.nodes[node as usize] {
+            ap.reuse(leaving);
         }
     }
 
@@ -554,13 +570,19 @@ impl<P: Traveller> Network<P> {
         self.schedule(self.first.node + node, wake);
     }
 
+    /// Where a packet goes that leaves an element.
+    #[inline(always)]
+    fn hop_of(&self, packet: &P) -> Hop {
+        let route = &self.parts.routes[packet.stream() as usize];
+        self.parts.hops[route.base as usize + usize::from(packet.hop())]
+    }
+
     /// The packet leaves an element at `at` and goes where its route says, as far as it need not wait for others: onto a
     /// lane, or ahead of time through links and to the receiver or the host.
     #[inline(always)]
     fn forward(&mut self, ends: &mut impl Ends<P>, mut at: Instant, mut packet: P) {
         loop {
-            let route = &self.parts.routes[packet.stream() as usize];
-            let hop = self.parts.hops[route.base as usize + usize::from(packet.hop())];
+            let hop = self.hop_of(&packet);
             packet.set_hop(packet.hop() + 1);
             match hop {
                 Hop::Lane(id) => return self.board(id, at, packet),
