@@ -392,7 +392,7 @@ fn repeats<P: Parcel>(station: &Station<P>) -> bool {
 }
 
 impl<P: Parcel> Element<P> for AccessPoint<P> {
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, now: Instant, packet: P) {
         self.wake(now);
         let queue = &mut self.stations[packet.station()].queue;

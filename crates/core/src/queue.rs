@@ -117,7 +117,7 @@ impl<P: Parcel> Queue<P> {
     }
 
     /// Takes a packet in; false if it was dropped.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Instant, packet: P) -> bool {
         let size = packet.size();
         if self.keeps && self.aqm.makes_room() {

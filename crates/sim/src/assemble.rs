@@ -140,6 +140,7 @@ pub(crate) fn simulation(
             for (number, flow) in (0..).zip(&mut flows) {
                 flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
             }
+            ahead::gates(&mut parts, &mut flows, &proxies);
         }
         let (end, recorder) = (labels.span.until, recorder.take());
         World::new(parts, Hosts { flows, stations, end, packets: 0, recorder, capture, proxies })

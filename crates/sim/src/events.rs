@@ -72,8 +72,7 @@ impl EventList {
     /// Adds a wake.
     #[inline]
     pub fn push(&mut self, at: Instant, id: u32) {
-        let name = self.names.get(id as usize).copied().unwrap_or(id);
-        let entry = pack(at, id, name);
+        let entry = self.entry(at, id);
         if self.hole {
             self.hole = false;
             self.sift_down(entry);
@@ -81,6 +80,16 @@ impl EventList {
             self.sift_up(place(self.len), entry);
             self.len += 1;
         }
+    }
+
+    #[inline]
+    fn entry(&self, at: Instant, id: u32) -> u128 {
+        pack(at, id, self.names.get(id as usize).copied().unwrap_or(id))
+    }
+
+    /// Whether of two elements that wake in one instant the first wakes before the other.
+    pub(crate) fn is_before(&self, at: Instant, id: u32, other: u32) -> bool {
+        self.entry(at, id) < self.entry(at, other)
     }
 
     /// Whether `at` lies before all wakes, without the one that is being served.

@@ -88,12 +88,12 @@ impl FlowEnds {
         let ReceivingEnd::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
         let ack = receiver.answer(out, segment, signal);
         *packets += u64::from(segment.is_data() && out < end);
-        let (Some(Feed { line, lane, home: Some(home), .. }), SendingEnd::Tcp(sender)) = (feed, &mut host.sender)
+        let (Some(Feed { line, lane, to, home: Some(home), .. }), SendingEnd::Tcp(sender)) = (feed, &mut host.sender)
         else {
             return Some(ack);
         };
         let at = network.come_home(home, out, ack.size)?;
-        hear(network, (number, end), (&host.app, sender), (line, *lane, &mut home.waiting), at, &ack);
+        hear(network, (number, end), (&host.app, sender), (line, *lane, to, &mut home.waiting), at, &ack);
         None
     }
 }
@@ -104,7 +104,7 @@ fn hear(
     network: &mut Network<Packet>,
     (number, end): (u32, Instant),
     (app, sender): (&App, &mut tcp::Sender),
-    (line, lane, waiting): (&mut SegmentLine, u32, &mut Waiting),
+    (line, lane, to, waiting): (&mut SegmentLine, u32, &Place, &mut Waiting),
     at: Instant,
     ack: &Ack,
 ) {
@@ -116,7 +116,7 @@ fn hear(
         return network.wait(waiting, at, ack.clone().into_packet(number));
     }
     sender.hear(at, ack);
-    fill(network, (line, lane), sender);
+    fill(network, (line, lane, to), sender);
     // The application's next wake has been scheduled before.
     network.schedule_end(number, sender.next_wake());
 }
@@ -134,10 +134,10 @@ impl Returning {
 
 /// Puts on the line, which takes the place of `lane`, what the sender sends.
 #[inline(always)]
-fn fill(network: &mut Network<Packet>, (line, lane): (&mut SegmentLine, u32), sender: &mut tcp::Sender) {
+fn fill(network: &mut Network<Packet>, (line, lane, to): (&mut SegmentLine, u32, &Place), sender: &mut tcp::Sender) {
     while let Some(segment) = sender.poll_segment() {
         if let Some(at) = line.put(segment) {
-            network.schedule_lane(lane, at);
+            network.schedule_head(lane, to, at);
         }
     }
 }
@@ -191,6 +191,12 @@ impl Ends<Packet> for Hosts {
             }
             now = next;
         }
+    }
+
+    #[inline]
+    fn fetch(&mut self, number: u32) -> Option<(Packet, Option<Instant>)> {
+        let (segment, next) = self.flows[number as usize].feed.as_mut()?.line.take()?;
+        Some((segment.into_packet(number, Signal::None), next))
     }
 
     #[inline]
@@ -282,7 +288,7 @@ impl Hosts {
         let number = number - self.flows.len() as u32;
         let FlowEnds {
             host: Host { sender: SendingEnd::Tcp(sender), app },
-            feed: Some(Feed { line, lane, returning: Some(returning), .. }),
+            feed: Some(Feed { line, lane, to, returning: Some(returning), .. }),
             ..
         } = &mut self.flows[number as usize]
         else {
@@ -294,7 +300,7 @@ impl Hosts {
             if let Some(at) = network.foresee(returning.node, now, ack.size())
                 && let Some(at) = returning.path.transit(at, ack.size())
             {
-                hear(network, (number, self.end), (app, sender), (line, *lane, &mut returning.waiting), at, &ack);
+                hear(network, (number, self.end), (app, sender), (line, *lane, to, &mut returning.waiting), at, &ack);
             }
             match next {
                 Some(next) if next == now || next < self.end && network.comes_first(next) => now = next,
@@ -322,7 +328,7 @@ impl Hosts {
         if let FlowEnds { feed: Some(feed), host: Host { sender: SendingEnd::Tcp(sender), .. }, .. } =
             &mut self.flows[flow as usize]
         {
-            fill(network, (&mut feed.line, feed.lane), sender);
+            fill(network, (&mut feed.line, feed.lane, &feed.to), sender);
         } else {
             while let Some(Departure { at, packet }) = self.flows[flow as usize].host.poll_departure() {
                 self.capture(at, Point::Sender, &packet);

@@ -16,6 +16,8 @@
 //! has nothing to do by itself before the acknowledgement comes: what it sends waits on its own lane for its time to come.
 //! That leaves one event a packet on a dumbbell.
 
+pub(crate) mod gate;
+
 use std::collections::VecDeque;
 
 use lasthop_core::capacity::Trace;
@@ -27,6 +29,7 @@ use lasthop_core::wlan::Direction;
 
 use crate::events::EventList;
 use crate::node::Node;
+use gate::Gate;
 
 /// A packet that finds its way: which flow it belongs to, and how many hops it has travelled.
 pub trait Traveller: Parcel {
@@ -70,6 +73,11 @@ pub trait Ends<P: Traveller> {
     /// flows that of its acknowledgements.
     #[inline]
     fn feed(&mut self, _network: &mut Network<P>, _number: u32, _now: Instant) {}
+    /// Takes the head off the line of a flow's data that the ends keep under this number, and tells when the next is out.
+    #[inline]
+    fn fetch(&mut self, _number: u32) -> Option<(P, Option<Instant>)> {
+        None
+    }
     /// A packet leaves for its receiver at `at`, which is to be asked ahead of time; what it answers is to go on.
     fn answer(&mut self, network: &mut Network<P>, at: Instant, packet: &P);
     /// Whether the host of a flow may take ahead of time what comes to it at `at`, if that is the next to come.
@@ -106,6 +114,8 @@ pub enum Place {
     Receiver,
     /// A link or an access point, by its number among the nodes.
     Node(u32),
+    /// An access point, by its number among the nodes, that takes itself what is out on the lines of its gate; which of these.
+    Gate(u32, u8),
     /// A WLAN, at its base station or at the flow's station.
     Wlan(u32, Direction),
     /// The proxy of an access point, by its number among the nodes, which acknowledgements come by.
@@ -158,6 +168,8 @@ pub(crate) struct Parts<P> {
     /// which are large.
     pub(crate) kept_for: Vec<u32>,
     pub(crate) nodes: Vec<Node<P>>,
+    /// The gates of nodes; those behind the last have none.
+    pub(crate) gates: Vec<Gate>,
     /// The hops of all flows, one after the other.
     pub(crate) hops: Vec<Hop>,
     pub(crate) routes: Vec<Route>,
@@ -219,7 +231,15 @@ struct Numbers {
 
 impl<P> Default for Parts<P> {
     fn default() -> Self {
-        Self { lanes: vec![], kept_for: vec![], nodes: vec![], hops: vec![], routes: vec![], names: vec![] }
+        Self {
+            lanes: vec![],
+            kept_for: vec![],
+            nodes: vec![],
+            gates: vec![],
+            hops: vec![],
+            routes: vec![],
+            names: vec![],
+        }
     }
 }
 
@@ -278,7 +298,10 @@ impl<P: Traveller> Network<P> {
     pub fn serve(&mut self, ends: &mut impl Ends<P>, until: Instant, most: u64) -> bool {
         self.stop = self.served.saturating_add(most);
         while self.served < self.stop {
-            let Some((at, id)) = self.events.pop_before(until) else { return false };
+            let Some((at, id)) = self.events.pop_before(until) else {
+                self.admit_all(ends, until);
+                return false;
+            };
             self.served += 1;
             if id < self.first.end {
                 self.wake_lane(ends, id, at);
@@ -348,6 +371,16 @@ impl<P: Traveller> Network<P> {
     #[inline(always)]
     pub(crate) fn schedule_lane(&mut self, lane: u32, at: Instant) {
         self.events.push(at, lane);
+    }
+
+    /// The head of a line that the ends keep, in the place of `lane`, is due at `at` where that leads: there has been none before.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn schedule_head(&mut self, lane: u32, to: &Place, at: Instant) {
+        match *to {
+            Place::Gate(node, line) => self.expect(node, line, at),
+            _ => self.schedule_lane(lane, at),
+        }
     }
 
     /// Whether what is due at `at` comes before all that is in the event list, so that it may be served at once, as long as so many
@@ -438,7 +471,7 @@ impl<P: Traveller> Network<P> {
         match to {
             Place::Host | Place::EarlyHost => ends.take(self, Place::Host, now, packet),
             Place::Receiver => ends.take(self, to, now, packet),
-            Place::Node(node) => self.enter(ends, node, now, packet),
+            Place::Node(node) | Place::Gate(node, _) => self.enter(ends, node, now, packet),
             Place::Wlan(node, direction) => self.enter_wlan(ends, node, direction, now, packet),
             Place::Proxy(node) => self.pass_proxy(ends, node, now, packet),
             Place::Through(node) => {
@@ -466,8 +499,12 @@ impl<P: Traveller> Network<P> {
     fn wake_node(&mut self, ends: &mut impl Ends<P>, id: u32, mut now: Instant, until: Instant) {
         let node = id - self.first.node;
         loop {
+            if self.due_at_gate(node).is_some_and(|at| at <= now) {
+                self.admit(ends, node, now);
+            }
             self.parts.nodes[node as usize].wake(now);
             let next = self.pump(ends, node);
+            let next = next.or_else(|| self.due_at_gate(node));
             match next.filter(|next| *next < until && self.comes_first(*next)) {
                 Some(next) => now = next,
                 None => return self.schedule(id, next),

@@ -291,7 +291,7 @@ impl AnyMarker {
     }
 
     /// A packet joins the queue.
-    #[inline]
+    #[inline(always)]
     pub fn on_arrival(&mut self, now: Instant, packet: Passing, held: Held, signal: &Signal) {
         with!(mut self, law => MarkerLaw::on_arrival(law, now, packet, held, signal));
     }
@@ -308,7 +308,7 @@ impl AnyMarker {
     }
 
     /// A packet leaves.
-    #[inline]
+    #[inline(always)]
     pub fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
         with!(mut self, law => MarkerLaw::on_departure(law, now, packet, held, signal));
     }

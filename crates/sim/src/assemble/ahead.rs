@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who may be asked ahead of time: links, and hosts.
+//! Who may be asked ahead of time: links, and hosts; and access points that need not be told of arrivals in time.
 //!
 //! Acknowledgements come to the first shared link of their way back over private lanes, an event each, because those of
 //! different flows must be put in order. Where all those flows leave the same shared element for their receivers, and each
@@ -10,12 +10,14 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_core::law::kernel::KernelProxy;
 use lasthop_core::line::{Line, SegmentLine};
 use lasthop_core::units::Duration;
 
 use super::AssembledFlow;
 use crate::host::SendingEnd;
-use crate::hosts::Feed;
+use crate::hosts::{Feed, FlowEnds};
+use crate::network::gate::{Gate, MOST_LINES};
 use crate::network::{Home, Hop, Lane, NOBODY, Parts, Place, Returning, Route, Traveller, Waiting};
 use crate::node::Node;
 
@@ -108,6 +110,45 @@ fn returning<P: Traveller>(network: &mut Parts<P>, number: u32, route: &Route) -
     Some(Returning { line: Line::new(line), lane, node, path, waiting: Waiting { lane: home, count: 0 } })
 }
 
+/// The gates of access points: of those without a proxy to which nothing comes but over first lines that flows' ends keep, and not
+/// over too many. None of these brings a segment in the instant in which it is sent, or who is first would depend on who was asked
+/// first.
+pub(super) fn gates<P: Traveller>(
+    network: &mut Parts<P>,
+    flows: &mut [FlowEnds],
+    proxies: &BTreeMap<u32, Box<KernelProxy>>,
+) {
+    let mut found: BTreeMap<u32, Option<Vec<(u32, u32)>>> = BTreeMap::new();
+    for (number, route) in (0..).zip(&network.routes) {
+        for (i, hop) in network.hops_of(route).iter().enumerate() {
+            let Some(node) = leads_to(network, hop) else { continue };
+            let may = matches!(network.nodes[node as usize], Node::AccessPoint(_)) && !proxies.contains_key(&node);
+            let lines = found.entry(node).or_insert_with(|| may.then(Vec::new));
+            match (hop, lines.as_mut()) {
+                (&Hop::Lane(lane), Some(lines))
+                    if i == 0
+                        && lines.len() < MOST_LINES
+                        && network.kept_for.get(lane as usize) == Some(&number)
+                        && network.lanes[lane as usize].line.path().takes_time() =>
+                {
+                    lines.push((number, lane));
+                }
+                _ => *lines = None,
+            }
+        }
+    }
+    for (node, lines) in found {
+        let Some(lines) = lines else { continue };
+        for (line, (number, _)) in (0..).zip(&lines) {
+            if let Some(feed) = &mut flows[*number as usize].feed {
+                feed.to = Place::Gate(node, line);
+            }
+        }
+        network.gates.resize_with(node as usize, Gate::default);
+        network.gates.push(Gate::new(lines));
+    }
+}
+
 /// For each link to which something comes: the flows, if it foresees, nothing but their acknowledgements comes to it, and all
 /// come in order.
 fn in_order<P: Traveller>(network: &Parts<P>, flows: &[AssembledFlow]) -> BTreeMap<u32, Option<InOrder>> {
@@ -142,6 +183,7 @@ fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
             Place::Host
             | Place::EarlyHost
             | Place::Receiver
+            | Place::Gate(..)
             | Place::Wlan(..)
             | Place::Proxy(_)
             | Place::Through(_) => None,

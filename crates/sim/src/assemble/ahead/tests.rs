@@ -83,6 +83,17 @@ pub(in super::super) fn radio() -> impl Strategy<Value = &'static str> {
     ])
 }
 
+/// The same, and those on which packets go one by one.
+fn cell_radio() -> impl Strategy<Value = &'static str> {
+    let one_by_one = key(&[
+        "radio = { kind = \"jakes\", doppler = \"20 Hz\", snr = 4.0, bandwidth = \"4 MHz\", max_rate = \"10 Mbit/s\", \
+         slot = \"1 ms\", attempts = 3, frames = \"per-packet\" }",
+        "radio = { kind = \"jakes\", doppler = \"20 Hz\", snr = 4.0, bandwidth = \"4 MHz\", max_rate = \"10 Mbit/s\", \
+         slot = \"2 ms\", attempts = 3, frames = \"whole\" }",
+    ]);
+    prop_oneof![radio(), one_by_one]
+}
+
 /// A chain of links, n0 → n1 → …, with an access point at its end; all names begin with `prefix`. The tables of what is shared,
 /// and those of the flows.
 pub(in super::super) fn chain(prefix: &str, links: &[Vec<&str>], radio: &str, flows: &[Spec]) -> (String, Vec<String>) {
@@ -119,6 +130,41 @@ fn summary(text: &str, seed: u64, ahead: bool) -> Result<Summary, String> {
     Ok(Outcome::new(text.to_owned(), &worlds.counted(), &labels, None).summary)
 }
 
+/// That the figures of a scenario are the same with links, hosts and access points asked ahead of time and in time.
+fn check(text: &str, seed: u64) -> Result<(), TestCaseError> {
+    let (ahead, in_time) = (summary(text, seed, true), summary(text, seed, false));
+    let (ahead, in_time) = (ahead.map_err(TestCaseError::fail)?, in_time.map_err(TestCaseError::fail)?);
+    prop_assert!(ahead.events <= in_time.events);
+    let figures = |summary| serde_json::to_string(&Summary { events: 0, ..summary }).unwrap();
+    prop_assert_eq!(figures(ahead), figures(in_time), "{}", text);
+    Ok(())
+}
+
+/// Flows to two stations of one access point, whose data crosses nothing else.
+fn cell(radio: &str, keys: &[&str], flows: &[Spec]) -> String {
+    let mut text =
+        format!("duration = \"3 s\"\n[[ap]]\nname = \"ap\"\ndelay = \"1 ms\"\n{radio}\n{}\n", keys.join("\n"));
+    for (i, Spec { keys, from, count, .. }) in flows.iter().enumerate() {
+        // A rate-based flow would have all of them come by events; the networks below have such.
+        let keys = keys.iter().filter(|key| !key.starts_with("station")).map(|key| key.replace("tfrc", "newreno"));
+        let (keys, station) = (keys.collect::<Vec<_>>().join("\n"), from % 2);
+        let _ = writeln!(text, "[[flow]]\nname = \"f{i}\"\nstation = \"m{station}\"\ncount = {count}\n{keys}");
+    }
+    text
+}
+
+#[test]
+fn arrivals_at_an_access_point_take_no_events() {
+    let keys = vec!["rtt = \"30 ms\"", "access = \"100 Mbit/s\""];
+    let flow = Spec { keys, from: 0, length: 1, count: 2 };
+    let text = cell("radio = { kind = \"constant\", rate = \"12 Mbit/s\" }", &[], &[flow]);
+    let (ahead, in_time) = (summary(&text, 1, true).unwrap(), summary(&text, 1, false).unwrap());
+    // Packets of 1 ms, one after the other: an event each, and without the gate one more each for the arrival alone.
+    let close = |events: u64, packets: u64| events.abs_diff(packets) < packets / 20;
+    assert!(close(ahead.events, ahead.packets), "{} events, {} packets", ahead.events, ahead.packets);
+    assert!(in_time.events > 2 * in_time.packets, "{} events, {} packets", in_time.events, in_time.packets);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -130,11 +176,18 @@ proptest! {
         seed in 0u64..100,
     ) {
         let (shared, flows) = chain("", &links, radio, &flows);
-        let text = format!("duration = \"3 s\"\n{shared}{}", flows.concat());
-        let (ahead, in_time) = (summary(&text, seed, true), summary(&text, seed, false));
-        let (ahead, in_time) = (ahead.map_err(TestCaseError::fail)?, in_time.map_err(TestCaseError::fail)?);
-        prop_assert!(ahead.events <= in_time.events);
-        let figures = |summary| serde_json::to_string(&Summary { events: 0, ..summary }).unwrap();
-        prop_assert_eq!(figures(ahead), figures(in_time), "{}", text);
+        check(&format!("duration = \"3 s\"\n{shared}{}", flows.concat()), seed)?;
+    }
+
+    #[test]
+    fn nor_where_first_lines_lead_to_an_access_point(
+        radio in cell_radio(),
+        queue in link(),
+        // Up to more of them than it takes in by itself.
+        flows in prop::collection::vec(flow(), 1..9),
+        seed in 0u64..100,
+    ) {
+        let keys: Vec<_> = queue.into_iter().filter(|key| key.starts_with("queue") || key.starts_with("price")).collect();
+        check(&cell(radio, &keys, &flows), seed)?;
     }
 }
