@@ -14,19 +14,12 @@
 #include "packet.h"
 #include "passer.h"
 #include "price.h"
+#include "queue.h"
 #include "state.h"
 #include "station.h"
 
 const volatile struct settings settings = {};
 const struct passer unmet = {};
-
-/* What shares the device's queue: all of it, by ::. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct station_key);
-	__type(value, struct station);
-} stations SEC(".maps");
 
 /* Those of late: in a crowd the oldest make room. */
 struct {
@@ -54,8 +47,7 @@ int to_client(struct __sk_buff *skb)
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
 	struct backlog queue = backlog_of(skb);
-	struct station_key key = {};
-	struct station *s = bpf_map_lookup_elem(&stations, &key);
+	struct station *s = device_queue();
 	u64 now_ns = bpf_ktime_get_ns(), a_bytes;
 	struct passer *f = kind == COUNTED_DATA ? passer_of(&p) : 0;
 	u32 price_q30, before_q30, at;
@@ -102,8 +94,7 @@ int to_server(struct __sk_buff *skb)
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
 	u64 now_ns = bpf_ktime_get_ns();
-	struct station_key key = {};
-	struct station *s;
+	struct station *s = device_queue();
 	struct passer *f;
 
 	if (kind != COUNTED_DATA) {
@@ -111,7 +102,6 @@ int to_server(struct __sk_buff *skb)
 		return TCX_PASS_ON;
 	}
 	f = passer_of(&p);
-	s = bpf_map_lookup_elem(&stations, &key);
 	if (f && s) {
 		bpf_spin_lock(&s->lock);
 		passer_goes(f, &p, now_ns);

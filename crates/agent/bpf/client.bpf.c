@@ -255,7 +255,7 @@ int to_server(struct __sk_buff *skb)
 		return TCX_PASS_ON;
 	if (!(p.flags & TCP_ACK) || !(r->flags & FLOW_ESTABLISHED))
 		return TCX_PASS_ON;
-	window = window_of(r, &p, now_ns, bpf_get_prandom_u32());
+	window = window_of(r, &p, now_ns, chance(now_ns));
 	if (window < p.window && !settings.observe_only && !put_window(skb, &p, window))
 		count(COUNTED_LOWERED, 0);
 	count(COUNTED_ACK, p.size_bytes);

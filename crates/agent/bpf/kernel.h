@@ -52,6 +52,18 @@ extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 
 #define TCX_PASS_ON (-1) /* TCX_NEXT: whatever other program is there has its say */
 
+/* A packet's first bytes, and the end of those that are in one piece with them. */
+#ifndef first_bytes
+#define first_bytes(skb) ((const void *)(long)(skb)->data)
+#define first_end(skb) ((const void *)(long)(skb)->data_end)
+#endif
+
+/* What whole segments are rounded by: the clock's nanoseconds times the golden ratio, mod 1 (Knuth, 6.4). */
+static __always_inline unsigned int chance(unsigned long long now_ns)
+{
+	return (unsigned int)now_ns * 2654435769U;
+}
+
 /* What a packet of the device may have from its IP header on. */
 static __always_inline unsigned int mtu_of(struct __sk_buff *skb)
 {

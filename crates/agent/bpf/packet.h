@@ -14,6 +14,10 @@
 #define OPTION_MPTCP 30
 #define OPTIONS_MOST 40
 
+/* What nearly all segments have: NOP, NOP and a time stamp. */
+#define STAMP_BYTES 12
+#define STAMP_ALONE 0x0101080aU
+
 /* Into how many headers before TCP's a packet is followed: VLAN tags, extensions of IPv6. */
 #define TAGS_MOST 2
 #define EXTENSIONS_MOST 4
@@ -152,8 +156,7 @@ __noinline int read_options(struct __sk_buff *skb, struct packet *packet, u32 at
 	if (bpf_skb_load_bytes(skb, at, o.bytes, length))
 		return 0;
 	o.length = length;
-	/* Nearly all segments have NOP, NOP and a time stamp. */
-	if (length == 12 && four(o.bytes, 0) == 0x0101080a) {
+	if (length == STAMP_BYTES && four(o.bytes, 0) == STAMP_ALONE) {
 		o.has_stamp = 1;
 		o.stamp = four(o.bytes, 4);
 		o.echo = four(o.bytes, 8);
@@ -171,12 +174,110 @@ __noinline int read_options(struct __sk_buff *skb, struct packet *packet, u32 at
 	return !o.is_malformed;
 }
 
-/*
- * Reads a packet; COUNTED_DATA if it is TCP, else what it is. `to_client` says which of its ends is the client.
- */
-__noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
+/* What is common to all TCP, its header at `at`: so many bytes of it and its payload, so many of options, which are not read. */
+static __always_inline void keep_tcp(const struct __sk_buff *skb, struct packet *packet, const struct tcp_header *tcp, u32 at,
+				     u32 length, u32 options, int to_client)
 {
-	u32 at, length, options, segments;
+	u32 segments = skb->gso_segs;
+
+	packet->key.client_port = to_client ? tcp->dest : tcp->source;
+	packet->key.server_port = to_client ? tcp->source : tcp->dest;
+	packet->tcp_at = at;
+	packet->payload = length - sizeof(*tcp) - options;
+	packet->header_bytes = at + sizeof(*tcp) + options;
+	packet->segment = packet->payload;
+	packet->size_bytes = skb->len;
+	if (segments > 1) {
+		packet->segment = skb->gso_size;
+		packet->size_bytes += (segments - 1) * packet->header_bytes;
+	}
+	packet->seq = bpf_ntohl(tcp->seq);
+	packet->ack = bpf_ntohl(tcp->ack);
+	packet->flags = tcp->flags;
+	packet->window_raw = tcp->window;
+	packet->window = bpf_ntohs(tcp->window);
+}
+
+/*
+ * Reads what nearly all packets are, without a call: TCP right behind the fixed part of an IP header, in one piece with it,
+ * without options or with a time stamp alone. 0, and nothing is kept, if it is any other or not well formed.
+ */
+static __always_inline int read_plain(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
+{
+	const u8 *bytes = first_bytes(skb), *end = first_end(skb), *ip_bytes = bytes + link_header_bytes;
+	u32 source[4] = {}, dest[4] = {};
+	u32 at = link_header_bytes, length, options;
+	const struct tcp_header *tcp;
+	u16 type = skb->protocol;
+	u8 version, dscp;
+
+	if (link_header_bytes) {
+		if (ip_bytes > end)
+			return 0;
+		type = *(const u16 *)(ip_bytes - 2);
+	}
+	if (type == bpf_htons(0x0800)) {
+		const struct ipv4_header *ip = (const void *)ip_bytes;
+
+		tcp = (const void *)(ip + 1);
+		if ((const u8 *)(tcp + 1) > end)
+			return 0;
+		if (ip->version_length != 0x45 || ip->fragment & bpf_htons(0x3fff) || ip->protocol != 6)
+			return 0;
+		version = 4;
+		dscp = ip->tos >> 2;
+		source[2] = dest[2] = bpf_htonl(0xffff);
+		source[3] = ip->source;
+		dest[3] = ip->dest;
+		/* The header's less than its length makes a length that no packet has. */
+		length = length_of(skb, bpf_ntohs(ip->length), at) - sizeof(*ip);
+		at += sizeof(*ip);
+	} else if (type == bpf_htons(0x86dd)) {
+		const struct ipv6_header *ip = (const void *)ip_bytes;
+
+		tcp = (const void *)(ip + 1);
+		if ((const u8 *)(tcp + 1) > end)
+			return 0;
+		if (bpf_ntohl(ip->version_flow) >> 28 != 6 || ip->next != 6)
+			return 0;
+		version = 6;
+		dscp = bpf_ntohl(ip->version_flow) >> 22 & 63;
+		__builtin_memcpy(source, ip->source, 16);
+		__builtin_memcpy(dest, ip->dest, 16);
+		at += sizeof(*ip);
+		length = length_of(skb, bpf_ntohs(ip->length), at);
+	} else {
+		return 0;
+	}
+	options = (tcp->data_offset >> 4) * 4 - sizeof(*tcp);
+	if (length > skb->len - at || length < sizeof(*tcp) + options)
+		return 0;
+	if (options == STAMP_BYTES) {
+		const u32 *words = (const void *)(tcp + 1);
+
+		if ((const u8 *)(words + 3) > end || words[0] != bpf_htonl(STAMP_ALONE))
+			return 0;
+		packet->has_stamp = 1;
+		packet->stamp = bpf_ntohl(words[1]);
+		packet->echo = bpf_ntohl(words[2]);
+	} else if (options) {
+		return 0;
+	}
+	packet->is_plain = 1;
+	packet->ip_version = version;
+	packet->ip_at = link_header_bytes;
+	packet->dscp = dscp;
+	packet->mss_at = options ? at + sizeof(*tcp) : 0;
+	__builtin_memcpy(packet->key.client, to_client ? dest : source, 16);
+	__builtin_memcpy(packet->key.server, to_client ? source : dest, 16);
+	keep_tcp(skb, packet, tcp, at, length, options, to_client);
+	return 1;
+}
+
+/* Reads any packet; COUNTED_DATA if it is TCP, else what it is. A function of its own, so that it is verified once. */
+__noinline int read_any_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
+{
+	u32 at, length, options;
 	u32 source[4] = {}, dest[4] = {};
 	struct tcp_header tcp;
 	u16 type;
@@ -258,26 +359,19 @@ __noinline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_
 	if (options < 5 || length < options * 4)
 		return COUNTED_MALFORMED;
 	options = options * 4 - sizeof(tcp);
-	packet->key.client_port = to_client ? tcp.dest : tcp.source;
-	packet->key.server_port = to_client ? tcp.source : tcp.dest;
-	packet->tcp_at = at;
-	packet->payload = length - sizeof(tcp) - options;
-	packet->header_bytes = at + sizeof(tcp) + options;
-	packet->segment = packet->payload;
-	packet->size_bytes = skb->len;
-	segments = skb->gso_segs;
-	if (segments > 1) {
-		packet->segment = skb->gso_size;
-		packet->size_bytes += (segments - 1) * packet->header_bytes;
-	}
-	packet->seq = bpf_ntohl(tcp.seq);
-	packet->ack = bpf_ntohl(tcp.ack);
-	packet->flags = tcp.flags;
-	packet->window_raw = tcp.window;
-	packet->window = bpf_ntohs(tcp.window);
+	packet->is_plain = at == packet->ip_at + (packet->ip_version == 4 ? sizeof(struct ipv4_header) : sizeof(struct ipv6_header));
+	keep_tcp(skb, packet, &tcp, at, length, options, to_client);
 	if (!read_options(skb, packet, at + sizeof(tcp), options))
 		return COUNTED_MALFORMED;
 	return COUNTED_DATA;
+}
+
+/* Reads a packet; COUNTED_DATA if it is TCP, else what it is. `to_client` says which of its ends is the client. */
+static __always_inline int read_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
+{
+	return read_plain(skb, link_header_bytes, to_client, packet) ?
+		       COUNTED_DATA :
+		       read_any_packet(skb, link_header_bytes, to_client, packet);
 }
 
 /* Puts another window into the header. The checksum follows, whether it is a full or a partial one. 0 if it is done. */

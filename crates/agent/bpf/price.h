@@ -42,6 +42,8 @@ static __always_inline u32 price_at(struct __sk_buff *skb, const struct packet *
 {
 	u32 at = packet->ip_at;
 
+	if (packet->is_plain)
+		return 0;
 	if (packet->ip_version == 4) {
 		struct price_v4 price;
 		u8 head[4];
@@ -142,10 +144,12 @@ static __always_inline int price_fits(struct __sk_buff *skb, const struct packet
 	u32 at = packet->ip_at;
 	u8 head[8];
 
-	if (packet->header_bytes - at + packet->segment + PRICE_BYTES > mtu || bpf_skb_load_bytes(skb, at, head, sizeof(head)))
-		return 0;
 	/* Super-packets of more than 64 kB say no length. */
-	if (skb->len - at + PRICE_BYTES > 0xffff)
+	if (packet->header_bytes - at + packet->segment + PRICE_BYTES > mtu || skb->len - at + PRICE_BYTES > 0xffff)
+		return 0;
+	if (packet->is_plain)
+		return 1;
+	if (bpf_skb_load_bytes(skb, at, head, sizeof(head)))
 		return 0;
 	if (packet->ip_version == 4)
 		return (head[0] & 15) * 4 + PRICE_BYTES <= 60;

@@ -11,6 +11,7 @@
 #include "kernel.h"
 #include "packet.h"
 #include "proxy.h"
+#include "queue.h"
 #include "state.h"
 #include "weight.h"
 
@@ -26,7 +27,7 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
-/* By the client's address where the queue is hidden; else all by ::. */
+/* Where the queue is hidden: what shares one, by the client's address. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -40,15 +41,22 @@ static __always_inline struct station *station_of(const struct flow_key *flow)
 {
 	struct station_key key = {};
 
-	if (settings.is_hidden)
-		__builtin_memcpy(key.client, flow->client, sizeof(key.client));
+	if (!settings.is_hidden)
+		return device_queue();
+	__builtin_memcpy(key.client, flow->client, sizeof(key.client));
 	return bpf_map_lookup_elem(&stations, &key);
 }
 
 /* A connection ends: nothing of it is under way any more. */
 static __always_inline void close_flow(struct flow *f, const struct flow_key *key)
 {
-	proxy_rests(f, station_of(key));
+	struct station *s = station_of(key);
+
+	if (s) {
+		bpf_spin_lock(&s->lock);
+		proxy_rests(f, s);
+		bpf_spin_unlock(&s->lock);
+	}
 	bpf_map_delete_elem(&flows, key);
 }
 
@@ -98,6 +106,55 @@ static __always_inline struct flow *open_flow(const struct packet *p)
 	return f;
 }
 
+/* The flow of a SYN or SYN-ACK, if it is to be known, and its station. */
+static __always_inline struct flow *begin_flow(const struct packet *p, struct station **s)
+{
+	struct flow *f = p->flags & TCP_ACK ? bpf_map_lookup_elem(&flows, &p->key) : open_flow(p);
+
+	if (f && p->is_foreign) {
+		close_flow(f, &p->key);
+		return 0;
+	}
+	*s = station_of(&p->key);
+	return f;
+}
+
+/* What is no segment of a connection that goes on: it is met, and may begin or end one. */
+static __always_inline void meet(struct __sk_buff *skb, const struct packet *p, int kind, u64 now_ns, struct glance queue,
+				 struct station *s)
+{
+	struct found found = {};
+	struct flow *f;
+
+	if (s) {
+		bpf_spin_lock(&s->lock);
+		found = proxy_meets(&settings, s, now_ns, queue, skb->len, kind != COUNTED_DATA, p->flags & TCP_SYN);
+		bpf_spin_unlock(&s->lock);
+	}
+	if (kind != COUNTED_DATA) {
+		count(kind, skb->len);
+	} else if (p->flags & TCP_SYN) {
+		f = begin_flow(p, &s);
+		if (f && s) {
+			bpf_spin_lock(&s->lock);
+			proxy_server_begins(f, p, now_ns, found.wait_ns);
+			bpf_spin_unlock(&s->lock);
+		}
+	} else {
+		f = bpf_map_lookup_elem(&flows, &p->key);
+		if (f && s) {
+			close_flow(f, &p->key);
+			return;
+		}
+		if (s) {
+			bpf_spin_lock(&s->lock);
+			s->other_bytes += skb->len;
+			bpf_spin_unlock(&s->lock);
+		}
+		count(COUNTED_MIDSTREAM, p->size_bytes);
+	}
+}
+
 SEC("tcx/egress")
 int to_client(struct __sk_buff *skb)
 {
@@ -106,40 +163,26 @@ int to_client(struct __sk_buff *skb)
 	struct glance queue = glance_of(skb);
 	u64 now_ns = bpf_ktime_get_ns();
 	struct station *s = station_of(&p.key);
-	struct found found = {};
+	struct found found;
 	struct flow *f;
+	u32 weight_q8;
 
-	if (s)
-		found = proxy_meets(&settings, s, now_ns, queue, skb->len, kind != COUNTED_DATA, p.flags & TCP_SYN);
-	if (kind != COUNTED_DATA) {
-		count(kind, skb->len);
-		return TCX_PASS_ON;
-	}
-	if (p.flags & TCP_SYN) {
-		f = p.flags & TCP_ACK ? bpf_map_lookup_elem(&flows, &p.key) : open_flow(&p);
-		if (f && p.is_foreign)
-			close_flow(f, &p.key);
-		else if (f)
-			proxy_server_begins(f, &p, now_ns, found.wait_ns);
+	if (kind != COUNTED_DATA || p.flags & (TCP_SYN | TCP_RST)) {
+		meet(skb, &p, kind, now_ns, queue, s);
 		return TCX_PASS_ON;
 	}
 	f = bpf_map_lookup_elem(&flows, &p.key);
-	if (!f || !s) {
-		if (s) {
-			bpf_spin_lock(&s->lock);
+	weight_q8 = f && settings.has_dscp && p.dscp != f->dscp ? weight_of(&p) : 0;
+	if (s) {
+		bpf_spin_lock(&s->lock);
+		found = proxy_meets(&settings, s, now_ns, queue, skb->len, 0, 0);
+		if (f)
+			proxy_forwards(&settings, f, s, &p, now_ns, queue, found, weight_q8);
+		else
 			s->other_bytes += skb->len;
-			bpf_spin_unlock(&s->lock);
-		}
-		count(COUNTED_MIDSTREAM, p.size_bytes);
-		return TCX_PASS_ON;
+		bpf_spin_unlock(&s->lock);
 	}
-	if (p.flags & TCP_RST) {
-		close_flow(f, &p.key);
-		return TCX_PASS_ON;
-	}
-	proxy_forwards(&settings, f, s, &p, now_ns, queue, found,
-		       settings.has_dscp && p.dscp != f->dscp ? weight_of(&p) : 0);
-	count(COUNTED_DATA, p.size_bytes);
+	count(f && s ? COUNTED_DATA : COUNTED_MIDSTREAM, p.size_bytes);
 	return TCX_PASS_ON;
 }
 
@@ -148,6 +191,7 @@ int to_server(struct __sk_buff *skb)
 {
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
+	struct glance queue = glance_of(skb);
 	u64 now_ns = bpf_ktime_get_ns();
 	struct station *s;
 	struct flow *f;
@@ -158,14 +202,14 @@ int to_server(struct __sk_buff *skb)
 		return TCX_PASS_ON;
 	}
 	if (p.flags & TCP_SYN) {
-		f = p.flags & TCP_ACK ? bpf_map_lookup_elem(&flows, &p.key) : open_flow(&p);
-		if (f && p.is_foreign) {
-			close_flow(f, &p.key);
-		} else if (f) {
-			window = proxy_client_begins(f, &p, now_ns);
-			if (window < p.window && !settings.observe_only)
-				put_window(skb, &p, window);
-		}
+		f = begin_flow(&p, &s);
+		if (!f || !s)
+			return TCX_PASS_ON;
+		bpf_spin_lock(&s->lock);
+		window = proxy_client_begins(f, &p, now_ns);
+		bpf_spin_unlock(&s->lock);
+		if (window < p.window && !settings.observe_only)
+			put_window(skb, &p, window);
 		return TCX_PASS_ON;
 	}
 	f = bpf_map_lookup_elem(&flows, &p.key);
@@ -180,7 +224,9 @@ int to_server(struct __sk_buff *skb)
 	}
 	if (!(p.flags & TCP_ACK) || !(f->flags & FLOW_ESTABLISHED))
 		return TCX_PASS_ON;
-	window = proxy_hears(&settings, f, s, &p, now_ns, glance_of(skb), bpf_get_prandom_u32());
+	bpf_spin_lock(&s->lock);
+	window = proxy_hears(&settings, f, s, &p, now_ns, queue, chance(now_ns));
+	bpf_spin_unlock(&s->lock);
 	if (window < p.window && !settings.observe_only && !put_window(skb, &p, window))
 		count(COUNTED_LOWERED, 0);
 	count(COUNTED_ACK, p.size_bytes);
@@ -193,8 +239,11 @@ static long rest_one(void *map, struct flow_key *key, struct flow *f, u64 *now_n
 	struct station *s = station_of(key);
 
 	(void)map;
-	if (s && proxy_is_silent(f, *now_ns))
+	if (s && proxy_is_silent(f, *now_ns)) {
+		bpf_spin_lock(&s->lock);
 		proxy_rests(f, s);
+		bpf_spin_unlock(&s->lock);
+	}
 	return 0;
 }
 

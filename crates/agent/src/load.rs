@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use libbpf_rs::{Map, MapCore, MapFlags, Object, ObjectBuilder, Program, ProgramInput};
-use zerocopy::{FromBytes, FromZeros, IntoBytes};
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::mode::Mode;
 use crate::state::{
@@ -13,6 +13,7 @@ use crate::state::{
 /// An agent's programs and maps, in the kernel as long as this lives.
 pub struct Programs {
     mode: Mode,
+    is_hidden: bool,
     object: Object,
 }
 
@@ -34,12 +35,7 @@ impl Programs {
         let place = values.get_mut(..size_of::<Settings>()).ok_or_else(|| anyhow!("the settings have no room"))?;
         place.copy_from_slice(settings.as_bytes());
         let object = open.load().context("the kernel does not take the programs: Linux 6.6 or newer is needed")?;
-        let programs = Self { mode, object };
-        if mode.sees_queues() && settings.is_hidden == 0 {
-            let empty = StationRecord::new_zeroed();
-            programs.map("stations")?.update(StationKey::default().as_bytes(), empty.as_bytes(), MapFlags::ANY)?;
-        }
-        Ok(programs)
+        Ok(Self { mode, is_hidden: settings.is_hidden != 0, object })
     }
 
     /// Whose they are.
@@ -70,16 +66,18 @@ impl Programs {
     /// # Errors
     /// If the kernel does not give them.
     pub fn flows(&self) -> Result<Vec<(FlowKey, Connection)>> {
-        let read = match self.mode {
-            Mode::Proxy => |value: &[u8]| FlowRecord::read_from_bytes(value).ok().map(Connection::Steered),
-            Mode::Client => |value: &[u8]| ReceiverRecord::read_from_bytes(value).ok().map(Connection::Priced),
+        type Read = fn(&[u8]) -> Option<Connection>;
+        let (read, locks): (Read, _) = match self.mode {
+            // Its lock is its station's: each number by itself is whole.
+            Mode::Proxy => (|value| FlowRecord::read_from_bytes(value).ok().map(Connection::Steered), MapFlags::ANY),
+            Mode::Client => (|value| ReceiverRecord::read_from_bytes(value).ok().map(Connection::Priced), MapFlags::LOCK),
             Mode::Ap => return Ok(vec![]),
         };
         let map = self.map("flows")?;
         let mut found = Vec::new();
         for key in map.keys() {
             // It may have gone since.
-            let Some(value) = map.lookup(&key, MapFlags::LOCK)? else { continue };
+            let Some(value) = map.lookup(&key, locks)? else { continue };
             let (Ok(key), Some(flow)) = (FlowKey::read_from_bytes(&key), read(&value)) else {
                 return Err(anyhow!("a connection of another layout"));
             };
@@ -107,15 +105,21 @@ impl Programs {
         if !self.mode.sees_queues() {
             return Ok(vec![]);
         }
-        let map = self.map("stations")?;
+        let read = |value: &[u8]| {
+            StationRecord::read_from_bytes(value).map_err(|_| anyhow!("a station of another layout"))
+        };
         let mut found = Vec::new();
+        if !self.is_hidden {
+            if let Some(value) = self.map("whole_queue")?.lookup(&[0; 4], MapFlags::LOCK)? {
+                found.push((StationKey::default(), read(&value)?));
+            }
+            return Ok(found);
+        }
+        let map = self.map("stations")?;
         for key in map.keys() {
             let Some(value) = map.lookup(&key, MapFlags::LOCK)? else { continue };
-            let (Ok(key), Ok(station)) = (StationKey::read_from_bytes(&key), StationRecord::read_from_bytes(&value))
-            else {
-                return Err(anyhow!("a station of another layout"));
-            };
-            found.push((key, station));
+            let key = StationKey::read_from_bytes(&key).map_err(|_| anyhow!("a station's key of another layout"))?;
+            found.push((key, read(&value)?));
         }
         Ok(found)
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
-/* What a connection tells of its path. All under the flow's lock. */
+/* What a connection tells of its path. All under its station's lock. */
 #ifndef LASTHOP_FLOW_H
 #define LASTHOP_FLOW_H
 
@@ -14,9 +14,9 @@ LASTHOP_INLINE void flow_sample(struct flow *f, u64 now_ns, u32 end)
 		return;
 	UNROLLED
 	for (u32 i = 0; i < SAMPLES; i++) {
-		if (!f->samples[i].sent_ns) {
-			f->samples[i].sent_ns = now_ns;
-			f->samples[i].end = end;
+		if (!f->sample_sent_ns[i]) {
+			f->sample_sent_ns[i] = now_ns;
+			f->sample_end[i] = end;
 			f->sampled_ns = now_ns;
 			return;
 		}
@@ -28,7 +28,7 @@ LASTHOP_INLINE void flow_forget_samples(struct flow *f)
 {
 	UNROLLED
 	for (u32 i = 0; i < SAMPLES; i++)
-		f->samples[i].sent_ns = 0;
+		f->sample_sent_ns[i] = 0;
 }
 
 /* When the latest of the segments was sent that an ACK tells of; 0: none. */
@@ -38,9 +38,9 @@ LASTHOP_INLINE u64 flow_sampled(struct flow *f, u32 ack)
 
 	UNROLLED
 	for (u32 i = 0; i < SAMPLES; i++) {
-		if (f->samples[i].sent_ns && !is_after(f->samples[i].end, ack)) {
-			latest_ns = most(latest_ns, f->samples[i].sent_ns);
-			f->samples[i].sent_ns = 0;
+		if (f->sample_sent_ns[i] && !is_after(f->sample_end[i], ack)) {
+			latest_ns = most(latest_ns, f->sample_sent_ns[i]);
+			f->sample_sent_ns[i] = 0;
 		}
 	}
 	return latest_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * The proxy's law: what it makes of each packet that it sees, as functions of a connection, of what shares its queue, and
- * of the queue where it is seen. The programs look these up; where the queue is hidden, ACKs alone tell.
+ * of the queue where it is seen. The programs look these up, and hold the lock of what shares the queue around all of it;
+ * where the queue is hidden, ACKs alone tell.
  */
 #ifndef LASTHOP_PROXY_H
 #define LASTHOP_PROXY_H
@@ -29,7 +30,6 @@ struct found {
 /* A SYN or SYN-ACK of the server's side: what it offers. */
 LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns)
 {
-	bpf_spin_lock(&f->lock);
 	if (p->has_scale)
 		f->flags |= FLOW_SERVER_SCALES;
 	if (f->flags & FLOW_FROM_CLIENT) {
@@ -45,7 +45,6 @@ LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, 
 		f->asked_ns = 0;
 	}
 	f->seen_ns = now_ns;
-	bpf_spin_unlock(&f->lock);
 }
 
 /* The same of the client's side; returns the window that it may begin with. */
@@ -53,7 +52,6 @@ LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u
 {
 	u64 first;
 
-	bpf_spin_lock(&f->lock);
 	if (p->has_scale)
 		f->flags |= FLOW_CLIENT_SCALES;
 	f->scale = p->scale;
@@ -71,7 +69,6 @@ LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u
 	f->asked_ns = now_ns;
 	f->by_stamp = 0;
 	f->seen_ns = now_ns;
-	bpf_spin_unlock(&f->lock);
 	return (u16)first;
 }
 
@@ -81,7 +78,6 @@ LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings
 {
 	struct found found = {};
 
-	bpf_spin_lock(&s->lock);
 	if (!settings->is_hidden)
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 	if (settings->is_clamp)
@@ -93,7 +89,6 @@ LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings
 	if (begins)
 		/* Beside others it is not sure that there was none. */
 		found.wait_ns = most(share_wait_ns(s->queue_bytes, station_rate(s)), station_weights(s) > 0);
-	bpf_spin_unlock(&s->lock);
 	return found;
 }
 
@@ -104,7 +99,6 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0;
 	u32 fresh = 0;
 
-	bpf_spin_lock(&f->lock);
 	f->seen_ns = now_ns;
 	if (weight_q8) {
 		f->weight_q8 = weight_q8;
@@ -126,9 +120,9 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			flow_forget_samples(f);
 		} else if (settings->is_hidden) {
 			flow_sample(f, now_ns, end);
-		} else if (!f->samples[0].sent_ns) {
-			f->samples[0].sent_ns = f->there_ns = now_ns;
-			f->samples[0].end = end;
+		} else if (!f->sample_sent_ns[0]) {
+			f->sample_sent_ns[0] = f->there_ns = now_ns;
+			f->sample_end[0] = end;
 			f->leaves_bytes = queue.departed_bytes + queue.bytes + p->size_bytes;
 		}
 		if (is_after(end, f->sent)) {
@@ -145,15 +139,10 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			shortest_ns = flow_client_ns(f, found.nearest_ns) + recent_least(&f->upstream);
 		}
 	}
-	bpf_spin_unlock(&f->lock);
-	if (counted_q8 || (fresh && settings->is_hidden)) {
-		bpf_spin_lock(&s->lock);
-		if (counted_q8)
-			station_join(s, counted_q8, delay_ns, shortest_ns);
-		if (settings->is_hidden)
-			station_forward(s, now_ns, fresh, client_ns);
-		bpf_spin_unlock(&s->lock);
-	}
+	if (counted_q8)
+		station_join(s, counted_q8, delay_ns, shortest_ns);
+	if (settings->is_hidden && (counted_q8 || fresh))
+		station_forward(s, now_ns, fresh, client_ns);
 }
 
 /* What the law is told of the queue. */
@@ -169,7 +158,7 @@ struct told {
 	u32 is_probing;
 };
 
-/* CLAMP's window after an ACK of so many bytes. Under the flow's lock. */
+/* CLAMP's window after an ACK of so many bytes. */
 LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, struct flow *f, u64 now_ns, u32 acked,
 				      const struct told *told)
 {
@@ -207,7 +196,7 @@ LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, 
 	return whole_segments(most(f->clamp_q16 >> 16, 2 * f->mss), f->mss, told->random);
 }
 
-/* The window that the law gives a flow now, in whole segments. Under the flow's lock. */
+/* The window that the law gives a flow now, in whole segments. */
 LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, struct flow *f, u64 now_ns,
 				      const struct told *told)
 {
@@ -238,7 +227,6 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	u16 window;
 
 	/* What the ACK tells of the path. */
-	bpf_spin_lock(&f->lock);
 	f->seen_ns = now_ns;
 	if (p->flags & TCP_FIN)
 		f->flags |= FLOW_CLOSING;
@@ -257,12 +245,12 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			sample_ns = most(excess(sent_ns, forwarded_ns), 1);
 			wants_probe = flow_wants_probe(f, now_ns);
 		}
-	} else if (f->samples[0].sent_ns && !is_after(f->samples[0].end, p->ack)) {
-		f->rtt_ns = now_ns - f->samples[0].sent_ns;
+	} else if (f->sample_sent_ns[0] && !is_after(f->sample_end[0], p->ack)) {
+		f->rtt_ns = now_ns - f->sample_sent_ns[0];
 		/* It stood in the queue for so long at least. */
 		sample_ns = most(now_ns - f->there_ns, 1);
-		f->samples[0].sent_ns = 0;
-	} else if (f->samples[0].sent_ns && queue.departed_bytes < f->leaves_bytes) {
+		f->sample_sent_ns[0] = 0;
+	} else if (f->sample_sent_ns[0] && queue.departed_bytes < f->leaves_bytes) {
 		f->there_ns = now_ns;
 	}
 	if (p->has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
@@ -270,12 +258,10 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		f->asked_stamp = p->stamp;
 		f->by_stamp = 1;
 	}
-	bpf_spin_unlock(&f->lock);
 
 	/* What the queue does. */
 	told.random = random;
 	mss = f->mss;
-	bpf_spin_lock(&s->lock);
 	if (settings->is_hidden) {
 		if (sample_ns) {
 			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
@@ -299,10 +285,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	told.weights_q8 = station_weights(s);
 	told.nearest_ns = recent_least(&s->path.least);
 	told.span_began_ns = s->path.least.began_ns;
-	bpf_spin_unlock(&s->lock);
 
 	/* The window. Duplicates of an ACK stay duplicates: only an ACK that advances gets another one. */
-	bpf_spin_lock(&f->lock);
 	if (sample_ns)
 		flow_path_sample(f, now_ns, sample_ns, told.span_began_ns, told.nearest_ns,
 				 settings->is_hidden ? told.wait_ns : 0, settings->target_ns, told.is_probing,
@@ -328,7 +312,6 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		f->edge = said;
 	if (window < p->window)
 		f->flags |= FLOW_LIMITED;
-	bpf_spin_unlock(&f->lock);
 	return window;
 }
 
@@ -341,16 +324,7 @@ LASTHOP_INLINE int proxy_is_silent(const struct flow *f, u64 now_ns)
 /* A connection ends: nothing of it is under way any more. */
 LASTHOP_INLINE void proxy_rests(struct flow *f, struct station *s)
 {
-	u32 rest;
-
-	bpf_spin_lock(&f->lock);
-	rest = flow_rest(f);
-	bpf_spin_unlock(&f->lock);
-	if (s && rest) {
-		bpf_spin_lock(&s->lock);
-		s->delivered_bytes += rest;
-		bpf_spin_unlock(&s->lock);
-	}
+	s->delivered_bytes += flow_rest(f);
 }
 
 #endif

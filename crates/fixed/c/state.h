@@ -14,8 +14,6 @@
 struct bpf_spin_lock {
 	u32 value;
 };
-#define bpf_spin_lock(lock) ((void)(lock))
-#define bpf_spin_unlock(lock) ((void)(lock))
 #endif
 
 #define TCP_FIN 1
@@ -119,13 +117,7 @@ struct packet {
 	u8 is_foreign;
 	u8 ip_version; /* 0: none that is known */
 	u8 dscp;
-};
-
-/* A segment under way whose round trip is being measured. */
-struct sample {
-	u64 sent_ns; /* 0: none */
-	u32 end; /* the sequence number behind it */
-	u32 pad;
+	u8 is_plain; /* nothing is between the fixed part of the IP header and TCP's */
 };
 
 /* The path to a client and back: its least round trip, and whether it is another one by now. */
@@ -158,48 +150,50 @@ struct clock {
 #define FLOW_REFILLING 256 /* what CLAMP's slow start left empty is refilled */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
+/* Under the lock of its station; first what each packet needs, for that to be in few lines of the cache. */
 struct flow {
-	struct bpf_spin_lock lock;
 	u32 flags;
-	u32 scale; /* of the client's windows */
 	u32 mss; /* the largest payload of a segment */
 	u32 header_bytes; /* what else of it is on the wire */
 	u32 sent; /* the highest sequence number forwarded, and one */
 	u32 ack; /* the highest one acknowledged */
+	u32 delivered; /* the sequence number up to which bytes have arrived, as far as ACKs and their duplicates tell */
 	u32 edge; /* where the window ends that was advertised */
+	u32 scale; /* of the client's windows */
 	u32 epoch; /* the last one it was counted in */
 	u32 is_counted; /* it was counted in any */
 	u32 weight_q8;
 	u32 dscp; /* of its data */
 	u64 seen_ns; /* its last packet */
-	u64 fair; /* rho smoothed */
-	u64 fair_ns; /* when that was */
-	u64 window_bytes; /* w */
 	u64 forwarded_bytes;
 	u64 acknowledged_bytes;
-	struct sample samples[SAMPLES]; /* where the queue is seen, the first alone is used */
-	u64 there_ns; /* when that was last known to be in the queue */
-	u64 leaves_bytes; /* it has left once so much has departed */
-	u64 sampled_ns; /* when the last one was begun */
-	u32 delivered; /* the sequence number up to which bytes have arrived, as far as ACKs and their duplicates tell */
-	u16 window; /* the receiver's own field in the last ACK */
-	u16 pad;
-	struct clock clock;
-	struct path path; /* of its own: behind one address there may be several hosts */
-	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
-	u64 ack_delay_ns; /* z: what ACKs have waited, smoothed */
-	struct recent_least upstream; /* from the agent to the server and back */
 	u64 asked_ns; /* when the client said something that the server will answer; 0: nothing */
 	u32 asked_stamp; /* its time stamp */
 	u32 by_stamp; /* 0: any packet answers it, as in a handshake */
+	u64 sampled_ns; /* when the last sample was begun */
+	struct path path; /* of its own: behind one address there may be several hosts */
+	struct recent_least upstream; /* from the agent to the server and back */
 	u64 rtt_ns; /* the last round trip to the client, the queue included */
+	u64 ack_delay_ns; /* z: what ACKs have waited, smoothed */
+	u64 fair; /* rho smoothed */
+	u64 fair_ns; /* when that was */
+	u64 window_bytes; /* w */
+	u32 duplicates; /* ACKs in a row that say nothing new */
+	u16 window; /* the receiver's own field in the last ACK */
+	u16 pad;
+	struct clock clock;
+	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
+
+	/* Segments under way whose round trips are being measured; where the queue is seen, the first alone is used. */
+	u64 sample_sent_ns[SAMPLES]; /* 0: none */
+	u32 sample_end[SAMPLES]; /* the sequence number behind it */
+	u64 there_ns; /* when that was last known to be in the queue */
+	u64 leaves_bytes; /* it has left once so much has departed */
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate [B/s] */
 	u64 clamp_q16; /* w */
 	u64 clamp_ns; /* when that was */
-	u32 duplicates; /* ACKs in a row that say nothing new */
-	u32 pad3;
 };
 
 /* What shares one queue: a client's connections where it is hidden, all of them where it is the device's. */
@@ -207,21 +201,16 @@ struct station_key {
 	u32 client[4];
 };
 
+/* First what each packet needs, as with flows. */
 struct station {
-	struct bpf_spin_lock lock;
+	struct bpf_spin_lock lock; /* of its connections as well */
 	u32 chosen; /* horizon */
 	u64 seen_ns; /* the last look at the queue */
 	u64 queue_bytes; /* what it held */
 	u64 departed_bytes; /* what had left it */
-	u64 span_ns; /* a busy span that is being put together */
-	u64 span_bytes;
-	struct share_rate rate;
-	u64 tick_ns; /* when the running tick began */
-	u64 tick_bytes;
-	u64 tick_busy_ns;
-	u64 tick_busy_bytes;
-	u64 forecast_q16[SHARE_HORIZONS]; /* log2 of the rates at its beginning */
-	u64 loss_q20[SHARE_HORIZONS];
+	u64 passed_bytes; /* in the running tick, towards the clients */
+	u64 other_bytes; /* what of it is not steered */
+	u64 others_q10; /* its part of late */
 	u64 epoch_ns; /* when the running epoch began */
 	u64 weights_q8; /* of the flows counted in it */
 	u64 last_weights_q8; /* in the one before */
@@ -230,13 +219,6 @@ struct station {
 	u64 last_delay_least_ns; /* in the one before */
 	u32 epoch;
 	u32 price_q30; /* CLAMP's, the last that was asked for */
-	struct path path; /* to the nearest client */
-	u64 passed_bytes; /* in the running tick, towards the clients */
-	u64 other_bytes; /* what of it is not steered */
-	u64 others_q10; /* its part of late */
-	u64 average_q16; /* CLAMP's queue */
-	u64 average_ns; /* when that was */
-	u64 a_bytes; /* its a, raised where many flows share a slow link */
 
 	/* Where the queue is hidden: payload. */
 	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
@@ -244,8 +226,22 @@ struct station {
 	u64 slot;
 	u64 probe_until_ns; /* until then the queue is drained */
 	u32 is_busy; /* at the last ACK */
-	u32 pad2;
-	u32 ring[SLOTS]; /* what is due in each slot from then on */
+	u32 pad;
+
+	struct path path; /* to the nearest client */
+	u64 span_ns; /* a busy span that is being put together */
+	u64 span_bytes;
+	u64 tick_ns; /* when the running tick began */
+	u64 tick_bytes;
+	u64 tick_busy_ns;
+	u64 tick_busy_bytes;
+	struct share_rate rate;
+	u64 average_q16; /* CLAMP's queue */
+	u64 average_ns; /* when that was */
+	u64 a_bytes; /* its a, raised where many flows share a slow link */
+	u64 forecast_q16[SHARE_HORIZONS]; /* log2 of the rates at its beginning */
+	u64 loss_q20[SHARE_HORIZONS];
+	u32 ring[SLOTS]; /* what is due in each slot from `slot` on, where the queue is hidden */
 };
 
 /* A connection that an access point lets pass: it is counted, and its handshake tells the path. Under the station's lock. */

@@ -118,16 +118,17 @@ pub const FLOW_CLOSING: u32 = 32;
 #[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(C)]
 pub struct FlowRecord {
-    lock: u32,
     /// `FLOW_…`.
     pub flags: u32,
-    scale: u32,
     /// Largest payload of a segment \[B\].
     pub mss: u32,
     header_bytes: u32,
     sent: u32,
     ack: u32,
+    /// The sequence number up to which bytes have arrived, as far as acknowledgements and their duplicates tell.
+    pub delivered: u32,
     edge: u32,
+    scale: u32,
     epoch: u32,
     is_counted: u32,
     /// φ.
@@ -135,46 +136,44 @@ pub struct FlowRecord {
     dscp: u32,
     /// Its last packet, by the monotonic clock.
     pub seen_ns: u64,
+    /// New payload that went to the client.
+    pub forwarded_bytes: u64,
+    /// What the client has acknowledged of it.
+    pub acknowledged_bytes: u64,
+    asked_ns: u64,
+    asked_stamp: u32,
+    by_stamp: u32,
+    sampled_ns: u64,
+    /// From the agent to this connection's client and back, without the queue.
+    pub path: PathRecord,
+    /// From the agent to the server and back.
+    pub upstream: RecentLeast,
+    /// The last round trip to the client, the queue included.
+    pub rtt_ns: u64,
+    /// z, what the client's ACKs have waited on their way.
+    pub ack_delay_ns: u64,
     /// ρ̄ \[B/s\].
     pub fair: u64,
     fair_ns: u64,
     /// w.
     pub window_bytes: u64,
-    /// New payload that went to the client.
-    pub forwarded_bytes: u64,
-    /// What the client has acknowledged of it.
-    pub acknowledged_bytes: u64,
-    samples: [[u64; 2]; 8],
-    there_ns: u64,
-    leaves_bytes: u64,
-    sampled_ns: u64,
-    /// The sequence number up to which bytes have arrived, as far as acknowledgements and their duplicates tell.
-    pub delivered: u32,
+    duplicates: u32,
     window: u16,
-    pad1: u16,
+    pad: u16,
     clock_began_ns: u64,
     clock_first: u32,
     clock_state: u32,
     clock_offset: RecentLeast,
-    /// From the agent to this connection's client and back, without the queue.
-    pub path: PathRecord,
     begin_wait_ns: u64,
-    /// z, what the client's ACKs have waited on their way.
-    pub ack_delay_ns: u64,
-    /// From the agent to the server and back.
-    pub upstream: RecentLeast,
-    asked_ns: u64,
-    asked_stamp: u32,
-    by_stamp: u32,
-    /// The last round trip to the client, the queue included.
-    pub rtt_ns: u64,
+    sample_sent_ns: [u64; 8],
+    sample_end: [u32; 8],
+    there_ns: u64,
+    leaves_bytes: u64,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
     pub clamp_q16: u64,
     clamp_ns: u64,
-    duplicates: u32,
-    pad3: u32,
 }
 
 /// What is kept of a connection whose data may come with a price: `struct receiver`.
@@ -276,16 +275,10 @@ pub struct StationRecord {
     /// What the queue held at the last look.
     pub queue_bytes: u64,
     departed_bytes: u64,
-    span_ns: u64,
-    span_bytes: u64,
-    /// μ̂ over each horizon.
-    pub rate: BusyRate,
-    tick_ns: u64,
-    tick_bytes: u64,
-    tick_busy_ns: u64,
-    tick_busy_bytes: u64,
-    forecast_q16: [u64; HORIZONS],
-    loss_q20: [u64; HORIZONS],
+    passed_bytes: u64,
+    other_bytes: u64,
+    /// What part of the bytes towards the clients is not steered, of late.
+    pub others_q10: u64,
     epoch_ns: u64,
     /// Φ of the running epoch.
     pub weights_q8: u64,
@@ -297,24 +290,30 @@ pub struct StationRecord {
     epoch: u32,
     /// CLAMP's price \[2⁻³⁰ s\]; 0 with another law.
     pub price_q30: u32,
-    /// From the agent to the nearest client and back, without the queue.
-    pub path: PathRecord,
-    passed_bytes: u64,
-    other_bytes: u64,
-    /// What part of the bytes towards the clients is not steered, of late.
-    pub others_q10: u64,
-    /// CLAMP's averaged queue.
-    pub average_q16: u64,
-    average_ns: u64,
-    /// CLAMP's a, raised where many flows share a slow link; 0 before the first ACK, and with another law.
-    pub a_bytes: u64,
     due_bytes: u64,
     delivered_bytes: u64,
     slot: u64,
     /// Until then the queue is drained, to see the path without it.
     pub probe_until_ns: u64,
     is_busy: u32,
-    pad2: u32,
+    pad: u32,
+    /// From the agent to the nearest client and back, without the queue.
+    pub path: PathRecord,
+    span_ns: u64,
+    span_bytes: u64,
+    tick_ns: u64,
+    tick_bytes: u64,
+    tick_busy_ns: u64,
+    tick_busy_bytes: u64,
+    /// μ̂ over each horizon.
+    pub rate: BusyRate,
+    /// CLAMP's averaged queue.
+    pub average_q16: u64,
+    average_ns: u64,
+    /// CLAMP's a, raised where many flows share a slow link; 0 before the first ACK, and with another law.
+    pub a_bytes: u64,
+    forecast_q16: [u64; HORIZONS],
+    loss_q20: [u64; HORIZONS],
     /// What is due in each slot to come.
     pub ring: Ring,
 }
@@ -419,6 +418,8 @@ pub struct PacketRecord {
     pub ip_version: u8,
     /// Of its IP header.
     pub dscp: u8,
+    /// 1: nothing is between the fixed part of its IP header and TCP's.
+    pub is_plain: u8,
 }
 
 /// A SYN.

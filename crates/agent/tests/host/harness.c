@@ -36,6 +36,18 @@ static int taken(unsigned char *to, size_t bytes)
 	return fread(to, 1, bytes, stdin) == bytes;
 }
 
+/* Whether a packet that can be read without a call is read as any other. */
+static int reads_alike(struct __sk_buff *skb, int to_client)
+{
+	struct packet plain, any;
+
+	memset(&plain, 0, sizeof(plain));
+	memset(&any, 0, sizeof(any));
+	if (!read_plain(skb, LINK_HEADER_BYTES, to_client, &plain))
+		return 1;
+	return read_any_packet(skb, LINK_HEADER_BYTES, to_client, &any) == COUNTED_DATA && !memcmp(&plain, &any, sizeof(any));
+}
+
 int main(int count, char **words)
 {
 	unsigned char head[3];
@@ -51,14 +63,6 @@ int main(int count, char **words)
 		settings.is_hidden |= !strcmp(words[i], "hidden");
 		settings.is_clamp |= !strcmp(words[i], "clamp");
 	}
-#ifdef SHARES_A_QUEUE
-	if (!settings.is_hidden) {
-		struct station_key all = {};
-		struct station none = {};
-
-		bpf_map_update_elem(&stations, &all, &none, BPF_ANY);
-	}
-#endif
 	while (taken(head, sizeof(head))) {
 		struct __sk_buff *skb = &host_packet.seen;
 		unsigned int bytes = head[1] << 8 | head[2];
@@ -70,7 +74,7 @@ int main(int count, char **words)
 #endif
 		if (!bytes)
 			continue;
-		host_packet.bytes = malloc(bytes);
+		host_packet.bytes = host_bytes(bytes);
 		host_packet.link_header_bytes = LINK_HEADER_BYTES;
 		if (!taken(host_packet.bytes, bytes))
 			return 1;
@@ -79,6 +83,8 @@ int main(int count, char **words)
 		memset(skb, 0, sizeof(*skb));
 		skb->len = bytes;
 		skb->protocol = type;
+		if (!reads_alike(skb, head[0]))
+			return 1;
 		verdict = head[0] ? to_client(skb) : to_server(skb);
 		if (verdict != (unsigned int)TCX_PASS_ON)
 			return 1;
@@ -87,7 +93,7 @@ int main(int count, char **words)
 		head[2] = bytes;
 		fwrite(head, 1, sizeof(head), stdout);
 		fwrite(host_packet.bytes, 1, bytes, stdout);
-		free(host_packet.bytes);
+		host_free(host_packet.bytes);
 	}
 	while (host_entries)
 		host_remove(host_entries);

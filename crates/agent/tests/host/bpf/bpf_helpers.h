@@ -25,6 +25,22 @@ struct host_packet {
 	unsigned int link_header_bytes;
 };
 
+/* Behind a link header words are aligned, as the kernel has it (NET_IP_ALIGN). */
+#define HOST_ALIGN 2
+
+static unsigned char *host_bytes(unsigned int bytes)
+{
+	return (unsigned char *)calloc(1, HOST_ALIGN + bytes) + HOST_ALIGN;
+}
+
+static void host_free(unsigned char *bytes)
+{
+	free(bytes - HOST_ALIGN);
+}
+
+#define first_bytes(skb) ((const void *)host_packet.bytes)
+#define first_end(skb) ((const void *)(host_packet.bytes + host_packet.seen.len))
+
 static struct host_packet host_packet;
 static unsigned long long host_now_ns = 1000000000;
 static unsigned int host_random = 1;
@@ -101,7 +117,8 @@ static void *host_lookup(const void *map, int is_array, size_t key_bytes, const 
 	return e ? e->value : NULL;
 }
 
-#define HOST_IS_ARRAY(map) (sizeof(*(map)->type) / sizeof(int) == BPF_MAP_TYPE_PERCPU_ARRAY)
+#define HOST_TYPE(map) (sizeof(*(map)->type) / sizeof(int))
+#define HOST_IS_ARRAY(map) (HOST_TYPE(map) == BPF_MAP_TYPE_ARRAY || HOST_TYPE(map) == BPF_MAP_TYPE_PERCPU_ARRAY)
 #define bpf_map_lookup_elem(map, at) host_lookup(map, HOST_IS_ARRAY(map), sizeof(*(map)->key), at, sizeof(*(map)->value))
 #define bpf_map_update_elem(map, at, from, flags) \
 	host_update(map, sizeof(*(map)->key), at, sizeof(*(map)->value), from, flags)
@@ -249,13 +266,13 @@ static long bpf_skb_adjust_room(void *skb, int by, unsigned int mode, unsigned l
 	if (!host_within(at, by < 0 ? (unsigned int)-by : 0))
 		return -ENOTSUP;
 	bytes = host_packet.seen.len + by;
-	moved = calloc(1, bytes);
+	moved = host_bytes(bytes);
 	memcpy(moved, host_packet.bytes, at);
 	if (by >= 0)
 		memcpy(moved + at + by, host_packet.bytes + at, host_packet.seen.len - at);
 	else
 		memcpy(moved + at, host_packet.bytes + at - by, bytes - at);
-	free(host_packet.bytes);
+	host_free(host_packet.bytes);
 	host_packet.bytes = moved;
 	host_packet.seen.len = bytes;
 	return 0;
