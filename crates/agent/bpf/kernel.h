@@ -58,6 +58,16 @@ extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 #define first_end(skb) ((const void *)(long)(skb)->data_end)
 #endif
 
+#define CHECKSUM_PARTIAL 3
+
+/* Whether a packet's checksum is still to be computed: its field has that of the pseudo-header alone. */
+static __always_inline int is_unsummed(struct __sk_buff *skb)
+{
+	struct sk_buff *kernel = bpf_cast_to_kern_ctx(skb);
+
+	return BPF_CORE_READ_BITFIELD(kernel, ip_summed) == CHECKSUM_PARTIAL;
+}
+
 /* What whole segments are rounded by: the clock's nanoseconds times the golden ratio, mod 1 (Knuth, 6.4). */
 static __always_inline unsigned int chance(unsigned long long now_ns)
 {

@@ -196,6 +196,7 @@ static __always_inline void keep_tcp(const struct __sk_buff *skb, struct packet 
 	packet->flags = tcp->flags;
 	packet->window_raw = tcp->window;
 	packet->window = bpf_ntohs(tcp->window);
+	packet->check_raw = tcp->check;
 }
 
 /*
@@ -374,15 +375,21 @@ static __always_inline int read_packet(struct __sk_buff *skb, u32 link_header_by
 		       read_any_packet(skb, link_header_bytes, to_client, packet);
 }
 
-/* Puts another window into the header. The checksum follows, whether it is a full or a partial one. 0 if it is done. */
+/*
+ * Puts another window into the header, and with it the checksum (RFC 1624) unless that is still to be computed: what
+ * bpf_l4_csum_replace would do, in one call. A sum over all of the packet stays what it was. 0 if it is done.
+ */
 static __always_inline long put_window(struct __sk_buff *skb, const struct packet *packet, u16 window)
 {
-	u16 raw = bpf_htons(window);
-	u32 at = packet->tcp_at;
-	long failed = bpf_l4_csum_replace(skb, at + __builtin_offsetof(struct tcp_header, check), packet->window_raw, raw,
-					  sizeof(raw));
+	u16 raw[2] = { bpf_htons(window), packet->check_raw };
+	u32 sum = (u16)~packet->check_raw + (u16)~packet->window_raw + raw[0];
 
-	return failed ? failed : bpf_skb_store_bytes(skb, at + __builtin_offsetof(struct tcp_header, window), &raw, 2, 0);
+	_Static_assert(__builtin_offsetof(struct tcp_header, check) == __builtin_offsetof(struct tcp_header, window) + 2, "");
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	if (!is_unsummed(skb))
+		raw[1] = ~sum;
+	return bpf_skb_store_bytes(skb, packet->tcp_at + __builtin_offsetof(struct tcp_header, window), raw, sizeof(raw), 0);
 }
 
 #endif

@@ -21,7 +21,7 @@ const struct station empty = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 131072);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct flow_key);
 	__type(value, struct flow);
@@ -236,10 +236,13 @@ int to_server(struct __sk_buff *skb)
 /* What is silent is at rest. */
 static long rest_one(void *map, struct flow_key *key, struct flow *f, u64 *now_ns)
 {
-	struct station *s = station_of(key);
+	struct station *s;
 
 	(void)map;
-	if (s && proxy_is_silent(f, *now_ns)) {
+	if (f->delivered == f->sent || !proxy_is_silent(f, *now_ns))
+		return 0;
+	s = station_of(key);
+	if (s) {
 		bpf_spin_lock(&s->lock);
 		proxy_rests(f, s);
 		bpf_spin_unlock(&s->lock);

@@ -39,6 +39,7 @@ pub mod metrics;
 pub mod mode;
 pub mod options;
 pub mod page;
+mod reap;
 pub mod sampler;
 pub mod service;
 pub mod state;

@@ -70,7 +70,9 @@ impl Programs {
         let (read, locks): (Read, _) = match self.mode {
             // Its lock is its station's: each number by itself is whole.
             Mode::Proxy => (|value| FlowRecord::read_from_bytes(value).ok().map(Connection::Steered), MapFlags::ANY),
-            Mode::Client => (|value| ReceiverRecord::read_from_bytes(value).ok().map(Connection::Priced), MapFlags::LOCK),
+            Mode::Client => {
+                (|value| ReceiverRecord::read_from_bytes(value).ok().map(Connection::Priced), MapFlags::LOCK)
+            }
             Mode::Ap => return Ok(vec![]),
         };
         let map = self.map("flows")?;
@@ -84,6 +86,14 @@ impl Programs {
             found.push((key, flow));
         }
         Ok(found)
+    }
+
+    /// How many connections there is room for.
+    ///
+    /// # Errors
+    /// If this agent knows none.
+    pub fn room(&self) -> Result<usize> {
+        Ok(self.map("flows")?.max_entries() as usize)
     }
 
     /// Forgets a connection.
@@ -105,9 +115,8 @@ impl Programs {
         if !self.mode.sees_queues() {
             return Ok(vec![]);
         }
-        let read = |value: &[u8]| {
-            StationRecord::read_from_bytes(value).map_err(|_| anyhow!("a station of another layout"))
-        };
+        let read =
+            |value: &[u8]| StationRecord::read_from_bytes(value).map_err(|_| anyhow!("a station of another layout"));
         let mut found = Vec::new();
         if !self.is_hidden {
             if let Some(value) = self.map("whole_queue")?.lookup(&[0; 4], MapFlags::LOCK)? {

@@ -14,22 +14,14 @@ use crate::control::Listener;
 use crate::load::Programs;
 use crate::mode::Mode;
 use crate::page::Page;
+use crate::reap::reap;
 use crate::service::{self, Manager};
-use crate::state::{Connection, FLOW_CLOSING, FLOW_ESTABLISHED};
 use crate::status::{Identity, Status};
 
 /// How often commands are looked for.
 const LOOK_MS: u8 = 100;
 /// How often connections are looked through.
 const REAP_NS: u64 = 2_000_000_000;
-/// What ends is forgotten after so long without a packet.
-const CLOSED_NS: u64 = 10_000_000_000;
-/// An idle connection is kept for so long, unless room gets scarce: one that is forgotten is steered no more.
-const IDLE_NS: u64 = 7200 * 1_000_000_000;
-/// As long as more connections than this are known, the idle ones go.
-const CROWD: usize = 50_000;
-/// What counts as idle in a crowd.
-const CROWD_IDLE_NS: u64 = 60_000_000_000;
 
 /// How a turn at the device ended.
 enum End {
@@ -227,32 +219,4 @@ fn source(mode: Mode, queue: QueuePlace, device: &Device) -> Result<(bool, Strin
         (Mode::Proxy, QueuePlace::Outstanding) => Ok((true, "as told".into())),
         (Mode::Proxy, QueuePlace::Auto) => shapes().map(|(shapes, why)| (!shapes, why)),
     }
-}
-
-/// Forgets what has ended, and what is idle where there is a crowd.
-fn reap(programs: &Programs, now_ns: u64) -> Result<()> {
-    programs.look_through()?;
-    let flows = programs.flows()?;
-    let crowded = flows.len() > CROWD;
-    for (key, _) in flows.iter().filter(|(_, flow)| is_over(flow, now_ns, crowded)) {
-        programs.forget(key)?;
-    }
-    let stations = programs.stations()?;
-    for (key, station) in stations.iter().filter(|(key, _)| key.client().is_some()) {
-        let is_used = flows.iter().any(|(flow, _)| Some(flow.client().0) == key.client());
-        if !is_used && now_ns.saturating_sub(station.seen_ns) > CLOSED_NS {
-            programs.forget_station(key)?;
-        }
-    }
-    Ok(())
-}
-
-fn is_over(flow: &Connection, now_ns: u64, crowded: bool) -> bool {
-    let unfinished = flow.flags() & FLOW_ESTABLISHED == 0 || flow.flags() & FLOW_CLOSING != 0;
-    let patience_ns = match () {
-        () if unfinished => CLOSED_NS,
-        () if crowded => CROWD_IDLE_NS,
-        () => IDLE_NS,
-    };
-    now_ns.saturating_sub(flow.seen_ns()) > patience_ns
 }

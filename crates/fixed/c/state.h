@@ -109,6 +109,7 @@ struct packet {
 	u32 echo; /* TSecr */
 	u16 window; /* the field */
 	u16 window_raw; /* the same in network order */
+	u16 check_raw; /* the checksum, as it stands there */
 	u16 mss;
 	u8 flags;
 	u8 scale;

@@ -402,6 +402,8 @@ pub struct PacketRecord {
     pub window: u16,
     /// The same in network order.
     pub window_raw: u16,
+    /// The checksum, as it stands there.
+    pub check_raw: u16,
     /// What its option says; 0: nothing.
     pub mss: u16,
     /// SYN and others.

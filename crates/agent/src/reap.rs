@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is forgotten, and when: tables are bounded.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+
+use crate::load::Programs;
+use crate::mode::Mode;
+use crate::state::{Connection, FLOW_CLOSING, FLOW_ESTABLISHED};
+
+/// What ends is forgotten after so long without a packet.
+const CLOSED_NS: u64 = 10_000_000_000;
+/// An idle connection is kept for so long, unless room gets scarce: one that is forgotten is steered no more.
+const IDLE_NS: u64 = 7200 * 1_000_000_000;
+/// What counts as idle where a third of the room is taken.
+const CROWD_IDLE_NS: u64 = 60_000_000_000;
+/// What has been silent for so long has nothing under way, and goes where room is needed.
+const SILENT_NS: u64 = 4_000_000_000;
+
+/// Forgets what has ended, what is idle where there is a crowd, and where less than an eighth of the room is left, what has
+/// been silent for longest, until there is a quarter.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn reap(programs: &Programs, now_ns: u64) -> Result<()> {
+    programs.look_through()?;
+    let mut flows = programs.flows()?;
+    if programs.mode() != Mode::Ap {
+        let room = programs.room()?;
+        let is_crowded = flows.len() > room / 3;
+        let (over, mut kept): (Vec<_>, Vec<_>) =
+            flows.into_iter().partition(|(_, flow)| is_over(flow, now_ns, is_crowded));
+        if kept.len() > room / 8 * 7 {
+            kept.sort_by_key(|(_, flow)| flow.seen_ns());
+            let silent = kept.partition_point(|(_, flow)| silence_ns(flow, now_ns) > SILENT_NS);
+            for (key, _) in kept.drain(..silent.min(kept.len() - room / 4 * 3)) {
+                programs.forget(&key)?;
+            }
+        }
+        for (key, _) in &over {
+            programs.forget(key)?;
+        }
+        flows = kept;
+    }
+    let clients: BTreeSet<[u8; 16]> = flows.iter().map(|(key, _)| key.client).collect();
+    for (key, station) in programs.stations()?.iter().filter(|(key, _)| key.client().is_some()) {
+        if !clients.contains(&key.client) && now_ns.saturating_sub(station.seen_ns) > CLOSED_NS {
+            programs.forget_station(key)?;
+        }
+    }
+    Ok(())
+}
+
+fn silence_ns(flow: &Connection, now_ns: u64) -> u64 {
+    now_ns.saturating_sub(flow.seen_ns())
+}
+
+fn is_over(flow: &Connection, now_ns: u64, is_crowded: bool) -> bool {
+    let unfinished = flow.flags() & FLOW_ESTABLISHED == 0 || flow.flags() & FLOW_CLOSING != 0;
+    let patience_ns = match () {
+        () if unfinished => CLOSED_NS,
+        () if is_crowded => CROWD_IDLE_NS,
+        () => IDLE_NS,
+    };
+    silence_ns(flow, now_ns) > patience_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::{AsFd, AsRawFd};
+
+    use libbpf_rs::{MapCore, MapFlags, MapType};
+    use zerocopy::IntoBytes;
+
+    use lasthop_linux::clock;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::state::{COUNTED, FlowKey};
+
+    /// One of 256 clients opens its next connection.
+    fn syn(number: u32) -> Vec<u8> {
+        let [_, high, low, client] = number.to_be_bytes();
+        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 40, 0, 1, 0x40, 0, 64, 6, 0, 0];
+        frame.extend([10, 1, 0, client, 10, 2, 0, 2, 16 + high, low, 0, 80]);
+        frame.extend([0, 0, 0, 99, 0, 0, 0, 0, 5 << 4, 2, 250, 240, 0, 0, 0, 0]);
+        frame
+    }
+
+    fn counted(programs: &Programs, kind: &str) -> u64 {
+        programs.counts().unwrap()[COUNTED.iter().position(|name| *name == kind).unwrap()].packets
+    }
+
+    /// What the kernel says of a map's memory \[B\].
+    fn memory(map: &impl AsFd) -> usize {
+        let said = fs::read_to_string(format!("/proc/self/fdinfo/{}", map.as_fd().as_raw_fd())).unwrap();
+        let line = said.lines().find_map(|line| line.strip_prefix("memlock:")).unwrap();
+        line.trim().parse().unwrap()
+    }
+
+    #[test]
+    fn tables_are_bounded_and_those_silent_for_longest_make_room() {
+        let settings = Config::default().settings(14, true);
+        let programs = match Programs::load(Mode::Proxy, &settings) {
+            Ok(programs) => programs,
+            Err(error) => {
+                assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
+                eprintln!("SKIPPED: {error:#}");
+                return;
+            }
+        };
+        let (room, map) = (programs.room().unwrap(), programs.map("flows").unwrap());
+        let empty = memory(&map);
+        for number in 0..room as u32 + 1000 {
+            programs.try_packet("to_server", &syn(number)).unwrap();
+            if number == 99_999 {
+                let each = memory(&map) - empty;
+                println!("{room} connections have room: {empty} B while there is none, {each} B more with 100,000");
+            }
+        }
+        assert_eq!((programs.flows().unwrap().len(), counted(&programs, "table_full")), (room, 1000));
+        let stations = programs.stations().unwrap().len();
+        assert_eq!(stations, 256);
+        println!("{stations} stations of {} B", programs.map("stations").unwrap().value_size());
+        // All of them established, as if each had been seen 100 µs after the one before, the last one now.
+        let now_ns = clock::monotonic_ns();
+        for (place, (key, flow)) in programs.flows().unwrap().into_iter().enumerate() {
+            let Connection::Steered(mut flow) = flow else { unreachable!("a proxy's") };
+            flow.flags |= FLOW_ESTABLISHED;
+            flow.seen_ns = now_ns - (room - 1 - place) as u64 * 100_000;
+            map.update(key.as_bytes(), flow.as_bytes(), MapFlags::EXIST).unwrap();
+        }
+        reap(&programs, now_ns).unwrap();
+        let left = programs.flows().unwrap();
+        assert_eq!(left.len(), room / 4 * 3);
+        assert!(left.iter().all(|(_, flow)| silence_ns(flow, now_ns) < (room / 4 * 3) as u64 * 100_000));
+        // There is room again, and who is known has its station.
+        programs.try_packet("to_server", &syn(1 << 17)).unwrap();
+        assert_eq!((programs.flows().unwrap().len(), counted(&programs, "table_full")), (left.len() + 1, 1000));
+        assert_eq!(programs.stations().unwrap().len(), 256);
+        // After two hours nothing is left.
+        reap(&programs, now_ns + IDLE_NS + CLOSED_NS).unwrap();
+        assert!(programs.flows().unwrap().is_empty() && programs.stations().unwrap().is_empty());
+    }
+}
