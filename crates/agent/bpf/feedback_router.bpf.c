@@ -19,9 +19,6 @@
 /* Where a packet's headers end at the latest. */
 #define HEADERS_MOST 1024
 
-/* CHECKSUM_PARTIAL */
-#define SUMMED_LATER 3
-
 const volatile struct router_settings settings = {};
 
 /* What a device's root qdisc holds, has let go and has had no room for. */
@@ -255,13 +252,6 @@ static __always_inline u32 option_of(struct __sk_buff *skb, u32 tcp_at, u32 leng
 	return bpf_skb_load_bytes(skb, at, option, sizeof(*option)) ? 0 : at;
 }
 
-static __always_inline int is_summed_later(struct __sk_buff *skb)
-{
-	struct sk_buff *kernel = bpf_cast_to_kern_ctx(skb);
-
-	return BPF_CORE_READ_BITFIELD(kernel, ip_summed) == SUMMED_LATER;
-}
-
 /* Puts another grant into the option. 0 if it is done. */
 static __always_inline long grant(struct __sk_buff *skb, u32 tcp_at, u32 option_at, u16 before, u16 granted)
 {
@@ -270,7 +260,7 @@ static __always_inline long grant(struct __sk_buff *skb, u32 tcp_at, u32 option_
 	long failed = 0;
 
 	/* A device that computes the sum is told that of the addresses alone. */
-	if (!is_summed_later(skb))
+	if (!is_unsummed(skb))
 		failed = bpf_l4_csum_replace(skb, check_at, before, raw, sizeof(raw));
 	return failed ? failed
 		      : bpf_skb_store_bytes(skb, option_at + __builtin_offsetof(struct feedback_option, granted), &raw,

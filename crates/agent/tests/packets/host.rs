@@ -97,8 +97,9 @@ fn mutated_packets_find_no_fault_in_the_hosts_build() {
     ] {
         let Some(binary) = or_skipped(built(mode)) else { return };
         for words in settings {
-            let changed = run(mode, &binary, words, packets() / settings.len());
-            assert!(changed > packets() / 1000, "{mode:?} {words:?}: {changed}");
+            let count = packets() / settings.len();
+            let changed = run(mode, &binary, words, count);
+            assert!(changed > count / 1000, "{mode:?} {words:?}: {changed} of {count}");
         }
     }
 }
