@@ -327,8 +327,8 @@ __noinline int read_any_packet(struct __sk_buff *skb, u32 link_header_bytes, int
 			u8 extension[2];
 			u32 size;
 
-			/* hop-by-hop, routing, destination */
-			if (protocol != 0 && protocol != 43 && protocol != 60)
+			/* hop-by-hop, the first alone (RFC 8200, 4.1); routing, destination */
+			if ((protocol != 0 || i) && protocol != 43 && protocol != 60)
 				break;
 			if (bpf_skb_load_bytes(skb, at, extension, 2))
 				return COUNTED_MALFORMED;

@@ -14,7 +14,7 @@ use lasthop_agent::load::Programs;
 use lasthop_agent::mode::Mode;
 use support::or_skipped;
 
-use frames::{ACK, OPTIONS, SYN, Segment, folded, from_client, from_server, sum, unsummed, window, with_v6};
+use frames::{ACK, OPTIONS, SYN, Segment, extended, folded, from_client, from_server, sum, unsummed, window, with_v6};
 
 /// TCX_NEXT: another program, or the stack, goes on with the packet.
 const PASSES_ON: u32 = u32::MAX;
@@ -58,7 +58,9 @@ fn what_is_not_known_leaves_as_it_came() {
     udp[23] = 17;
     let mut fragment = from_client(99, 0, SYN, 64_240, &OPTIONS).frame();
     fragment[20] = 0x20;
-    frames.extend([udp, fragment]);
+    // Options of hops twice.
+    let twice = extended(&with_v6(&from_client(99, 0, SYN, 64_240, &OPTIONS).frame()), &[0, 0]);
+    frames.extend([udp, fragment, twice]);
     for frame in frames {
         for program in ["to_server", "to_client"] {
             let (verdict, left) = proxy.try_packet(program, &frame).unwrap();
