@@ -16,9 +16,8 @@ use crate::support::{Random, or_skipped};
 fn built(mode: Mode) -> Result<PathBuf> {
     let program = format!("-DPROGRAM=\"{}.bpf.c\"", mode.name());
     let defines: &[&str] = match mode {
-        Mode::Proxy => &["-DSHARES_A_QUEUE", "-DLOOKS_THROUGH", &program],
-        Mode::Ap => &["-DSHARES_A_QUEUE", &program],
-        Mode::Client => &[&program],
+        Mode::Proxy => &["-DLOOKS_THROUGH", &program],
+        Mode::Ap | Mode::Client => &[&program],
     };
     compiled("harness.c", mode.name(), defines)
 }
