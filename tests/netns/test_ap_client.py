@@ -83,6 +83,17 @@ def test_many_connections_on_short_paths_raise_a() -> None:
     assert raised[1:] == [10_000, 10_000]
 
 
+def test_downloads_from_afar_are_even_soon_after_slow_start() -> None:
+    with house(limit=312_500, distances=True) as built:
+        built.helper("server", "serve", "reno")
+        stamp(built, "--a", "29250 B")
+        obey(built)
+        # What slow start leaves is 1 : 2; by the paper's law alone it takes d²C/(kτ) = 10 s.
+        rates = list(built.fetch([20_100, 21_100, 22_100, 23_100], 5, 3).values())
+    assert sum(rates) >= 0.93 * LINE_BPS
+    assert sum(rates) ** 2 / (4 * sum(rate**2 for rate in rates)) >= 0.99, rates
+
+
 @pytest.mark.parametrize("host", [SERVER, SERVER6])
 def test_devices_without_an_ethernet_header(host: str) -> None:
     with house(limit=300_000, slow="modem", distances=True) as built:

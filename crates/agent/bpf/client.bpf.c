@@ -28,6 +28,13 @@ struct {
 	__type(value, struct receiver);
 } flows SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pool);
+} pools SEC(".maps");
+
 /* The connection of a SYN: a new one, unless it has options that forbid to touch it. */
 static __always_inline struct receiver *open_receiver(const struct packet *p)
 {
@@ -142,6 +149,46 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 	return has_price;
 }
 
+/* The station's connections: all that come by this device. */
+static __always_inline struct pool *the_pool(void)
+{
+	u32 key = 0;
+
+	return bpf_map_lookup_elem(&pools, &key);
+}
+
+/* Once an epoch a connection meets the others. Verified by itself, as a part of `to_client` it has too many branches. */
+__attribute__((noinline)) int meet_others(const struct flow_key *key, u64 now_ns)
+{
+	struct receiver *r = key ? bpf_map_lookup_elem(&flows, key) : 0;
+	struct pool *pool = the_pool();
+	struct pool_part part = {};
+	int is_pooled;
+
+	if (!r || !pool)
+		return 0;
+	bpf_spin_lock(&pool->lock);
+	pool_turn(pool, now_ns);
+	bpf_spin_unlock(&pool->lock);
+	bpf_spin_lock(&r->lock);
+	is_pooled = receiver_pools(r, pool, &part);
+	bpf_spin_unlock(&r->lock);
+	if (!is_pooled)
+		return 0;
+	bpf_spin_lock(&pool->lock);
+	pool_add(pool, &part);
+	bpf_spin_unlock(&pool->lock);
+	return 1;
+}
+
+/* Data of it came with a price: whether others are to be met. */
+static __always_inline int has_others_to_meet(const struct receiver *r, u64 now_ns)
+{
+	const struct pool *pool = the_pool();
+
+	return pool && (r->epoch != pool->epoch || pool_is_over(pool, now_ns));
+}
+
 /* The connection of what is no SYN, which a RST ends; none for what needs no more than to be counted. */
 static __always_inline struct receiver *known_receiver(const struct packet *p, int *kind)
 {
@@ -176,7 +223,10 @@ int to_client(struct __sk_buff *skb)
 		r = known_receiver(&p, &kind);
 		if (r && !(r->flags & FLOW_ESTABLISHED))
 			r->seen_ns = now_ns;
-		else if (r && !hear_data(r, &p, now_ns, segments, has_price, price_q30) && p.payload)
+		else if (r && hear_data(r, &p, now_ns, segments, has_price, price_q30)) {
+			if (has_others_to_meet(r, now_ns))
+				meet_others(&p.key, now_ns);
+		} else if (r && p.payload)
 			count(COUNTED_UNPRICED, p.size_bytes);
 	}
 	count(kind, p.size_bytes ? p.size_bytes : skb->len);

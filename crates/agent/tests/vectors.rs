@@ -125,7 +125,16 @@ fn compare(object: &Object, settings: &Settings) {
             }
         }
         // What has no lock is of one function at a time, but for those that go on with the one before.
-        if !matches!(names[which], "xcp_count" | "xcp_deal" | "qfcp_count" | "busy_window_rest" | "share_rate_raise") {
+        let goes_on = [
+            "xcp_count",
+            "xcp_deal",
+            "qfcp_count",
+            "busy_window_rest",
+            "share_rate_raise",
+            "pool_add",
+            "receiver_pools",
+        ];
+        if !goes_on.contains(&names[which]) {
             kept.vector.state = [0; 64];
         }
         let rounds = [1, 10, 100][inputs.random.below(3)];

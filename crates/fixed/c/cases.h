@@ -44,6 +44,18 @@ CASE(receiver_window, ({
 	r->window_q16;
 }))
 
+CASE(pool_turn, (pool_turn(STATE_OF(pool), now_ns), STATE_OF(pool)->mean))
+CASE(pool_add, ({
+	struct pool_part part = { v[0], v[1], v[2], v[3], 0 };
+	pool_add(STATE_OF(pool), &part);
+	STATE_OF(pool)->rates;
+}))
+CASE(receiver_pools, ({
+	struct pool_part part = {};
+	r->own_bytes = v[3];
+	receiver_pools(r, STATE_OF(pool), &part) ? part.rate : (u64)r->drift;
+}))
+
 CASE(proxy_server_begins, ({
 	struct packet p = vector_packet(v);
 	proxy_server_begins(f, &p, now_ns, v[14]);

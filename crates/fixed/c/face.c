@@ -57,6 +57,9 @@ FACE_DO(receiver_arrival, (struct receiver *r, u64 now_ns, u32 bytes, u32 segmen
 FACE_DO(receiver_rtt, (struct receiver *r, u64 now_ns), (r, now_ns))
 FACE_DO(receiver_let_go, (struct receiver *r), (r))
 FACE_DO(receiver_window, (struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes), (r, gap_ns, payload, tau_bytes))
+FACE_DO(pool_turn, (struct pool *p, u64 now_ns), (p, now_ns))
+FACE_DO(pool_add, (struct pool *p, const struct pool_part *part), (p, part))
+FACE(int, receiver_pools, (struct receiver *r, const struct pool *p, struct pool_part *part), (r, p, part))
 FACE_DO(proxy_server_begins, (struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns), (f, p, now_ns, wait_ns))
 FACE(u16, proxy_client_begins, (struct flow *f, const struct packet *p, u64 now_ns), (f, p, now_ns))
 FACE(struct found, proxy_meets, (const struct settings *set, struct station *s, u64 now_ns, const struct glance *queue, u32 bytes, int is_other, int begins), (set, s, now_ns, *queue, bytes, is_other, begins))
@@ -72,7 +75,7 @@ u32 lasthop_size_of(u32 which)
 {
 	static const u32 sizes[] = { sizeof(struct settings), sizeof(struct packet), sizeof(struct flow), sizeof(struct station),
 				     sizeof(struct receiver), sizeof(struct glance), sizeof(struct found),
-				     sizeof(struct passer) };
+				     sizeof(struct passer), sizeof(struct pool), sizeof(struct pool_part) };
 
 	return which < sizeof(sizes) / sizeof(*sizes) ? sizes[which] : 0;
 }

@@ -27,6 +27,8 @@ FACE(u64, clamp_slow_start_q16, (u64 window_q16, u32 mss_bytes), (window_q16, ms
 FACE(u64, clamp_end_of_slow_start_q16, (u64 window_q16), (window_q16))
 FACE(u64, clamp_floored_q16, (u64 window_q16, s64 change_q16, u64 floor_bytes), (window_q16, change_q16, floor_bytes))
 FACE(u64, clamp_advertised, (u64 window_bytes, u64 own_bytes), (window_bytes, own_bytes))
+FACE(u64, pool_drift, (u64 between, u64 rtt_ns, u64 length_ns), (between, rtt_ns, length_ns))
+FACE(s64, pool_moved_q16, (s64 drift, u64 gap_ns), (drift, gap_ns))
 FACE(u64, share_horizon_of_ns, (u32 i), (i))
 FACE(u64, share_error_q20, (u64 rate_log_q16, u64 forecast_log_q16), (rate_log_q16, forecast_log_q16))
 FACE(u64, share_loss_q20, (u64 before_q20, u64 error_q20), (before_q20, error_q20))

@@ -4,6 +4,7 @@
 #define LASTHOP_RECEIVER_H
 
 #include "clamp.h"
+#include "pool.h"
 #include "state.h"
 #include "window.h"
 
@@ -108,11 +109,15 @@ LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes
 /*
  * By how much the window grows at least after slow start, until its queue shows: what slow start and its price left empty would
  * take tau many round trips to refill. By gamma of itself in each, or phi segments where that is more, so that small windows
- * gain on large ones. 0: the queue may not be empty.
+ * gain on large ones. 0: the queue may not be empty. It ends where the queue shows, in a price or in the round trip.
  */
 LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns)
 {
+	u64 wait_ns = most(r->last_rtt_ns, RECEIVER_PRICE_NS);
+
 	if (!(r->flags & FLOW_REFILLING) || r->price_q30 || !r->last_rtt_ns) {
+		if (r->price_q30 && r->unpriced_ns && r->arrived_ns - r->unpriced_ns >= wait_ns)
+			r->flags &= ~FLOW_REFILLING;
 		r->unpriced_ns = 0;
 		return 0;
 	}
@@ -120,7 +125,7 @@ LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns)
 		r->unpriced_ns = r->arrived_ns;
 		r->unpriced_least_ns = r->last_rtt_ns;
 	}
-	if (r->arrived_ns - r->unpriced_ns < most(r->last_rtt_ns, RECEIVER_PRICE_NS))
+	if (r->arrived_ns - r->unpriced_ns < wait_ns)
 		return 0;
 	if (!clamp_is_empty(r->last_rtt_ns, r->unpriced_least_ns)) {
 		r->flags &= ~FLOW_REFILLING;
@@ -128,6 +133,41 @@ LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns)
 	}
 	return most(clamp_refill_q16(r->window_q16, CLAMP_REFILL_Q10, r->last_rtt_ns, gap_ns),
 		    clamp_refill_q16((u64)r->mss * r->weight_q8 << 8, 1024, r->last_rtt_ns, gap_ns));
+}
+
+/* Whether it has window to give, or could use more: its sender fills what it has, and the least window is not too much already. */
+LASTHOP_INLINE int receiver_is_poolable(const struct receiver *r, const struct pool *p, u64 window, u64 rate)
+{
+	if (!(r->flags & RECEIVER_STARTED) || r->surplus_bytes || !rate || receiver_round_bytes(r) < window - window / 4)
+		return 0;
+	return window > (u64)2 * r->mss || !p->mean || rate <= pool_even(p, r->weight_q8);
+}
+
+/*
+ * At the first packet of each of the pool's epochs: the connection moves towards the mean of the last one, if it took part in that.
+ * 1 if it takes part in this one.
+ */
+LASTHOP_INLINE int receiver_pools(struct receiver *r, const struct pool *p, struct pool_part *part)
+{
+	u64 rate = r->pooled, even, window = least(clamp_advertised(r->window_q16 >> 16, r->own_bytes), 1ULL << 30);
+
+	if (r->epoch == p->epoch)
+		return 0;
+	part->weight_q8 = r->weight_q8;
+	part->rtt_ns = r->rtt_ns;
+	part->queue_ns = excess(r->rtt_ns, recent_least(&r->path));
+	part->rate = rate_of(window, r->rtt_ns);
+	r->drift = 0;
+	if (rate && r->epoch + 1 == p->epoch && p->mean) {
+		even = pool_even(p, r->weight_q8);
+		if (rate > even)
+			r->drift = -(s64)pool_drift(rate - even, r->rtt_ns, p->length_ns);
+		else if (!pool_is_elsewhere(p, part->queue_ns))
+			r->drift = (s64)pool_drift(even - rate, r->rtt_ns, p->length_ns);
+	}
+	r->epoch = p->epoch;
+	r->pooled = receiver_is_poolable(r, p, window, part->rate) ? part->rate : 0;
+	return r->pooled != 0;
 }
 
 /* The law, at a packet with so much payload that came with a price, gap after the one before. */
@@ -152,6 +192,7 @@ LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload,
 	} else if (r->flags & RECEIVER_STARTED) {
 		if (refill_q16 && change_q16 < refill_q16)
 			change_q16 = refill_q16;
+		change_q16 += pool_moved_q16(r->drift, gap_ns);
 		change_q16 = clamp_clipped_q16(change_q16, payload, window > hold ? 0 : CLAMP_MOST_BYTES);
 		r->window_q16 = clamp_floored_q16(r->window_q16, change_q16, floor_bytes);
 	} else if (change_q16 < 0 || r->duplicates >= 3) {

@@ -289,7 +289,25 @@ struct receiver {
 	u64 surplus_bytes; /* what is still allowed by a window that was larger */
 	u64 unpriced_ns; /* since when prices are 0; 0: the last one was not */
 	u64 unpriced_least_ns; /* the least round trip since */
+	u64 pooled; /* the rate with which it takes part in the pool's epoch, B/s; 0: it does not */
+	s64 drift; /* how fast its window moves to the mean meanwhile, B/s */
+	u32 epoch; /* the last one that it has met */
+	u32 pad;
 	struct binned_rate arrivals;
+};
+
+/* The connections of a station, taken together: see pool.h. */
+struct pool {
+	struct bpf_spin_lock lock;
+	u32 epoch; /* the running one */
+	u64 began_ns; /* when it did */
+	u64 length_ns;
+	u64 rates; /* of those that take part, B/s */
+	u64 weights_q8; /* theirs */
+	u64 rtt_ns; /* the longest round trip among them */
+	u64 queue_ns; /* the longest queue that they see */
+	u64 mean; /* in the epoch before: the rate for a weight of 1 */
+	u64 last_queue_ns;
 };
 
 /* Packets and bytes by what became of them. */

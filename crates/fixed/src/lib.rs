@@ -21,6 +21,7 @@ pub mod clamp;
 pub mod estimate;
 pub mod gamma;
 pub mod passer;
+pub mod pool;
 pub mod proxy;
 pub mod qfcp;
 pub mod receiver;

@@ -229,6 +229,10 @@ pub struct ReceiverRecord {
     surplus_bytes: u64,
     unpriced_ns: u64,
     unpriced_least_ns: u64,
+    pooled: u64,
+    drift: i64,
+    epoch: u32,
+    pad: u32,
     /// At which data come.
     pub arrivals: BinnedRate,
 }
@@ -245,6 +249,25 @@ pub struct PasserRecord {
     counted: u32,
     /// The largest payload of a segment.
     pub mss: u32,
+}
+
+/// What is kept of a station's connections, taken together: `struct pool`.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct PoolRecord {
+    lock: u32,
+    epoch: u32,
+    began_ns: u64,
+    /// How long the running epoch is.
+    pub length_ns: u64,
+    rates: u64,
+    weights_q8: u64,
+    rtt_ns: u64,
+    queue_ns: u64,
+    /// The mean rate in the one before, for a weight of 1 \[B/s\].
+    pub mean: u64,
+    last_queue_ns: u64,
 }
 
 /// What the programs write as 0 as long as they do not know it.

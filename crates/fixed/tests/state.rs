@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Structures are as large in Rust as in the headers.
 
+use lasthop_fixed::pool::PoolPart;
 use lasthop_fixed::proxy::{FoundFlow, Glance};
-use lasthop_fixed::state::{FlowRecord, PacketRecord, PasserRecord, ReceiverRecord, Settings, StationRecord};
+use lasthop_fixed::state::{
+    FlowRecord, PacketRecord, PasserRecord, PoolRecord, ReceiverRecord, Settings, StationRecord,
+};
 
 // SAFETY: a pure function of `face.c` with these very types.
 unsafe extern "C" {
@@ -21,6 +24,8 @@ fn sizes_are_those_of_the_headers() {
         size_of::<Glance>(),
         size_of::<FoundFlow>(),
         size_of::<PasserRecord>(),
+        size_of::<PoolRecord>(),
+        size_of::<PoolPart>(),
     ];
     let theirs: Vec<usize> = (0..ours.len() as u32).map(|which| size_of_theirs(which) as usize).collect();
     assert_eq!(ours.to_vec(), theirs);

@@ -129,7 +129,7 @@ pub(crate) fn simulation(
     let builder: Builder<'_, Packet> = Builder { ahead: true, apart, ..Builder::new(scenario, seed, directory) };
     let Built { components, labels, mut recorder, of_flow, of_node, .. } = builder.build()?;
     let packets = scenario.probe.as_ref().is_some_and(|probe| probe.packets);
-    let world = |Component { mut parts, flows, stations, proxies, .. }| {
+    let world = |Component { mut parts, flows, stations, pools, proxies, .. }| {
         if ahead {
             ahead::shorten(&mut parts, &flows);
         }
@@ -143,7 +143,7 @@ pub(crate) fn simulation(
             ahead::gates(&mut parts, &mut flows, &proxies);
         }
         let (end, recorder) = (labels.span.until, recorder.take());
-        World::new(parts, Hosts { flows, stations, end, packets: 0, recorder, capture, proxies })
+        World::new(parts, Hosts { flows, stations, pools, end, packets: 0, recorder, capture, proxies })
     };
     let worlds = components.into_iter().map(world).collect();
     Ok((Worlds::new(worlds, of_flow, of_node), labels))

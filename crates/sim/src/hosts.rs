@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lasthop_core::app::App;
 use lasthop_core::element::{Departure, Element};
-use lasthop_core::law::kernel::KernelProxy;
+use lasthop_core::law::kernel::{KernelProxy, Pool};
 use lasthop_core::line::{Path, SegmentLine};
 use lasthop_core::packet::{Ack, Kind, Packet, Signal};
 use lasthop_core::tcp::{self, Segment};
@@ -25,6 +25,8 @@ pub(crate) struct Hosts {
     pub(crate) flows: Vec<FlowEnds>,
     /// Those that have an agent.
     pub(crate) stations: Vec<StationEnd>,
+    /// The pools in which flows of one station meet.
+    pub(crate) pools: Vec<Pool>,
     /// The end of the run.
     pub(crate) end: Instant,
     /// Data packets that reached their receivers.
@@ -45,8 +47,8 @@ pub(crate) struct FlowEnds {
     pub(crate) exit: Path,
     /// The line onto which the host sends, if it is kept here.
     pub(crate) feed: Option<Feed>,
-    /// The receiver's place at the agent of its station, if that has one.
-    pub(crate) seat: Option<Box<Seat>>,
+    /// The receiver's place among those of its station, if they have something to do with each other.
+    pub(crate) seat: Option<Seat>,
 }
 
 /// The first line of a flow's data: what is on it are segments of this flow alone.
@@ -161,6 +163,8 @@ impl Ends<Packet> for Hosts {
             ends.receiver.receive(now, packet);
             if let Some(told) = told {
                 self.renew(network, flow, now, told);
+            } else if let (Some(Seat::Pool(pool)), ReceivingEnd::Tcp(receiver)) = (&ends.seat, &mut ends.receiver) {
+                receiver.meet_others(now, &mut self.pools[*pool as usize]);
             }
             self.pump_receiver(network, flow);
         }

@@ -16,9 +16,18 @@ pub(crate) struct StationEnd {
     pub(crate) flows: Vec<u32>,
 }
 
+/// A flow's place among the flows of its station.
+#[derive(Clone, Debug)]
+pub(crate) enum Seat {
+    /// One agent sets the windows of all.
+    Agent(Box<AgentSeat>),
+    /// Each has its own law, and they meet in the pool of this number.
+    Pool(u32),
+}
+
 /// A flow's place at an agent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seat {
+pub(crate) struct AgentSeat {
     /// The station among those of its world, and the flow's number at its agent.
     pub(crate) station: u32,
     pub(crate) number: u32,
@@ -26,7 +35,7 @@ pub(crate) struct Seat {
     pub(crate) echo: Instant,
 }
 
-impl Seat {
+impl AgentSeat {
     /// The place of number `number` at station `station`, before anything has come.
     pub(crate) fn new(station: u32, number: u32) -> Self {
         Self { station, number, echo: Instant::ZERO }
@@ -61,7 +70,7 @@ impl Hosts {
     /// The receiver of a flow has taken in what `told` the agent of its station: windows move, and updates of them go home.
     pub(crate) fn renew(&mut self, network: &mut Network<Packet>, flow: u32, now: Instant, told: StationTold) {
         let ends = &mut self.flows[flow as usize];
-        let (Some(seat), ReceivingEnd::Tcp(receiver)) = (&mut ends.seat, &ends.receiver) else { return };
+        let (Some(Seat::Agent(seat)), ReceivingEnd::Tcp(receiver)) = (&mut ends.seat, &ends.receiver) else { return };
         seat.echo = told.sent;
         let arrival = StationArrival {
             t_s: now.as_secs_f64(),
@@ -80,7 +89,7 @@ impl Hosts {
         for Grant { flow, edge } in self.stations[station].agent.received(number, &arrival) {
             let flow = self.stations[station].flows[flow];
             let ends = &mut self.flows[flow as usize];
-            if let (Some(seat), ReceivingEnd::Tcp(receiver)) = (&ends.seat, &mut ends.receiver) {
+            if let (Some(Seat::Agent(seat)), ReceivingEnd::Tcp(receiver)) = (&ends.seat, &mut ends.receiver) {
                 receiver.grant(now, edge, seat.echo);
             }
             self.pump_receiver(network, flow);

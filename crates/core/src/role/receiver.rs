@@ -55,6 +55,9 @@ pub trait ReceiverLaw: Sized {
         false
     }
 
+    /// The packet that came at `now` has been heard: others of the station are met in its `pool`.
+    fn meet_others(&mut self, _now: Instant, _pool: &mut law::kernel::Pool) {}
+
     /// The receiver sent its third duplicate acknowledgement in a row.
     fn on_three_duplicate_acks(&mut self) {}
 }
@@ -119,6 +122,11 @@ impl AnyReceiver {
     /// Whether its windows are told at once.
     pub fn is_prompt(&self) -> bool {
         with!(ref self, law => ReceiverLaw::is_prompt(law))
+    }
+
+    /// Others of the station are met in its `pool`.
+    pub fn meet_others(&mut self, now: Instant, pool: &mut law::kernel::Pool) {
+        with!(mut self, law => ReceiverLaw::meet_others(law, now, pool));
     }
 
     /// The receiver sent its third duplicate acknowledgement in a row.

@@ -14,6 +14,7 @@ use super::segment::Segment;
 use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
+use crate::law::kernel::Pool;
 use crate::packet::{Ack, Kind, Packet, SackBlocks, Signal};
 use crate::role::{AnyReceiver, DataSample};
 use crate::stats::Span;
@@ -157,6 +158,11 @@ impl Receiver {
     /// The law that chooses the window.
     pub fn law(&self) -> &AnyReceiver {
         &self.law
+    }
+
+    /// The law has heard what came at `now`, and meets the others of its station in their `pool`.
+    pub fn meet_others(&mut self, now: Instant, pool: &mut Pool) {
+        self.law.meet_others(now, pool);
     }
 
     /// Payload that has come in all, in order or not.

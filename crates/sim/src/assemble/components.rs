@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lasthop_core::law::kernel::KernelProxy;
+use lasthop_core::law::kernel::{KernelProxy, Pool};
 use lasthop_core::units::{Duration, LONGEST};
 
 use super::legs::Leg;
@@ -31,6 +31,8 @@ pub(super) struct Component<P> {
     pub(super) flows: Vec<AssembledFlow>,
     /// The stations whose flows have one agent.
     pub(super) stations: Vec<StationEnd>,
+    /// The pools in which flows of one station meet.
+    pub(super) pools: Vec<Pool>,
     /// The lanes between nodes made so far.
     pub(super) between: BTreeMap<(Place, Duration, Place), u32>,
     pub(super) numbers: Numbers,
@@ -52,6 +54,7 @@ impl<P> Default for Component<P> {
             parts: Parts::default(),
             flows: vec![],
             stations: vec![],
+            pools: vec![],
             between: BTreeMap::new(),
             numbers: Numbers::default(),
             proxies: BTreeMap::new(),

@@ -34,8 +34,8 @@ struct Common<'s> {
     source: u16,
     payload: Bytes,
     tcp: TcpConfigs,
-    /// The station whose agent sets the window.
-    agent: Option<u32>,
+    /// Who has to do with the window.
+    company: seats::Company,
 }
 
 /// What TCP's ends are told, once for all connections of a table.
@@ -57,8 +57,8 @@ impl<P: Traveller> Builder<'_, P> {
         let station = self.place_of(ends.last, flow.station.as_ref());
         let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
         let tcp = self.tcp_configs(flow, payload, there.len());
-        let agent = self.agent(table, flow, (&there, station), component)?;
-        let common = Common { spec: flow, table, component, there, back, station, source, payload, tcp, agent };
+        let company = self.company(table, flow, (&there, station), component)?;
+        let common = Common { spec: flow, table, component, there, back, station, source, payload, tcp, company };
         let (mut start, mut rtt) = (Instant::ZERO + flow.start, flow.rtt);
         for i in 0..flow.count {
             let name = if flow.count == 1 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
@@ -163,7 +163,7 @@ impl<P: Traveller> Builder<'_, P> {
         let Common { station, source, table, .. } = *common;
         at.parts.routes.push(Route { base, back, hops: count, station, source });
         let host = Host { app, sender };
-        let seat = seats::take(spec, common.agent, (id, payload), &mut at.stations);
+        let seat = seats::take(spec, common.company, (id, payload), &mut at.stations);
         at.flows.push(AssembledFlow { table, ends: hosts::FlowEnds { host, receiver, exit, feed: None, seat } });
         let lanes = (at.parts.lanes.len() - lanes) as u32;
         at.numbers.lanes.extend(self.lanes..self.lanes + lanes);
@@ -220,8 +220,9 @@ impl<P: Traveller> Builder<'_, P> {
         Ok(TwoEnds {
             header_bytes: sender.header_size(),
             sack: receiver.sack,
-            // What an agent is told by one flow may move the window of another: they are asked in order of time.
-            ahead: !receiver.delays() && receiver.law != ReceiverParams::Station,
+            // What an agent or a pool is told by one flow may move the window of another: they are asked in order of time.
+            ahead: !receiver.delays()
+                && !matches!(receiver.law, ReceiverParams::Station | ReceiverParams::ClampKernel(_)),
             sender: SendingEnd::Tcp(new_sender.map_err(|e| ScenarioError::parameter("sender", e))?),
             receiver: ReceivingEnd::Tcp(new_receiver.map_err(|e| ScenarioError::parameter("receiver", e))?),
             sender_kind: spec.sender.kind(),

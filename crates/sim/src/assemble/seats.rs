@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_core::law::kernel::Pool;
 use lasthop_core::law::station::StationAgent;
 use lasthop_core::role::AnyMarker;
 use lasthop_core::tcp::{Recovery, SenderConfig};
@@ -12,7 +13,7 @@ use super::Builder;
 use super::legs::Leg;
 use crate::network::Traveller;
 use crate::scenario::{FlowSpec, ReceiverSpec, ScenarioError, SenderSpec};
-use crate::stations::{Seat, StationEnd};
+use crate::stations::{AgentSeat, Seat, StationEnd};
 
 /// A station's queue: its component, its node there and the station at that.
 type AgentPlace = (usize, usize, u16);
@@ -24,18 +25,35 @@ pub(super) struct Seats {
     agents: BTreeMap<(AgentPlace, String), (u32, usize)>,
     /// The queue of each host that tables name.
     hosts: BTreeMap<String, (AgentPlace, usize)>,
+    /// The pool of each host of a component.
+    pools: BTreeMap<(usize, String), u32>,
+}
+
+/// Who has to do with the windows of a table's flows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Company {
+    /// Nobody: each receiver is by itself.
+    Alone,
+    /// The agent of this station sets them all.
+    Agent(u32),
+    /// Those of the pool of this number meet.
+    Pool(u32),
 }
 
 impl<P: Traveller> Builder<'_, P> {
-    /// The station whose agent sets the windows of the flows of a table, if it has one: of those whose data goes `there`.
-    pub(super) fn agent(
+    /// Who has to do with the windows of the flows of a table, whose data goes `there`.
+    pub(super) fn company(
         &mut self,
         table: usize,
         flow: &FlowSpec,
         (there, station): (&[Leg], u16),
         component: usize,
-    ) -> Result<Option<u32>, ScenarioError> {
-        let ReceiverSpec::Station(with) = &flow.receiver else { return Ok(None) };
+    ) -> Result<Company, ScenarioError> {
+        let with = match &flow.receiver {
+            ReceiverSpec::Station(with) => with,
+            ReceiverSpec::ClampKernel(_) => return Ok(Company::Pool(self.pool(flow, component))),
+            _ => return Ok(Company::Alone),
+        };
         let (keys, seat) = (with.own.own, &with.own.common);
         let nodes = &self.components[component].parts.nodes;
         let speaks = |node: &usize| matches!(nodes[*node].marker(station), Some(AnyMarker::Station(_)));
@@ -61,7 +79,7 @@ impl<P: Traveller> Builder<'_, P> {
                 let message = format!("wanted what flow[{first}] has: the agent of {name:?} is theirs both");
                 return Err(ScenarioError::at("receiver", message));
             }
-            return Ok(Some(agent));
+            return Ok(Company::Agent(agent));
         }
         let sent_bits = match self.components[component].parts.nodes[node].marker(station) {
             Some(AnyMarker::Station(router)) => router.sent_bits(),
@@ -72,7 +90,17 @@ impl<P: Traveller> Builder<'_, P> {
         let number = stations.len() as u32;
         stations.push(StationEnd { agent, flows: vec![] });
         self.seats.agents.insert((place, name), (number, table));
-        Ok(Some(number))
+        Ok(Company::Agent(number))
+    }
+
+    /// The pool of the host to which a table's flows go: there is one agent for all of them.
+    fn pool(&mut self, flow: &FlowSpec, component: usize) -> u32 {
+        let end = flow.station.as_ref().or(flow.path.last()).cloned().unwrap_or_default();
+        let pools = &mut self.components[component].pools;
+        *self.seats.pools.entry((component, end)).or_insert_with(|| {
+            pools.push(Pool::default());
+            pools.len() as u32 - 1
+        })
     }
 }
 
@@ -90,16 +118,20 @@ pub(super) fn takes_updates(flow: &FlowSpec, agent: &str) -> Result<(), Scenario
     Ok(())
 }
 
-/// Flow `id`, with segments of `payload` bytes, takes a seat at its agent, if it has one.
+/// Flow `id`, with segments of `payload` bytes, takes a seat among its company, if it has any.
 pub(super) fn take(
     flow: &FlowSpec,
-    agent: Option<u32>,
+    company: Company,
     (id, payload): (u32, Bytes),
     stations: &mut [StationEnd],
-) -> Option<Box<Seat>> {
-    let (Some(agent), ReceiverSpec::Station(with)) = (agent, &flow.receiver) else { return None };
+) -> Option<Seat> {
+    let (agent, with) = match (company, &flow.receiver) {
+        (Company::Agent(agent), ReceiverSpec::Station(with)) => (agent, with),
+        (Company::Pool(pool), _) => return Some(Seat::Pool(pool)),
+        _ => return None,
+    };
     let station = &mut stations[agent as usize];
     station.flows.push(id);
     let number = station.agent.add(with.own.common.weight, payload.get() as u32);
-    Some(Box::new(Seat::new(agent, number as u32)))
+    Some(Seat::Agent(Box::new(AgentSeat::new(agent, number as u32))))
 }

@@ -152,6 +152,54 @@ fn clamps_agents_fill_a_long_path_soon_after_slow_start() {
 }
 
 #[test]
+fn the_flows_of_a_station_are_even_soon_after_slow_start() {
+    // By the paper's law alone Jain's index is .86 to .95 then: it takes d²C/(kτ), 10 and 100 s.
+    for (rate, sender, rtt, steps) in [
+        ("10 Mbit/s", "linux-reno", "100 ms", "0 s"),
+        ("100 Mbit/s", "linux-cubic", "100 ms", "0 s"),
+        ("100 Mbit/s", "linux-cubic", "10 ms", "30 ms"),
+    ] {
+        let fast = if rate == "10 Mbit/s" { 1.0 } else { 10.0 };
+        let price = format!("{{ kind = \"clamp-kernel\", a = \"{} B\" }}", fast * 31_250.0 - 2_000.0);
+        let (limit, sender) = (format!("\"{} kB\"", fast * 312.5), format!("\"{sender}\""));
+        let summary = run(
+            FAR,
+            &[
+                ("link[0].price", &price),
+                ("link[0].rate", rate),
+                ("link[0].queue.limit", &limit),
+                ("link[0].delay", "0 s"),
+                ("flow[0].rtt", rtt),
+                ("flow[0].rtt_step", steps),
+                ("flow[0].count", "4"),
+                ("flow[0].sender", &sender),
+            ],
+        );
+        let ((goodput, delay_ms), jain) = (found(&summary), summary.fairness.jain.unwrap());
+        assert!(
+            goodput > 9.4 * fast && delay_ms < 30.0 && jain > 0.99,
+            "{rate} {steps}: {goodput}, {delay_ms}, {jain}"
+        );
+    }
+}
+
+#[test]
+fn a_flow_held_up_elsewhere_takes_nothing_from_others_of_its_station() {
+    const TWO: &str = "duration = \"30 s\"\nwarmup = \"10 s\"\n\
+        [[link]]\nname = \"slow\"\nfrom = \"r0\"\nto = \"r1\"\nrate = \"2 Mbit/s\"\nqueue = { limit = \"1 MB\" }\n\
+        [[link]]\nname = \"last\"\nfrom = \"r1\"\nto = \"r2\"\nrate = \"10 Mbit/s\"\nqueue = { limit = \"300 kB\" }\n\
+        price = { kind = \"clamp-kernel\", a = \"30 kB\" }\n\
+        [[flow]]\nname = \"near\"\npath = [\"r1\", \"r2\"]\nrtt = \"60 ms\"\nsender = \"linux-cubic\"\n\
+        receiver = { kind = \"clamp-kernel\", tau = \"500 B\" }\n\
+        [[flow]]\nname = \"held\"\npath = [\"r0\", \"r1\", \"r2\"]\nrtt = \"60 ms\"\nsender = \"linux-cubic\"\n\
+        receiver = { kind = \"clamp-kernel\", tau = \"500 B\" }\n";
+    let summary = run(TWO, &[]);
+    let goodput = summary.flows.iter().map(|flow| flow.goodput_bps * 1e-6).collect::<Vec<_>>();
+    // What the other leaves of 9.65.
+    assert!(goodput[1] > 1.85 && goodput[0] > 7.2, "{goodput:?}");
+}
+
+#[test]
 fn each_key_of_theirs_tells() {
     let base = figures(&run(DOWNLOAD, &[]));
     let clamp = |keys: &str| ("ap[0].proxy", format!("{{ kind = \"clamp-kernel\", {keys} }}"));

@@ -19,7 +19,7 @@ mod router;
 mod station;
 
 pub use proxy::{ClampProxyParams, KernelProxy, ProxyParams, ShareProxyParams, Sight};
-pub use receiver::{ClampKernelParams, ClampKernelReceiver};
+pub use receiver::{ClampKernelParams, ClampKernelReceiver, Pool};
 pub use router::{ClampKernelPrice, ClampKernelRouter};
 pub use station::StationProxyParams;
 

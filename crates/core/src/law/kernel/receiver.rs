@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CLAMP's receiver as `lasthop-agent client` has it.
 
-use lasthop_fixed::state::{ReceiverRecord, price_q30};
-use lasthop_fixed::{receiver, window};
+use lasthop_fixed::state::{PoolRecord, ReceiverRecord, price_q30};
+use lasthop_fixed::{pool, receiver, window};
 
 use super::{Dither, clock_ns};
 use crate::error::ParameterError;
 use crate::parameter::{Parameter, above_to};
 use crate::parameters;
 use crate::role::{DataSample, ReceiverLaw};
-use crate::units::Bytes;
+use crate::units::{Bytes, Instant};
 
 parameters! {
     /// CLAMP's receiver in integers.
@@ -27,6 +27,10 @@ const UNSCALED: u64 = 65_535;
 /// For so long prices are good once data come without one \[ns\].
 const STALE_NS: u64 = 1_000_000_000;
 const DUPLICATES: u32 = 3;
+
+/// What the connections of a station tell each other by their agent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pool(PoolRecord);
 
 /// One connection's agent at its station.
 #[derive(Clone, Debug)]
@@ -79,6 +83,13 @@ impl ReceiverLaw for ClampKernelReceiver {
         }
         let bytes = window::whole_segments(record.window_q16 >> 16, record.mss, self.dither.next());
         Bytes::new(bytes).min(os_window)
+    }
+
+    fn meet_others(&mut self, now: Instant, pool: &mut Pool) {
+        // It does at data with a price.
+        if self.record.priced_ns == clock_ns(now) {
+            pool::meet(&mut pool.0, &mut self.record, clock_ns(now));
+        }
     }
 
     fn on_three_duplicate_acks(&mut self) {
