@@ -54,6 +54,9 @@ static __always_inline u32 price_at(struct __sk_buff *skb, const struct packet *
 		header = (head[0] & 15) * 4;
 		if (header < V4_BYTES + PRICE_BYTES || length_of(skb, head[2] << 8 | head[3], at) < header)
 			return 0;
+		/* It may be cut off. */
+		if (skb->len < at + header)
+			return 0;
 		at += V4_BYTES;
 		if (bpf_skb_load_bytes(skb, at, &price, sizeof(price)))
 			return 0;

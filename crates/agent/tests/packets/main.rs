@@ -83,6 +83,12 @@ fn a_price_is_written_where_the_page_says_and_taken_out_again() {
     assert_eq!((&priced[18..24], &priced[26..34]), (&plain[18..24], &plain[26..34]));
     assert_eq!(priced[42..], plain[34..]);
     assert_eq!(client.try_packet("to_client", &priced).unwrap(), (PASSES_ON, plain.clone()));
+    // One in a header that is cut off is nobody's.
+    let mut cut = priced.clone();
+    cut.truncate(42);
+    cut[14] = 0x4f;
+    cut[38..42].copy_from_slice(&[0, 0, 0, 1]);
+    assert_eq!(ap.try_packet("to_client", &cut).unwrap(), (PASSES_ON, cut));
     let plain = with_v6(&plain);
     let (verdict, priced) = ap.try_packet("to_client", &plain).unwrap();
     assert_eq!((verdict, priced.len()), (PASSES_ON, plain.len() + 8));
