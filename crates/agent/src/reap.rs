@@ -71,14 +71,14 @@ mod tests {
     use std::fs;
     use std::os::fd::{AsFd, AsRawFd};
 
-    use libbpf_rs::{MapCore, MapFlags, MapType};
+    use libbpf_rs::{MapCore, MapFlags};
     use zerocopy::IntoBytes;
 
     use lasthop_linux::clock;
 
     use super::*;
     use crate::config::Config;
-    use crate::state::{COUNTED, FlowKey};
+    use crate::state::COUNTED;
 
     /// One of 256 clients opens its next connection.
     fn syn(number: u32) -> Vec<u8> {

@@ -208,7 +208,8 @@ fn two_hundred_flows_at_the_least_window_fill_the_link_and_leave_it() {
 #[test]
 fn losses_are_no_signal() {
     // A tenth of the data is lost above the MAC, whose airtime it took: but for the acknowledgements that need not be sent
-    // no more than nine tenths could be left. Without the search for lost retransmissions they wait for the timer.
+    // no more than nine tenths could be left. Without the search for lost retransmissions they wait for the timer, and all the
+    // more if that forgets what is SACKed.
     let base = [
         ("wlan[0].feedback", r#"{ kind = "qfcp", capacity = "1 Mbit/s", packet = "1340 B" }"#),
         ("flow[0].sender.kind", "qfcp"),
@@ -219,8 +220,11 @@ fn losses_are_no_signal() {
     let lossy = ("wlan[0].loss", r#"{ kind = "bernoulli", p = 0.1 }"#);
     let (lossless, kept) = (with(&[]), with(&[lossy]));
     assert!(kept > 0.9 * lossless, "{kept} of {lossless}");
-    let found_by_timer = with(&[lossy, ("flow[0].sender.find_lost_retransmissions", "false")]);
-    assert!(found_by_timer < 0.6 * lossless, "{found_by_timer} of {lossless}");
+    let by_timer = ("flow[0].sender.find_lost_retransmissions", "false");
+    let found_by_timer = with(&[lossy, by_timer]);
+    assert!(found_by_timer < 0.85 * kept, "{found_by_timer} of {kept}");
+    let forgotten = with(&[lossy, by_timer, ("flow[0].sender.keep_sacked", "false")]);
+    assert!(forgotten < 0.6 * lossless, "{forgotten} of {lossless}");
     let heeded = with(&[lossy, ("flow[0].sender.heed_loss", "true")]);
     assert!(heeded < 0.6 * lossless, "{heeded} of {lossless}");
 }
