@@ -17,19 +17,19 @@
 //! That leaves one event a packet on a dumbbell.
 
 pub(crate) mod gate;
-
-use std::collections::VecDeque;
+mod nodes;
+mod parts;
 
 use lasthop_core::capacity::Trace;
-use lasthop_core::element::{Departure, Element};
-use lasthop_core::line::{Line, Path};
-use lasthop_core::packet::{Ack, Packet, Parcel};
-use lasthop_core::units::{Bytes, Duration, Instant};
-use lasthop_core::wlan::Direction;
+use lasthop_core::element::Departure;
+use lasthop_core::packet::{Packet, Parcel};
+use lasthop_core::units::{Bytes, Instant};
 
 use crate::events::EventList;
 use crate::node::Node;
-use gate::Gate;
+
+pub use parts::Place;
+pub(crate) use parts::{Home, Hop, Lane, NOBODY, Parts, Returning, Route, Waiting};
 
 /// A packet that finds its way: which flow it belongs to, and how many hops it has travelled.
 pub trait Traveller: Parcel {
@@ -103,110 +103,6 @@ pub trait Ends<P: Traveller> {
     fn wake(&mut self, network: &mut Network<P>, who: u32, now: Instant);
 }
 
-/// Where a lane ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// The flow's host.
-    Host,
-    /// The flow's host, which may take ahead of time what is on the lane.
-    EarlyHost,
-    /// The flow's receiver.
-    Receiver,
-    /// A link or an access point, by its number among the nodes.
-    Node(u32),
-    /// An access point, by its number among the nodes, that takes itself what is out on the lines of its gate; which of these.
-    Gate(u32, u8),
-    /// A WLAN, at its base station or at the flow's station.
-    Wlan(u32, Direction),
-    /// The proxy of an access point, by its number among the nodes, which acknowledgements come by.
-    Proxy(u32),
-    /// A link, by its number among the nodes, that foresees its departures, and behind it the receiver of the lane's one flow,
-    /// which is asked ahead of time: the short way of a node and a hop.
-    Through(u32),
-}
-
-/// Where a packet goes from an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hop {
-    /// Onto a lane.
-    Lane(u32),
-    /// Over a lane to the flow's host, ahead of time if it can be asked and the lane is empty.
-    Host(u32),
-    /// To the flow's receiver, ahead of time.
-    Receiver,
-    /// To the link of this number behind a delay, ahead of time.
-    Link(u32, Duration),
-}
-
-/// A line and what is at its end.
-#[derive(Debug)]
-pub(crate) struct Lane<P> {
-    pub(crate) line: Line<P>,
-    pub(crate) to: Place,
-}
-
-/// The hops of a flow, among those of all flows: first those of the data, from `back` on those of the acknowledgements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Route {
-    pub(crate) base: u32,
-    pub(crate) back: u8,
-    pub(crate) hops: u8,
-    /// The station to which the data goes.
-    pub(crate) station: u16,
-    /// The station from which the data comes.
-    pub(crate) source: u16,
-}
-
-/// No flow.
-pub(crate) const NOBODY: u32 = u32::MAX;
-
-/// All elements of a network, before it starts.
-#[derive(Debug)]
-pub(crate) struct Parts<P> {
-    pub(crate) lanes: Vec<Lane<P>>,
-    /// For each lane: the number under which the ends keep the line [themselves](Ends::feed), or [`NOBODY`]. Apart from the lanes,
-    /// which are large.
-    pub(crate) kept_for: Vec<u32>,
-    pub(crate) nodes: Vec<Node<P>>,
-    /// The gates of nodes; those behind the last have none.
-    pub(crate) gates: Vec<Gate>,
-    /// The hops of all flows, one after the other.
-    pub(crate) hops: Vec<Hop>,
-    pub(crate) routes: Vec<Route>,
-    /// What its elements are called in the whole network, of which these are a part; nothing: these are all.
-    pub(crate) names: Vec<u32>,
-}
-
-/// The way back of acknowledgements whose host may be asked ahead of time: through a link behind a delay, or none, and over a
-/// path of their own.
-#[derive(Debug)]
-pub(crate) struct Home {
-    pub(crate) link: Option<(u32, Duration)>,
-    pub(crate) path: Path,
-    pub(crate) waiting: Waiting,
-}
-
-/// Acknowledgements that cannot be heard at once.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    /// The lane on which they wait.
-    pub(crate) lane: u32,
-    /// How many do.
-    pub(crate) count: u32,
-}
-
-/// The same where they come to the link `node` each in its turn, in an event of its own.
-#[derive(Debug)]
-pub(crate) struct Returning {
-    /// Those on their way to it, and the lane whose place that takes.
-    pub(crate) line: Line<Ack>,
-    pub(crate) lane: u32,
-    pub(crate) node: u32,
-    /// From there home.
-    pub(crate) path: Path,
-    pub(crate) waiting: Waiting,
-}
-
 /// A network with its event list.
 #[derive(Debug)]
 pub struct Network<P> {
@@ -227,27 +123,6 @@ struct Numbers {
     node: u32,
     /// The last of those of the ends, behind all others.
     last: u32,
-}
-
-impl<P> Default for Parts<P> {
-    fn default() -> Self {
-        Self {
-            lanes: vec![],
-            kept_for: vec![],
-            nodes: vec![],
-            gates: vec![],
-            hops: vec![],
-            routes: vec![],
-            names: vec![],
-        }
-    }
-}
-
-impl<P> Parts<P> {
-    /// The hops of a flow.
-    pub(crate) fn hops_of(&self, route: &Route) -> &[Hop] {
-        &self.hops[route.base as usize..][..usize::from(route.hops)]
-    }
 }
 
 impl<P: Traveller> Network<P> {
@@ -492,119 +367,6 @@ impl<P: Traveller> Network<P> {
         } else {
             ends.wake(self, node - end, now);
         }
-    }
-
-    /// A node wakes, again and again while nothing else comes before: slots of an access point follow each other so.
-    #[inline]
-    fn wake_node(&mut self, ends: &mut impl Ends<P>, id: u32, mut now: Instant, until: Instant) {
-        let node = id - self.first.node;
-        loop {
-            if self.due_at_gate(node).is_some_and(|at| at <= now) {
-                self.admit(ends, node, now);
-            }
-            self.parts.nodes[node as usize].wake(now);
-            let next = self.pump(ends, node);
-            let next = next.or_else(|| self.due_at_gate(node));
-            match next.filter(|next| *next < until && self.comes_first(*next)) {
-                Some(next) => now = next,
-                None => return self.schedule(id, next),
-            }
-        }
-    }
-
-    /// A packet comes to a link or an access point.
-    #[inline]
-    fn enter(&mut self, ends: &mut impl Ends<P>, node: u32, now: Instant, mut packet: P) {
-        match &mut self.parts.nodes[node as usize] {
-            Node::Link(link) if link.foresees() => {
-                if let Some(at) = link.foresee(now, packet.size()) {
-                    self.forward(ends, at, packet);
-                }
-                return;
-            }
-            Node::AccessPoint(ap) => {
-                let (size, station) = (packet.size(), packet.station());
-                ends.enters(now, node, &mut packet, ap.stations()[station].queue().bytes());
-                let before = (ap.next_wake(), ap.stations()[station].queue().meter().drops);
-                ap.receive(now, packet);
-                ends.drops(now, node, ap.stations()[station].queue().meter().drops - before.1, size);
-                if ap.next_wake() == before.0 {
-                    return; // it waits for its turn
-                }
-            }
-            other => other.receive(now, packet),
-        }
-        let wake = self.pump(ends, node);
-        self.schedule(self.first.node + node, wake);
-    }
-
-    /// What leaves a node goes on. Gives the node's next wake.
-    #[inline]
-    fn pump(&mut self, ends: &mut impl Ends<P>, node: u32) -> Option<Instant> {
-        loop {
-            match &mut self.parts.nodes[node as usize] {
-                Node::Link(link) => match link.poll_departure() {
-                    Some(Departure { at, packet }) => self.forward(ends, at, packet),
-                    None => break link.next_wake(),
-                },
-                Node::AccessPoint(ap) => match ap.take_departures() {
-                    Some(leaving) => self.leave_access_point(ends, node, leaving),
-                    None => break ap.next_wake(),
-                },
-                Node::Wlan(wlan) => match wlan.poll_departure() {
-                    Some(Departure { at, mut packet }) => {
-                        packet.set_station(self.parts.routes[packet.stream() as usize].station);
-                        self.forward(ends, at, packet);
-                    }
-                    None => break wlan.next_wake(),
-                },
-            }
-        }
-    }
-
-    /// What leaves an access point goes on. A receiver that is asked ahead of time is shown it where it is, as a packet is large.
-    #[inline]
-    fn leave_access_point(&mut self, ends: &mut impl Ends<P>, node: u32, mut leaving: VecDeque<Departure<P>>) {
-        while let Some(Departure { at, packet }) = leaving.front() {
-            ends.leaves(*at, node, packet);
-            if self.hop_of(packet) == Hop::Receiver {
-                ends.answer(self, *at, packet);
-                leaving.pop_front();
-            } else if let Some(Departure { at, packet }) = leaving.pop_front() {
-                self.forward(ends, at, packet);
-            }
-        }
-        if let Node::AccessPoint(ap) = &mut self.parts.nodes[node as usize] {
-            ap.reuse(leaving);
-        }
-    }
-
-    /// An acknowledgement comes by a proxy, and goes on at once.
-    #[cold]
-    fn pass_proxy(&mut self, ends: &mut impl Ends<P>, node: u32, now: Instant, mut packet: P) {
-        let mut updates = vec![];
-        if let Node::AccessPoint(ap) = &self.parts.nodes[node as usize] {
-            let queued = ap.stations()[packet.station()].queue().bytes();
-            updates = ends.returns(now, node, &mut packet, queued);
-        }
-        self.forward(ends, now, packet);
-        for update in updates {
-            self.forward(ends, now, update);
-        }
-    }
-
-    /// Data goes up from its source and down to its station, acknowledgements the other way round.
-    #[inline(never)]
-    fn enter_wlan(&mut self, ends: &mut impl Ends<P>, node: u32, direction: Direction, now: Instant, mut packet: P) {
-        let route = &self.parts.routes[packet.stream() as usize];
-        let is_data = packet.hop() <= route.back;
-        let station = if is_data == (direction == Direction::Down) { route.station } else { route.source };
-        if let Node::Wlan(wlan) = &mut self.parts.nodes[node as usize] {
-            packet.set_station(wlan.port(usize::from(station), direction) as u16);
-            wlan.receive(now, packet);
-        }
-        let wake = self.pump(ends, node);
-        self.schedule(self.first.node + node, wake);
     }
 
     /// Where a packet goes that leaves an element.
