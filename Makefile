@@ -186,7 +186,17 @@ $(VENV)/.built: $(VENV)/.packages $(RUST)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet >$(VENV)/build.log
 	@touch $@
 
-# The agent, where what it takes is there.
-$(VENV)/.agent: $(RUST) | $(VENV)/.tools
-	$(if $(HAS_AGENT),cargo build --release --quiet --package lasthop-agent,@echo "lasthop: without the agent")
+# The agent, where what it takes is there or apt can bring it. Left out, it is tried again the next time.
+$(VENV)/.agent: $(RUST) | $(VENV)/.agent-tools
+	$(if $(HAS_AGENT),cargo build --release --quiet --package lasthop-agent,@echo "lasthop: without the agent: it takes clang, libelf and zlib with their headers")
+	@$(if $(HAS_AGENT),touch $@,:)
+
+$(VENV)/.agent-tools: | $(VENV)/.tools
+	@missing=""; \
+	command -v clang >/dev/null || missing="$$missing clang"; \
+	[ -e /usr/include/libelf.h ] || missing="$$missing libelf-dev"; \
+	[ -e /usr/include/zlib.h ] || missing="$$missing zlib1g-dev"; \
+	if [ -n "$$missing" ] && { [ -n "$(SUDO)" ] || [ "$$(id -u)" = 0 ]; }; then \
+	  $(SUDO) apt-get update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y $$missing || true; \
+	fi
 	@touch $@
