@@ -11,66 +11,33 @@ several rounds is the nearest to the truth.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "netns"))
+from counted import NOTHING, counting, fast, programs, see_nothing
 from house import AGENT, House, house
 
-STATS = "kernel.bpf_stats_enabled"
-"""The sysctl by which the kernel counts programs' times."""
+DATA, ACK = "to_client", "to_server"
+"""The agent's programs for packets of data and for acknowledgements."""
 
 
-def runs(pid: int) -> list[tuple[int, int]]:
-    """Times [ns] and numbers of runs of a process's programs, in the order of their loading."""
-    found = {}
-    for entry in Path(f"/proc/{pid}/fdinfo").iterdir():
-        said = dict(line.split(":", 1) for line in entry.read_text().splitlines() if ":" in line)
-        if "run_cnt" in said:
-            found[int(said["prog_id"])] = int(said["run_time_ns"]), int(said["run_cnt"])
-    return [found[number] for number in sorted(found)]
+def steered(built: House, seconds: float) -> tuple[float, dict[str, list[float]]]:
+    """What a download comes to with the agent [bit/s]; of each program's loads a run's time [ns].
 
-
-NOTHING = """
-__attribute__((section("classifier"), used)) int lasthop_nothing(void *packet)
-{
-    (void)packet;
-    return -1; /* whatever other program is there has its say */
-}
-"""
-
-
-def see_nothing(built: House) -> None:
-    """Puts the program that does nothing to where the agent will be."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "nothing.o"
-        clang = ["clang", "-target", "bpf", "-O2", "-g", "-x", "c", "-c", "-", "-o", str(program)]
-        subprocess.run(clang, input=NOTHING, text=True, check=True)
-        built.run("router", "tc", "qdisc", "add", "dev", "lan", "clsact")
-        for way in ("egress", "ingress"):
-            built.run("router", "tc", "filter", "add", "dev", "lan", way, "bpf", "da", "obj",
-                      program, "sec", "classifier")  # fmt: skip
-
-
-def nothing() -> list[tuple[int, int]]:
-    """Times [ns] and numbers of runs of that, both ways."""
-    out = subprocess.run(["bpftool", "-j", "prog", "show", "name", "lasthop_nothing"],
-                         capture_output=True, text=True, check=True).stdout  # fmt: skip
-    found = json.loads(out)
-    return [
-        (program.get("run_time_ns", 0), program.get("run_cnt", 0))
-        for program in sorted(found, key=lambda program: int(program["id"]))
-    ]
-
-
-def fast(built: House, seconds: float) -> float:
-    """What a download comes to [bit/s]."""
-    with built.download(seconds) as result:
-        pass
-    return float(result["bps"])
+    What does nothing stands there for both ways, the way of data first.
+    """
+    known = programs()
+    agent = built.agent("--target", "25 ms")
+    past = programs()
+    bps = fast(built, seconds)
+    costs: dict[str, list[float]] = {}
+    for number, runs in programs().items():
+        if number in past and (number not in known or runs.name == NOTHING):
+            costs.setdefault(runs.name, []).append(runs.since(past[number]).each_ns())
+    built.run("router", AGENT, "detach", "--dev", "lan")
+    agent.wait()
+    return bps, costs
 
 
 def main() -> None:
@@ -79,42 +46,30 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="of a download")
     options = parser.parse_args()
-    bare, steered, data_ns, ack_ns = [], [], [], []
-    empty_ns: list[float] = []
+    bare: list[float] = []
+    rounds: list[tuple[float, dict[str, list[float]]]] = []
     with house() as built:
         built.run("router", "tc", "qdisc", "del", "dev", "lan", "root")
-        see_nothing(built)
-        before = built.run("router", "sysctl", "-n", STATS).strip()
-        built.run("router", "sysctl", "-qw", f"{STATS}=1")
-        try:
+        see_nothing(built, "egress", "ingress")
+        with counting(built):
             for number in range(options.rounds):
                 bare.append(fast(built, options.seconds))
-                agent = built.agent("--target", "25 ms")
-                past = nothing()
-                steered.append(fast(built, options.seconds))
-                since = [
-                    (time - t, count - c)
-                    for (time, count), (t, c) in zip(nothing(), past, strict=True)
-                ]
-                empty = [time / max(count, 1) for time, count in since]
-                empty_ns.extend(empty)
-                (data, ack, *_) = (time / max(count, 1) for time, count in runs(agent.pid))
-                data_ns.append(data)
-                ack_ns.append(ack)
-                built.run("router", AGENT, "detach", "--dev", "lan")
-                agent.wait()
+                rounds.append(steered(built, options.seconds))
+                bps, costs = rounds[-1]
+                (data,), (ack,), (egress, ingress) = costs[DATA], costs[ACK], costs[NOTHING]
                 print(
-                    f"{number + 1}: {bare[-1] / 1e9:.2f} Gbit/s bare, {steered[-1] / 1e9:.2f} with"
+                    f"{number + 1}: {bare[-1] / 1e9:.2f} Gbit/s bare, {bps / 1e9:.2f} with"
                     f" the agent; {data:.0f} ns a packet of data, {ack:.0f} ns an ACK,"
-                    f" {empty[0]:.0f} and {empty[1]:.0f} ns for nothing",
+                    f" {egress:.0f} and {ingress:.0f} ns for nothing",
                     flush=True,
                 )
-        finally:
-            built.run("router", "sysctl", "-qw", f"{STATS}={before}")
+    data, ack, nothing = (
+        min(min(costs[name]) for _, costs in rounds) for name in (DATA, ACK, NOTHING)
+    )
     print(
-        f"least: {min(data_ns):.0f} ns a packet of data, {min(ack_ns):.0f} ns an ACK,"
-        f" {min(empty_ns):.0f} ns for nothing; the best round with it has"
-        f" {max(steered) / max(bare):.3f} of the best without"
+        f"least: {data:.0f} ns a packet of data, {ack:.0f} ns an ACK,"
+        f" {nothing:.0f} ns for nothing; the best round with it has"
+        f" {max(bps for bps, _ in rounds) / max(bare):.3f} of the best without"
     )
 
 

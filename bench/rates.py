@@ -10,17 +10,14 @@ it takes is the counting, which is in the others' times too. Packets are super-p
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "netns"))
-from agent import STATS, fast
+from counted import counting, fast, programs, see_nothing
 from house import AGENT, House, house
 
 RATES = ("qfcp", "xcp")
@@ -28,36 +25,8 @@ RATES = ("qfcp", "xcp")
 CONTROLS = {"gaimd": "gaimd", "gamma": "gamma", "gamma-delta": "gdelta", "drain": "drain"}
 """Laws of `cc`, and what their controls are called in the kernel."""
 HERE = Path("/proc/self/cgroup")
-NOTHING = """
-__attribute__((section("classifier"), used)) int nothing(void *packet)
-{
-    (void)packet;
-    return -1; /* whatever other program is there has its say */
-}
-"""
-
-
-def programs() -> dict[int, tuple[str, int, int]]:
-    """Of all programs: name, time [ns] and number of runs."""
-    done = subprocess.run(
-        ["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True
-    )
-    return {
-        one["id"]: (one["name"], one.get("run_time_ns", 0), one.get("run_cnt", 0))
-        for one in json.loads(done.stdout)
-        if "name" in one
-    }
-
-
-def see_nothing(built: House) -> None:
-    """Puts a program that does nothing where the router's is."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "nothing.o"
-        clang = ["clang", "-target", "bpf", "-O2", "-g", "-x", "c", "-c", "-", "-o", str(program)]
-        subprocess.run(clang, input=NOTHING, text=True, check=True)
-        built.run("router", "tc", "qdisc", "add", "dev", "lan", "clsact")
-        built.run("router", "tc", "filter", "add", "dev", "lan", "egress", "bpf", "da", "obj",
-                  program, "sec", "classifier")  # fmt: skip
+LEAST_RUNS = 1000
+"""What a program must have run for its mean to be told."""
 
 
 @contextmanager
@@ -86,13 +55,13 @@ def started(built: House, where: str, *words: object) -> None:
     assert agent.stdout.readline(), agent.communicate()
 
 
-def measured(law: str, rate: str, seconds: float) -> tuple[float, dict[str, tuple[float, int]]]:
-    """The goodput of a download [bit/s]; of each program the time of a run [ns], and runs."""
+def measured(law: str, rate: str, seconds: float) -> tuple[float, dict[str, float]]:
+    """The goodput of a download [bit/s]; of each program what a run takes [ns]."""
     with group() as own, house() as built:
         queue = ["tc", "qdisc", "replace", "dev", "lan", "root", "tbf", "rate", rate]
         built.run("router", *queue, "burst", "1mb", "limit", "4mb")
         known = set(programs())
-        see_nothing(built)
+        see_nothing(built, "egress")
         if law in RATES:
             capacity = rate.replace("gbit", " Gbit/s").replace("mbit", " Mbit/s")
             started(built, "router", law, "router", "--dev", "lan", "--capacity", capacity)
@@ -101,17 +70,13 @@ def measured(law: str, rate: str, seconds: float) -> tuple[float, dict[str, tupl
             started(built, "server", "cc", "load", law)
             control = f"net.ipv4.tcp_congestion_control=lasthop_{CONTROLS[law]}"
             built.run("server", "sysctl", "-qw", control)
-        before = built.run("router", "sysctl", "-n", STATS).strip()
-        built.run("router", "sysctl", "-qw", f"{STATS}=1")
-        try:
+        with counting(built):
             bps = fast(built, seconds)
             told = programs()
-        finally:
-            built.run("router", "sysctl", "-qw", f"{STATS}={before}")
     return bps, {
-        name: (time / count, count)
-        for number, (name, time, count) in told.items()
-        if number not in known and count >= 1000
+        runs.name: runs.each_ns()
+        for number, runs in told.items()
+        if number not in known and runs.count >= LEAST_RUNS
     }
 
 
@@ -127,7 +92,7 @@ def main() -> None:
         rounds = [measured(law, options.rate, options.seconds) for _ in range(options.rounds)]
         best = max(bps for bps, _ in rounds)
         costs = ", ".join(
-            f"{name} {min(told[name][0] for _, told in rounds if name in told):.0f}"
+            f"{name} {min(told[name] for _, told in rounds if name in told):.0f}"
             for name in rounds[0][1]
         )
         print(f"{law}: {best / 1e9:.2f} Gbit/s; least ns of a run: {costs}", flush=True)

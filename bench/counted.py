@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the kernel counts of BPF programs while a download goes on, for `agent.py` and `rates.py`.
+
+Beside what is measured runs a program that does nothing: its time is that of the counting, which
+is in the others' times as well.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "netns"))
+from house import House
+
+STATS = "kernel.bpf_stats_enabled"
+"""The sysctl by which the kernel counts programs' times."""
+NOTHING = "lasthop_nothing"
+"""What the program is called that does nothing."""
+PROGRAM = f"""
+__attribute__((section("classifier"), used)) int {NOTHING}(void *packet)
+{{
+    (void)packet;
+    return -1; /* whatever other program is there has its say */
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of a program since it was loaded."""
+
+    name: str
+    time_ns: int
+    count: int
+
+    def since(self, before: Runs) -> Runs:
+        """Those that came after others of the same program."""
+        return Runs(self.name, self.time_ns - before.time_ns, self.count - before.count)
+
+    def each_ns(self) -> float:
+        """What one takes."""
+        return self.time_ns / max(self.count, 1)
+
+
+def programs() -> dict[int, Runs]:
+    """All programs of the machine that have a name, in the order of their loading."""
+    done = subprocess.run(
+        ["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True
+    )
+    told = sorted(json.loads(done.stdout), key=lambda one: int(one["id"]))
+    return {
+        one["id"]: Runs(one["name"], one.get("run_time_ns", 0), one.get("run_cnt", 0))
+        for one in told
+        if "name" in one
+    }
+
+
+@contextmanager
+def counting(built: House) -> Iterator[None]:
+    """The kernel counts while this lasts."""
+    before = built.run("router", "sysctl", "-n", STATS).strip()
+    built.run("router", "sysctl", "-qw", f"{STATS}=1")
+    try:
+        yield
+    finally:
+        built.run("router", "sysctl", "-qw", f"{STATS}={before}")
+
+
+def see_nothing(built: House, *ways: str) -> None:
+    """Puts the program that does nothing to the router's device, `"egress"` or `"ingress"`."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "nothing.o"
+        clang = ["clang", "-target", "bpf", "-O2", "-g", "-x", "c", "-c", "-", "-o", str(program)]
+        subprocess.run(clang, input=PROGRAM, text=True, check=True)
+        built.run("router", "tc", "qdisc", "add", "dev", "lan", "clsact")
+        for way in ways:
+            built.run("router", "tc", "filter", "add", "dev", "lan", way, "bpf", "da", "obj",
+                      program, "sec", "classifier")  # fmt: skip
+
+
+def fast(built: House, seconds: float) -> float:
+    """What a download comes to [bit/s]."""
+    with built.download(seconds) as result:
+        pass
+    return float(result["bps"])
