@@ -33,6 +33,7 @@ pub mod cli;
 pub mod config;
 pub mod control;
 pub mod doctor;
+mod exposition;
 pub mod feedback;
 pub mod load;
 pub mod metrics;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use lasthop_live::{History, Server};
 
+use crate::exposition;
 use crate::metrics;
 use crate::sampler::Sampler;
 use crate::status::Status;
@@ -41,7 +42,7 @@ impl Page {
             let told = told.lock().unwrap_or_else(PoisonError::into_inner);
             let status = told.as_ref()?;
             match path {
-                "/metrics" => Some((metrics::TYPE, metrics::text(status))),
+                "/metrics" => Some((exposition::TYPE, metrics::text(status))),
                 "/status.json" => Some(("application/json", serde_json::to_string(status).ok()?)),
                 _ => None,
             }

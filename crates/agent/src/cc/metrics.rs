@@ -2,17 +2,12 @@
 //! What controls have done, for Prometheus: text that its node exporter takes from a file. One that is pinned has no process
 //! that could be asked.
 
-use std::sync::atomic::AtomicU64;
-
-use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::KernelControl;
+use crate::exposition::{Labels, Real, tell, written};
 
-type Labels = Vec<(String, String)>;
 type Reading = fn(&KernelControl) -> Option<f64>;
 type Count = fn(&KernelControl) -> u64;
 
@@ -32,33 +27,22 @@ const SO_FAR: [(&str, &str, Count); 4] = [
     ("timeouts", "Those of them that a time-out told of", |control| control.counts.timeouts),
 ];
 
-/// The controls, as text of `OpenMetrics` in base units.
+/// The controls, as text of `OpenMetrics` in base units. Of one that was unloaded, and another of its name, the connections count
+/// together.
 pub fn text(controls: &[KernelControl]) -> String {
     let mut registry = Registry::with_prefix("lasthop_cc");
     let labels = |control: &KernelControl| -> Labels {
         vec![("control".to_owned(), control.name.clone()), ("law".to_owned(), control.law.clone())]
     };
     for (name, help, reading) in NOW {
-        let family = Family::<Labels, Gauge<f64, AtomicU64>>::default();
-        for control in controls {
-            if let Some(value) = reading(control) {
-                // Of one that was unloaded, and another of its name, the connections count together.
-                family.get_or_create(&labels(control)).inc_by(value);
-            }
-        }
-        registry.register(name, help, family);
+        let values = controls.iter().filter_map(|control| Some((labels(control), reading(control)?)));
+        tell::<Real, _>(&mut registry, name, help, values);
     }
-    for (name, help, reading) in SO_FAR {
-        let family = Family::<Labels, Counter>::default();
-        for control in controls {
-            family.get_or_create(&labels(control)).inc_by(reading(control));
-        }
-        registry.register(name, help, family);
+    for (name, help, count) in SO_FAR {
+        let values = controls.iter().map(|control| (labels(control), count(control)));
+        tell::<Counter, _>(&mut registry, name, help, values);
     }
-    let mut text = String::new();
-    // Writing to text does not fail.
-    let _ = encode(&mut text, &registry);
-    text
+    written(&registry)
 }
 
 #[cfg(test)]

@@ -7,14 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use lasthop_live::{History, LiveQueue, Sample, Server};
-use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use crate::metrics::TYPE;
+use crate::exposition::{Labels, Real, TYPE, tell, written};
 
 /// How often it is brought up to date.
 const EVERY_NS: u64 = 1_000_000_000;
@@ -36,8 +33,6 @@ const FIELDS: [(&str, &str, bool); 15] = [
     ("told", "Those that a router has spoken to", true),
     ("cramped", "Segments without room for all of the option", true),
 ];
-
-type Labels = Vec<(String, String)>;
 
 /// What is shown, and its server.
 pub struct FeedbackPage {
@@ -101,25 +96,19 @@ fn text(status: &Value) -> String {
     let labels: Labels = ["law", "device", "cgroup"].into_iter().filter_map(word).collect();
     for (key, help, grows) in FIELDS {
         let Some(value) = status.get(key).and_then(Value::as_f64) else { continue };
-        if grows {
-            let family = Family::<Labels, Counter<f64, AtomicU64>>::default();
-            family.get_or_create(&labels).inc_by(value);
-            registry.register(format!("feedback_{key}"), help, family);
-            continue;
-        }
         let (name, value) = match (key.strip_suffix("_bps"), key.strip_suffix("_s")) {
-            (Some(stem), _) => (format!("{stem}_bytes_per_second"), value / 8.0),
-            (None, Some(stem)) => (format!("{stem}_seconds"), value),
-            (None, None) => (key.to_owned(), value),
+            (Some(stem), _) => (format!("feedback_{stem}_bytes_per_second"), value / 8.0),
+            (None, Some(stem)) => (format!("feedback_{stem}_seconds"), value),
+            (None, None) => (format!("feedback_{key}"), value),
         };
-        let family = Family::<Labels, Gauge<f64, AtomicU64>>::default();
-        family.get_or_create(&labels).set(value);
-        registry.register(format!("feedback_{name}"), help, family);
+        let values = [(labels.clone(), value)];
+        if grows {
+            tell::<Counter<f64, AtomicU64>, _>(&mut registry, &name, help, values);
+        } else {
+            tell::<Real, _>(&mut registry, &name, help, values);
+        }
     }
-    let mut text = String::new();
-    // Writing to text does not fail.
-    let _ = encode(&mut text, &registry);
-    text
+    written(&registry)
 }
 
 #[cfg(test)]
