@@ -3,7 +3,7 @@
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use lasthop_agent::mode::Mode;
@@ -40,15 +40,17 @@ pub(crate) fn compiled(source: &str, name: &str, defines: &[&str]) -> Result<Pat
     Ok(binary)
 }
 
+/// Runs what was just built; gives it and what it reads.
+pub(crate) fn started(binary: &Path, words: &[&str]) -> (Child, BufWriter<ChildStdin>) {
+    let command = Command::new(binary).args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = command.expect("what was just built runs");
+    let to = BufWriter::with_capacity(1 << 16, child.stdin.take().unwrap());
+    (child, to)
+}
+
 /// Sends packets through it, and judges what comes back; gives how many changed.
 fn run(mode: Mode, binary: &Path, words: &[&str], count: usize) -> usize {
-    let mut child = Command::new(binary)
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("what was just built runs");
-    let mut to = BufWriter::with_capacity(1 << 16, child.stdin.take().unwrap());
+    let (mut child, mut to) = started(binary, words);
     let mut from = BufReader::with_capacity(1 << 16, child.stdout.take().unwrap());
     // What is sent is made again where it is judged.
     let frames = || {

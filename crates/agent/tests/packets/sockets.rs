@@ -2,11 +2,10 @@
 //! Whatever happens to a connection, through the host's programs of QFCP and XCP, built for this machine under sanitizers: the
 //! kernel runs no program of sockets by itself.
 
-use std::io::{BufWriter, Write};
-use std::process::{Command, Stdio};
+use std::io::Write;
 
 use crate::frames::packets;
-use crate::host::compiled;
+use crate::host::{compiled, started};
 use crate::support::{Random, or_skipped};
 
 /// Bytes of `struct event`.
@@ -17,13 +16,7 @@ fn mutated_events_find_no_fault_in_the_hosts_build() {
     let settings = [&["qfcp"][..], &["xcp"], &["qfcp", "all", "heeds", "paces"], &["xcp", "all", "paces"]];
     let Some(binary) = or_skipped(compiled("sockets.c", "sockets", &[])) else { return };
     for words in settings {
-        let mut child = Command::new(&binary)
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("what was just built runs");
-        let mut to = BufWriter::with_capacity(1 << 16, child.stdin.take().unwrap());
+        let (child, mut to) = started(&binary, words);
         let mut random = Random::new();
         for _ in 0..packets() * EVENT / 4 / settings.len() {
             to.write_all(&(random.bits() as u32).to_ne_bytes()).unwrap_or_else(|error| panic!("{words:?}: {error}"));
