@@ -7,7 +7,6 @@ use lasthop_core::app::{App, AppParams, Poisson, Transfer, poisson_arrivals};
 use lasthop_core::line::{Jitter, Path, Wire};
 use lasthop_core::loss::Loss;
 use lasthop_core::rng::Streams;
-use lasthop_core::role::ReceiverParams;
 use lasthop_core::tcp;
 use lasthop_core::units::{Amount, Bytes, Duration, Instant};
 
@@ -140,7 +139,9 @@ impl<P: Traveller> Builder<'_, P> {
         wires.push(Wire::delay(far[0]));
         wires.extend(sink);
         let mut exit = Path::new(jitter, wires);
-        if ahead && self.ahead && !common.there.is_empty() {
+        // What one flow's packet tells may move the window of another of its company: they are asked in order of time.
+        let is_alone = matches!(common.company, seats::Company::Alone);
+        if ahead && self.ahead && is_alone && !common.there.is_empty() {
             hops.push(Hop::Receiver);
         } else {
             hops.push(at.lane(std::mem::take(&mut exit), Place::Receiver));
@@ -220,9 +221,7 @@ impl<P: Traveller> Builder<'_, P> {
         Ok(TwoEnds {
             header_bytes: sender.header_size(),
             sack: receiver.sack,
-            // What an agent or a pool is told by one flow may move the window of another: they are asked in order of time.
-            ahead: !receiver.delays()
-                && !matches!(receiver.law, ReceiverParams::Station | ReceiverParams::ClampKernel(_)),
+            ahead: !receiver.delays(),
             sender: SendingEnd::Tcp(new_sender.map_err(|e| ScenarioError::parameter("sender", e))?),
             receiver: ReceivingEnd::Tcp(new_receiver.map_err(|e| ScenarioError::parameter("receiver", e))?),
             sender_kind: spec.sender.kind(),
@@ -263,7 +262,7 @@ pub(super) struct TwoEnds {
     pub(super) header_bytes: u32,
     /// Whether the receiver sends selective acknowledgements.
     pub(super) sack: bool,
-    /// Whether the receiver keeps no timer, and may be asked ahead of time.
+    /// Whether the receiver keeps no timer: it may be asked ahead of time, if nobody else has to do with its window.
     pub(super) ahead: bool,
 }
 

@@ -29,22 +29,13 @@ impl Leg {
 
     /// The number of the node that it crosses.
     pub(super) fn node(&self) -> Option<usize> {
-        match self.over? {
-            Place::Node(node)
-            | Place::Gate(node, _)
-            | Place::Wlan(node, _)
-            | Place::Proxy(node)
-            | Place::Through(node) => Some(node as usize),
-            Place::Host | Place::EarlyHost | Place::Receiver => None,
-        }
+        let mut place = self.over?;
+        place.node_mut().map(|node| *node as usize)
     }
 
     /// From now on the node is called by its number within its component, which is that of `numbers`.
     pub(super) fn renumber(&mut self, numbers: &[u32]) {
-        if let Some(
-            Place::Node(node) | Place::Gate(node, _) | Place::Wlan(node, _) | Place::Proxy(node) | Place::Through(node),
-        ) = &mut self.over
-        {
+        if let Some(node) = self.over.as_mut().and_then(Place::node_mut) {
             *node = numbers[*node as usize];
         }
     }

@@ -31,6 +31,18 @@ pub enum Place {
     Through(u32),
 }
 
+impl Place {
+    /// The number of the node that it is at, if it is at one.
+    pub(crate) fn node_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Self::Node(node) | Self::Gate(node, _) | Self::Wlan(node, _) | Self::Proxy(node) | Self::Through(node) => {
+                Some(node)
+            }
+            Self::Host | Self::EarlyHost | Self::Receiver => None,
+        }
+    }
+}
+
 /// Where a packet goes from an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
