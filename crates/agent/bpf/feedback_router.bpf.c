@@ -14,8 +14,6 @@
 #include "packet.h"
 #include "feedback.h"
 
-#define TCX_PASS_ON (-1) /* TCX_NEXT: whatever other program is there has its say */
-
 /* Where a packet's headers end at the latest. */
 #define HEADERS_MOST 1024
 

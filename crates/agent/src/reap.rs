@@ -58,10 +58,12 @@ fn silence_ns(flow: &Connection, now_ns: u64) -> u64 {
 
 fn is_over(flow: &Connection, now_ns: u64, is_crowded: bool) -> bool {
     let unfinished = flow.flags() & FLOW_ESTABLISHED == 0 || flow.flags() & FLOW_CLOSING != 0;
-    let patience_ns = match () {
-        () if unfinished => CLOSED_NS,
-        () if is_crowded => CROWD_IDLE_NS,
-        () => IDLE_NS,
+    let patience_ns = if unfinished {
+        CLOSED_NS
+    } else if is_crowded {
+        CROWD_IDLE_NS
+    } else {
+        IDLE_NS
     };
     silence_ns(flow, now_ns) > patience_ns
 }

@@ -6,7 +6,7 @@ use lasthop_agent::feedback::shared::{RouterSettings, qfcp_settings};
 use lasthop_core::law::qfcp::QfcpRouterParams;
 use lasthop_core::units::Rate;
 use lasthop_fixed::wire;
-use lasthop_fixed::xcp::{self, XcpSettings};
+use lasthop_fixed::xcp::{self, XcpRouter, XcpSettings};
 use proptest::prelude::*;
 
 /// TCX_NEXT: another program, or the stack, goes on with the packet.
@@ -175,10 +175,11 @@ fn kernel_and_host_count_alike() {
         asked_of_xcp(&router, wire::ANY_CHANGE);
     }
     let counted = router.processors().unwrap();
-    let sum = |at: usize| counted.iter().map(|one| one.xcp.running[at]).sum::<u64>();
+    let sum = |of: fn(&XcpRouter) -> u64| counted.iter().map(|one| of(&one.xcp)).sum::<u64>();
     let size = frame(false, &[&STAMP[..], &ASKS].concat()).len() as u64;
     let share_ns = xcp::share_ns(10_000, size, wire::value(wire::of(15_000)));
-    assert_eq!((sum(1), sum(2), sum(3)), (5 * share_ns, 5 * 10_000 * share_ns, 5 * size));
+    let found = (sum(|xcp| xcp.shares_ns), sum(|xcp| xcp.rtt_shares), sum(|xcp| xcp.input_bytes));
+    assert_eq!(found, (5 * share_ns, 5 * 10_000 * share_ns, 5 * size));
 }
 
 proptest! {

@@ -62,8 +62,22 @@ pub struct QfcpRouter {
     pub packets_q16: u64,
     /// Control intervals so far.
     pub intervals: u64,
-    /// Of the running interval.
-    pub running: [u64; 8],
+    /// When the running interval began.
+    pub began_ns: u64,
+    /// The sum of the round trips that packets told in it; at a processor that counts for a router, so far, as what follows.
+    pub rtts_us: u64,
+    /// How many told one.
+    pub rtt_count: u64,
+    /// What has come.
+    pub input_bytes: u64,
+    /// What had left when it began.
+    pub departed_bytes: u64,
+    /// Packets that had found no room then.
+    pub dropped_packets: u64,
+    /// The least queue in it.
+    pub least_bytes: u64,
+    /// The same in packets.
+    pub least_packets_q16: u64,
 }
 
 /// What a packet finds: `struct qfcp_sight`.

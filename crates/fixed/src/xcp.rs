@@ -53,8 +53,20 @@ pub struct XcpRouter {
     pub raise: XcpPot,
     /// `ξ_n`, and what is left to lower.
     pub lower: XcpPot,
-    /// Of the running interval.
-    pub running: [u64; 7],
+    /// When the running interval began; 0: nothing has passed.
+    pub began_ns: u64,
+    /// Σ rtt · size / cwnd of what has come in it; at a processor that counts for a router, so far, as what follows.
+    pub shares_ns: u64,
+    /// The same, each times its round trip \[µs ns\].
+    pub rtt_shares: u64,
+    /// What has come.
+    pub input_bytes: u64,
+    /// When the running span of the queue that stands began.
+    pub span_began_ns: u64,
+    /// How long it is.
+    pub span_ns: u64,
+    /// The least queue in it.
+    pub least_bytes: u64,
 }
 
 /// What packets tell: `struct xcp_header`.

@@ -134,8 +134,7 @@ proptest! {
                 let into_ns = now_ns.saturating_sub(began_ns) % length_ns.max(1);
                 length_ns > 0 && (into_ns < EDGE_NS || length_ns - into_ns < EDGE_NS)
             };
-            let [began_ns, .., span_began_ns, span_ns, _] = own.running;
-            if is_late(began_ns, own.interval_ns) || is_late(span_began_ns, span_ns) {
+            if is_late(own.began_ns, own.interval_ns) || is_late(own.span_began_ns, own.span_ns) {
                 now_ns += 2 * EDGE_NS;
                 continue;
             }

@@ -110,8 +110,8 @@ pub struct TallyRecord {
 impl TallyRecord {
     /// Bytes that have come.
     pub fn bytes(&self) -> u64 {
-        // `input_bytes`, which is the fourth of either's.
-        self.qfcp.running[3] + self.xcp.running[3]
+        // Those of the law that is not told are 0.
+        self.qfcp.input_bytes + self.xcp.input_bytes
     }
 }
 
@@ -187,10 +187,14 @@ mod tests {
             "gamma_q16" = gamma_q16);
         alike!(&btf, "xcp_pot", XcpPot: "left_q8" = left_q8, "each" = each, "units" = units, "shift" = shift);
         alike!(&btf, "xcp_router", XcpRouter: "interval_ns" = interval_ns, "standing_bytes" = standing_bytes,
-            "input" = input, "intervals" = intervals, "raise" = raise, "lower" = lower, "began_ns" = running);
+            "input" = input, "intervals" = intervals, "raise" = raise, "lower" = lower, "began_ns" = began_ns,
+            "shares_ns" = shares_ns, "rtt_shares" = rtt_shares, "input_bytes" = input_bytes,
+            "span_began_ns" = span_began_ns, "span_ns" = span_ns, "least_bytes" = least_bytes);
         alike!(&btf, "qfcp_router", QfcpRouter: "capacity" = capacity, "rate" = rate, "flows_q16" = flows_q16,
             "interval_ns" = interval_ns, "output" = output, "queue_q4" = queue_q4, "packets_q16" = packets_q16,
-            "intervals" = intervals, "began_ns" = running);
+            "intervals" = intervals, "began_ns" = began_ns, "rtts_us" = rtts_us, "rtt_count" = rtt_count,
+            "input_bytes" = input_bytes, "departed_bytes" = departed_bytes, "dropped_packets" = dropped_packets,
+            "least_bytes" = least_bytes, "least_packets_q16" = least_packets_q16);
         alike!(&btf, "router", RouterRecord: "lock" = lock, "is_turning" = is_turning, "told" = told, "turns" = turns,
             "collected" = collected, "sums" = sums, "least_bytes" = least_bytes,
             "least_packets_q16" = least_packets_q16, "qfcp" = qfcp, "xcp" = xcp);

@@ -10,8 +10,6 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#define BPF_CORE_READ_BITFIELD(from, field) ((from)->field)
-
 struct sock;
 struct tcp_sock;
 static void *bpf_sk_storage_get(void *map, void *sk, void *value, unsigned long long flags);
