@@ -10,41 +10,20 @@ it takes is the counting, which is in the others' times too. Packets are super-p
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "netns"))
 from counted import counting, fast, programs, see_nothing
+from groups import joined
 from house import AGENT, House, house
 
 RATES = ("qfcp", "xcp")
 """Laws of routers that tell rates."""
 CONTROLS = {"gaimd": "gaimd", "gamma": "gamma", "gamma-delta": "gdelta", "drain": "drain"}
 """Laws of `cc`, and what their controls are called in the kernel."""
-HERE = Path("/proc/self/cgroup")
 LEAST_RUNS = 1000
 """What a program must have run for its mean to be told."""
-
-
-@contextmanager
-def group() -> Iterator[Path]:
-    """A control group with us in it."""
-    mounts = [line.split() for line in Path("/proc/self/mounts").read_text("utf-8").splitlines()]
-    root = Path(next(words[1] for words in mounts if words[2] == "cgroup2"))
-    lines = HERE.read_text("utf-8").splitlines()
-    before = root / next(line[4:] for line in lines if line.startswith("0::/"))
-    made = before / f"lasthop-bench-{os.getpid()}"
-    made.mkdir()
-    try:
-        (made / "cgroup.procs").write_text(str(os.getpid()), "ascii")
-        yield made
-    finally:
-        for pid in (made / "cgroup.procs").read_text("ascii").split():
-            (before / "cgroup.procs").write_text(pid, "ascii")
-        made.rmdir()
 
 
 def started(built: House, where: str, *words: object) -> None:
@@ -57,7 +36,7 @@ def started(built: House, where: str, *words: object) -> None:
 
 def measured(law: str, rate: str, seconds: float) -> tuple[float, dict[str, float]]:
     """The goodput of a download [bit/s]; of each program what a run takes [ns]."""
-    with group() as own, house() as built:
+    with joined("lasthop-bench") as own, house() as built:
         queue = ["tc", "qdisc", "replace", "dev", "lan", "root", "tbf", "rate", rate]
         built.run("router", *queue, "burst", "1mb", "limit", "4mb")
         known = set(programs())

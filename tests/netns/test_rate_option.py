@@ -2,7 +2,6 @@
 """QFCP and XCP by router and host on a kernel: agreement, what routers tell, what senders do."""
 
 import json
-import os
 import re
 import signal
 import statistics
@@ -10,12 +9,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from box import CORE, Box, demand
+from groups import joined, own_group
 from house import AGENT, PATIENCE_S, SERVER, SERVER6, House, demand_agent, house, until
 from pair import captured, fields
 
@@ -25,37 +25,16 @@ LIMIT = 'queue = { limit = "50 packets" }'
 FLOW = 'rtt = "40 ms"\nsender = "{law}"'
 
 
-def own_group() -> Path:
-    """The control group that we are in."""
-    demand_agent()
-    mounts = Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
-    roots = [Path(words[1]) for words in map(str.split, mounts) if words[2] == "cgroup2"]
-    demand("" if roots else "no cgroup2 is mounted")
-    own = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    (at,) = (line.removeprefix("0::/") for line in own if line.startswith("0::/"))
-    return roots[0] / at
-
-
 @pytest.fixture
 def group() -> Iterator[Path]:
     """A control group of our own, with us in it."""
-    before = own_group()
-    made = before / f"lasthop-test-{os.getpid()}"
-    try:
-        made.mkdir()
-        (made / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
-    except OSError as error:
-        demand(f"cannot make a control group: {error}")
-    try:
+    demand_agent()
+    with ExitStack() as stack:
+        try:
+            made = stack.enter_context(joined("lasthop-test"))
+        except OSError as error:
+            demand(f"cannot make a control group: {error}")
         yield made
-    finally:
-        (before / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
-        # What a test has started goes a little later.
-        deadline = time.monotonic() + PATIENCE_S
-        while (made / "cgroup.procs").read_text(encoding="ascii"):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        made.rmdir()
 
 
 def start(built: House, where: str, *words: object, law: str = "qfcp") -> subprocess.Popen[str]:
@@ -276,7 +255,11 @@ def test_an_emulated_router_is_obeyed(
 def test_emulations_at_once_do_not_hear_each_other(
     box: Box, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    above = own_group()
+    demand_agent()
+    try:
+        above = own_group()
+    except OSError as error:
+        demand(str(error))
     monkeypatch.setenv("LASTHOP_AGENT", AGENT)
     router = 'feedback = { kind = "qfcp", capacity = "4 Mbit/s", max_capacity = "4 Mbit/s" }'
     text = CORE.format(duration=8, link=f"{LIMIT}\n{router}", flow=FLOW.format(law="qfcp"))
