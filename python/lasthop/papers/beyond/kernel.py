@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...lab import Drawing, Lab, PlusMinus
 from ...plot import COLOURS, legend_below
+from .figures import FIGURES, HEAD, cells
 from .wishes import FLOWS, SPEEDS
 
 if TYPE_CHECKING:
@@ -107,13 +108,10 @@ def share(lab: Lab) -> Drawing:
             axes.set_xlabel("delay, 95th percentile [ms]")
         legend_below(figure)
 
-    rows = [["form", "trace", "flows", "T ms", "utilisation", "mean ms", "p95 ms", "Jain"]]
+    rows = [["form", "trace", "flows", "T ms", *HEAD]]
     points = ["form", "trace", "flows", "target"]
     for (form, trace, flows, target), here in data.groupby(points, sort=False):
-        cells = [
-            PlusMinus.of([times * value for value in here[name]]).text(digits)
-            for name, times, digits in (("utilisation", 1, 3), ("mean_delay_s", 1e3, 1),
-                                        ("p95_delay_s", 1e3, 1), ("fairness", 1, 3))
-        ]  # fmt: skip
-        rows.append([FORMS[str(form)][0], str(trace), str(flows), str(target), *cells])
+        rows.append(
+            [FORMS[str(form)][0], str(trace), str(flows), str(target), *cells(here, FIGURES)]
+        )
     return Drawing(data, draw, (9.0, 6.0), rows)
