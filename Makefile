@@ -15,9 +15,10 @@ FUZZ_SECONDS ?= 20
 # The oldest compiler that is promised to work.
 OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# The agent takes clang, libelf and zlib; where they cannot be had, all else is built without it.
-HAS_AGENT = $(shell command -v clang >/dev/null && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ] && echo yes)
-WORKSPACE = --workspace $(if $(HAS_AGENT),,--exclude lasthop-agent)
+# What the agent takes that is not here, as Debian calls it; where it cannot be had, all else is built without the agent.
+LACKS = $(strip $(shell command -v clang >/dev/null || echo clang; [ -e /usr/include/libelf.h ] || echo libelf-dev; \
+                        [ -e /usr/include/zlib.h ] || echo zlib1g-dev))
+WORKSPACE = --workspace $(if $(LACKS),--exclude lasthop-agent)
 
 .PHONY: setup demo test test-netns matrix check check-style check-minimum check-subjects check-speed check-long audit \
         fuzz bench bench-keep verdicts docs manual wheel deb hooks clean
@@ -188,15 +189,11 @@ $(VENV)/.built: $(VENV)/.packages $(RUST)
 
 # The agent, where what it takes is there or apt can bring it. Left out, it is tried again the next time.
 $(VENV)/.agent: $(RUST) | $(VENV)/.agent-tools
-	$(if $(HAS_AGENT),cargo build --release --quiet --package lasthop-agent,@echo "lasthop: without the agent: it takes clang, libelf and zlib with their headers")
-	@$(if $(HAS_AGENT),touch $@,:)
+	$(if $(LACKS),@echo "lasthop: without the agent: it takes $(LACKS)",cargo build --release --quiet --package lasthop-agent)
+	@$(if $(LACKS),:,touch $@)
 
 $(VENV)/.agent-tools: | $(VENV)/.tools
-	@missing=""; \
-	command -v clang >/dev/null || missing="$$missing clang"; \
-	[ -e /usr/include/libelf.h ] || missing="$$missing libelf-dev"; \
-	[ -e /usr/include/zlib.h ] || missing="$$missing zlib1g-dev"; \
-	if [ -n "$$missing" ] && { [ -n "$(SUDO)" ] || [ "$$(id -u)" = 0 ]; }; then \
-	  $(SUDO) apt-get update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y $$missing || true; \
+	@if [ -n "$(LACKS)" ] && { [ -n "$(SUDO)" ] || [ "$$(id -u)" = 0 ]; }; then \
+	  $(SUDO) apt-get update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y $(LACKS) || true; \
 	fi
 	@touch $@
