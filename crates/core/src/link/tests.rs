@@ -148,7 +148,7 @@ proptest! {
     /// Whatever the management: late wakes change nothing, and the link is never idle while somebody waits.
     #[test]
     fn late_wakes_change_no_management(
-        which in 0..4_usize,
+        which in 0..managements().len(),
         arrivals in prop::collection::vec((0u64..2000, 0u32..1461, 0..4_u32), 1..300),
         limit in prop_oneof![Just(None), (1u64..30).prop_map(|n| Some(Amount::Packets(n)))],
         late in prop::collection::vec(any::<bool>(), 300),
