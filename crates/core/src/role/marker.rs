@@ -258,7 +258,8 @@ routers! {
         /// `max(b·(q/μ_c − T) + I, 0)`, where I integrates what the queue is too long: it is as long as is wanted for any number of
         /// flows, at any rate. Beyond the papers.
         Integral(law::clamp::IntegralParams) = "integral" => law::clamp::IntegralRouter;
-        /// The linear price in integers, of the moment in which a packet comes: as `lasthop-agent ap` stamps it.
+        /// The linear price in integers, of the moment in which a packet comes: as `lasthop-agent ap` stamps it, but that many flows
+        /// do not raise `a`.
         ClampKernel(law::kernel::ClampKernelPrice) = "clamp-kernel" => law::kernel::ClampKernelRouter;
         /// Each flow's share of the line, and the room in its queue, for receivers of kind `share`.
         Share(law::share::ShareRouterParams) = "share" => law::share::ShareRouter;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   price = "clamp-kernel"      ClampKernelRouter   ─┐ station.h   what `lasthop-agent ap` does at each packet
-//!   receiver = "clamp-kernel"   ClampKernelReceiver ─┼ receiver.h  what `lasthop-agent client` does
+//!   receiver = "clamp-kernel"   ClampKernelReceiver ─┼ receiver.h  what `lasthop-agent client` does, with pool.h
 //!   proxy = "share-kernel"      KernelProxy         ─┘ proxy.h     what `lasthop-agent proxy` does
 //! ```
 //!

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! CLAMP's price as `lasthop-agent ap` stamps it.
+//! CLAMP's price as `lasthop-agent ap` stamps it. That raises `a` where many connections share a slow link, which it knows from
+//! the packets of both ways; a queue sees one way alone, and leaves `a` as it is.
 
 use std::collections::VecDeque;
 
