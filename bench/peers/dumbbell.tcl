@@ -27,7 +27,7 @@ array set opt {
     initial_window 2
     limited_transmit 0
     impatient     1
-    jitter_ms     0
+    overhead_ms   0
     loss          0
     dark_every    0
     dark          0.2
@@ -58,7 +58,7 @@ array set opt {
 # min_rto, initial_rto, initial_window       s, s, packets
 # limited_transmit 1: RFC 3042
 # impatient        1: only the first partial ACK restarts the retransmission timer (RFC 6582)
-# jitter_ms        each packet waits a uniform time in [0, jitter] at the sender
+# overhead_ms      what a sender may send waits a uniform time in [0, overhead], and all that it may send by then goes with it
 # loss             probability that the bottleneck loses a data packet
 # dark_every, dark s; after each `dark_every` the bottleneck loses all data packets for `dark`; 0: never
 # transfer         packets a flow sends; 0: no end
@@ -86,7 +86,7 @@ Agent/TCP set minrto_ $opt(min_rto)
 Agent/TCP set rtxcur_init_ $opt(initial_rto)
 Agent/TCP set tcpTick_ 0.001
 Agent/TCP set singledup_ $opt(limited_transmit)
-Agent/TCP set overhead_ [expr {$opt(jitter_ms) / 1e3}]
+Agent/TCP set overhead_ [expr {$opt(overhead_ms) / 1e3}]
 Agent/TCP set increase_num_ $opt(alpha)
 Agent/TCP set decrease_num_ $opt(beta)
 Agent/TCP/Newreno set newreno_changes1_ $opt(impatient)

@@ -82,7 +82,7 @@ class Case:
     dark_s: float = 0
     transfer: int = 0
     """Packets that each flow sends; 0: no end."""
-    jitter_ms: float = 0
+    overhead_ms: float = 0
     """The most that a packet waits at its sender, with all that the sender may send by then."""
     red: str = ""
     """RED at the bottleneck, as keys of a scenario; its mean packet is that of the flows."""
@@ -111,7 +111,7 @@ class Case:
             "dark": f"{self.dark_s:g}",
             "transfer": self.transfer,
             "limited_transmit": SENDERS[self.sender].limited_transmit,
-            "jitter_ms": f"{self.jitter_ms:g}",
+            "overhead_ms": f"{self.overhead_ms:g}",
             "stagger_ms": f"{self.stagger_ms(stagger):g}",
             "seed": seed,
             "monitor": 1,
@@ -155,10 +155,10 @@ class Case:
             app = f'{{ kind = "fixed", size = "{self.transfer * PAYLOAD_BYTES} B" }}'
         for flow in range(self.flows):
             rtt_ms = self.rtts_ms[flow % len(self.rtts_ms)] - 2 * self.one_way_ms
-            jitter = f'overhead = "{self.jitter_ms:g} ms"\n' if self.jitter_ms else ""
+            overhead = f'overhead = "{self.overhead_ms:g} ms"\n' if self.overhead_ms else ""
             text += (
                 f'[[flow]]\nname = "flow{flow}"\npath = ["r1", "r2"]\nrtt = "{rtt_ms:g} ms"\n'
-                f'access = "{ACCESS_MBPS} Mbit/s"\npacket = "1500 B"\n{jitter}'
+                f'access = "{ACCESS_MBPS} Mbit/s"\npacket = "1500 B"\n{overhead}'
                 f"sender = {{ {SENDERS[self.sender].lasthop}, initial_window = 2, "
                 'rto_min = "200 ms", rto_initial = "3 s" }\n'
                 f'receiver = "plain"\napp = {app if self.transfer else chr(34) + app + chr(34)}\n'
@@ -192,11 +192,11 @@ def _other_laws() -> list[Case]:
         Case("newreno-limited-40", 100, 20, "newreno-limited", 40),
         Case("smooth-newreno-35", 100, 20, "smooth-newreno", 35),
         Case("smooth-limited-35", 100, 20, "smooth-limited", 35),
-        Case("smooth-jitter-35", 100, 20, "smooth-newreno", 35, jitter_ms=3),
-        Case("smooth-jitter-50", 100, 20, "smooth-newreno", 50, jitter_ms=3),
+        Case("smooth-jitter-35", 100, 20, "smooth-newreno", 35, overhead_ms=3),
+        Case("smooth-jitter-50", 100, 20, "smooth-newreno", 50, overhead_ms=3),
         Case("sack-20", 100, 20, "sack", 20, buffer=30),
     ] + [
-        Case(f"{sender}-jitter-{flows}", 100, 20, sender, flows, rtts_ms=rtts_ms, jitter_ms=1)
+        Case(f"{sender}-jitter-{flows}", 100, 20, sender, flows, rtts_ms=rtts_ms, overhead_ms=1)
         for sender, flows, rtts_ms in (
             ("smooth-limited", 50, (100,)),
             ("smooth-limited", 20, (40, 70, 100)),
@@ -206,7 +206,7 @@ def _other_laws() -> list[Case]:
     ]
     # Each flow has a path of its own: nothing falls into step, whatever the simulator's ties.
     spread = [
-        Case(f"{name}-spread-{n}", 100, 20, sender, n, rtts_ms=_own_paths(n), jitter_ms=1)
+        Case(f"{name}-spread-{n}", 100, 20, sender, n, rtts_ms=_own_paths(n), overhead_ms=1)
         for name, sender, n in (
             ("smooth", "smooth-newreno", 35),
             ("smooth", "smooth-newreno", 50),
@@ -214,7 +214,7 @@ def _other_laws() -> list[Case]:
         )
     ]
     handoffs = [
-        Case(name, 200, 20, sender, flows, dark_every_s=every_s, dark_s=dark_s, jitter_ms=1)
+        Case(name, 200, 20, sender, flows, dark_every_s=every_s, dark_s=dark_s, overhead_ms=1)
         for name, sender, flows, every_s, dark_s in (
             ("handoff-alone", "smooth-newreno", 1, 5, 0.2),
             ("handoff-short", "smooth-newreno", 4, 2, 0.05),
@@ -231,17 +231,17 @@ def _other_laws() -> list[Case]:
     return random + many + spread + handoffs + sharing
 
 
-def _stepped(sender: str, flows: int, jitter_ms: float) -> tuple[Case, ...]:
+def _stepped(sender: str, flows: int, overhead_ms: float) -> tuple[Case, ...]:
     """One round-trip time for all flows, and others about it."""
     return tuple(
         Case(
-            f"stepped-{sender}-{rtt}-{jitter_ms:g}",
+            f"stepped-{sender}-{rtt}-{overhead_ms:g}",
             100,
             20,
             sender,
             flows,
             rtts_ms=(rtt,),
-            jitter_ms=jitter_ms,
+            overhead_ms=overhead_ms,
         )
         for rtt in range(96, 106, 2)
     )
