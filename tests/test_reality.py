@@ -94,7 +94,7 @@ def test_emulations_that_were_done_outlast_an_interruption(
 
     def matrix() -> list[runs.Real]:
         with Runner(journal=str(tmp_path / "journal")) as runner:
-            runs.matrix(paper.lab("quick", [1], runner), ["constant", "lte"])
+            runs.matrix(paper.lab("quick", [1, 2], runner), "constant")
         return done
 
     monkeypatch.setattr(runs, "AT_ONCE", 1)
@@ -106,6 +106,20 @@ def test_emulations_that_were_done_outlast_an_interruption(
     done.clear()
     monkeypatch.setattr(runs, "_attempt", lambda *given: done.append(given[1]) or play(*given))
     assert len(first) == 3 and not set(matrix()) & set(first)
+
+
+def test_a_claim_of_one_place_emulates_no_other(
+    played: tuple[Paper, Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper, lab = played
+    done: list[runs.Real] = []
+    play = runs._attempt
+    monkeypatch.setattr(runs, "_attempt", lambda *given: done.append(given[1]) or play(*given))
+    (claim,) = (claim for claim in paper.claims if claim.id == "reality:red-reno-delay")
+    assert len(paper.measure(claim, lab)) == 3
+    assert {run.sweep for run in done} == {"red"} and len(done) == 6
+    with pytest.raises(UserError, match="place nowhere: no such part: wanted one of constant, "):
+        lab.frame("matrix", place="nowhere")
 
 
 def test_every_control_has_its_place_in_the_figures() -> None:

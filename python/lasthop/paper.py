@@ -30,7 +30,7 @@ from .scenario import shipped_path
 from .text import suggestion
 
 if TYPE_CHECKING:
-    from .lab import Drawing, Lab, Style, Sweep
+    from .lab import Drawing, Lab, Parted, Style, Sweep
     from .runs import Runner
 
 FOLDER = Path(__file__).resolve().parent / "papers"
@@ -116,14 +116,17 @@ class Paper:
         return {name: Style.of(**style) for name, style in self.document.get("style", {}).items()}
 
     @cached_property
-    def sweeps(self) -> dict[str, Sweep | Callable[[Lab], Any]]:
-        """The sweeps by name; some are tables that Python makes."""
+    def sweeps(self) -> dict[str, Sweep | Parted | Callable[[Lab], Any]]:
+        """The sweeps by name; some are tables that Python makes, whole or in parts."""
         entries = self.document.get("sweep", {})
         return {name: self._sweep(entry) for name, entry in entries.items()}
 
-    def _sweep(self, entry: Mapping[str, Any]) -> Sweep | Callable[[Lab], Any]:
-        from .lab import Sweep
+    def _sweep(self, entry: Mapping[str, Any]) -> Sweep | Parted | Callable[[Lab], Any]:
+        from .lab import Parted, Sweep
 
+        if "parts" in entry:
+            ((column, values),) = entry["parts"].items()
+            return Parted(column, values, self._function(entry))
         if "python" in entry:
             return self._function(entry)
         columns = entry.get("columns", {})

@@ -19,13 +19,14 @@ from .samples import (
     settled_s,
     within,
 )
-from .sweeps import Axis, Lab, Run, Sweep, matches
+from .sweeps import Axis, Lab, Parted, Run, Sweep, matches
 
 __all__ = [
     "Axis",
     "Drawing",
     "Estimate",
     "Lab",
+    "Parted",
     "PlusMinus",
     "Run",
     "Style",

@@ -51,7 +51,7 @@ import pandas as pd
 from ..claims import Estimate, mean_interval
 from ..errors import UserError
 from .samples import of_flow, of_queue, within
-from .sweeps import Lab, Run, Sweep, matches, value_of
+from .sweeps import Lab, Parted, Run, Sweep, matches, value_of
 
 Values = dict[int, float]
 """One value a seed."""
@@ -183,7 +183,8 @@ def _axes(keys: Measure, lab: Lab) -> dict[str, Sequence[Any]]:
     found = lab.sweeps.get(keys["sweep"])
     if isinstance(found, Sweep):
         return {name: found.values(name, lab.scale) for name in found.axes}
-    frame = lab.frame(keys["sweep"])
+    parted = found.column if isinstance(found, Parted) else None
+    frame = lab.frame(keys["sweep"], **{name: keys[name] for name in keys if name == parted})
     return {name: list(frame[name].unique()) for name in keys if name in frame}
 
 

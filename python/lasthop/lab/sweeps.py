@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
@@ -177,6 +177,16 @@ Table = Callable[["Lab"], "pd.DataFrame"]
 """What makes a frame that is no plain sweep; it has a column ``seed`` and a row a run."""
 
 
+@dataclass(frozen=True)
+class Parted:
+    """A table in parts, one for each value of a column, each made when it is first asked for."""
+
+    column: str
+    values: Sequence[Any]
+    make: Callable[..., pd.DataFrame]
+    """Makes a part of a lab and, by the column's name, the value."""
+
+
 Key = tuple[Scenario, tuple[tuple[str, Any], ...], Overrides, int, bool]
 
 
@@ -187,7 +197,7 @@ class Lab:
     Every run is carried out once, however often it is asked for.
     """
 
-    sweeps: Mapping[str, Sweep | Table] = field(default_factory=dict)
+    sweeps: Mapping[str, Sweep | Table | Parted] = field(default_factory=dict)
     seeds: Sequence[int] = (1, 2, 3)
     scale: str = "full"
     runner: Runner = field(default_factory=Runner, repr=False)
@@ -207,7 +217,7 @@ class Lab:
             raise UserError(f"{name}: wanted a sweep of a scenario: this one is a table")
         return found
 
-    def _find(self, name: str) -> Sweep | Table:
+    def _find(self, name: str) -> Sweep | Table | Parted:
         if name not in self.sweeps:
             raise UserError(f"{name}: no such sweep: wanted one of {', '.join(self.sweeps)}")
         return self.sweeps[name]
@@ -244,10 +254,29 @@ class Lab:
         found = self._find(name)
         if isinstance(found, Sweep):
             return self.frame_of(found, name, **where)
-        frame = self._table(name, found)
+        frame = (
+            self._parts(name, found, where)
+            if isinstance(found, Parted)
+            else self._table(name, found)
+        )
         points = frame[list(where)].itertuples(index=False, name=None)
         chosen = [matches(dict(zip(where, point, strict=True)), where) for point in points]
         return frame[chosen] if where else frame
+
+    def _parts(self, name: str, table: Parted, where: Mapping[str, Any]) -> pd.DataFrame:
+        """The parts of a table that have what is wanted of its column."""
+        import pandas as pd
+
+        wanted = where.get(table.column, "all")
+        parts = [
+            self._table(f"{name}, {value}", partial(table.make, **{table.column: value}))
+            for value in table.values
+            if matches({table.column: value}, {table.column: wanted})
+        ]
+        if not parts:
+            known = ", ".join(map(str, table.values))
+            raise UserError(f"{name}: {table.column} {wanted}: no such part: wanted one of {known}")
+        return pd.concat(parts)
 
     def _table(self, name: str, make: Table) -> pd.DataFrame:
         """A table that is no plain sweep; of seeds that are new, where others are known."""

@@ -25,9 +25,9 @@ WORLDS = {"simulated": "simulated", "kernel": "Linux kernel"}
 PAINT = dict(zip(WORLDS, COLOURS, strict=False))
 
 
-def place(lab: Lab, name: str, matrix: str = "matrix") -> Drawing:
+def place(lab: Lab, name: str) -> Drawing:
     """Goodput, queueing delay and shares at one place, simulated and by the kernel."""
-    data = lab.frame(matrix, place=name).dropna(axis="columns", how="all")
+    data = lab.frame("matrix", place=name).dropna(axis="columns", how="all")
     shares = [column for column in data.columns if column.startswith("share_")]
 
     def draw(figure: Figure) -> None:

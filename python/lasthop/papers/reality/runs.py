@@ -67,26 +67,24 @@ def both(lab: Lab, place: str) -> list[str]:
     ]
 
 
-def matrix(lab: Lab, places: Sequence[str]) -> pd.DataFrame:
-    """The runs of sweeps: a row a place, control, seed and world, ``simulated`` or ``kernel``."""
+def matrix(lab: Lab, place: str) -> pd.DataFrame:
+    """The runs of a sweep: a row a control, seed and world, ``simulated`` or ``kernel``."""
+    controls = both(lab, place)
     rows = [
         _row(Real(place, run.point["control"], run.seed), "simulated", run.summary)
-        for place in places
-        for run in lab.runs(place, control=both(lab, place))
+        for run in lab.runs(place, control=controls)
     ]
-    rows += _emulated(lab, places)
-    there = {(row["place"], row["control"]) for row in rows if row["world"] == "kernel"}
-    for place in places:
-        for control in both(lab, place):
-            if (place, control) not in there:
-                lack = "this kernel or lasthop-agent is without it, or real time was not kept"
-                raise UserError(f"reality-{place}, {control}: not one run in the kernel: {lack}")
+    rows += _emulated(lab, place)
+    there = {row["control"] for row in rows if row["world"] == "kernel"}
+    for control in controls:
+        if control not in there:
+            lack = "this kernel or lasthop-agent is without it, or real time was not kept"
+            raise UserError(f"reality-{place}, {control}: not one run in the kernel: {lack}")
     return pd.DataFrame(rows)
 
 
-def _emulated(lab: Lab, places: Sequence[str]) -> list[dict[str, Any]]:
-    controls = {place: available(lab, place) for place in places}
-    runs = [Real(place, c, seed) for seed in lab.seeds for place in places for c in controls[place]]
+def _emulated(lab: Lab, place: str) -> list[dict[str, Any]]:
+    runs = [Real(place, c, seed) for seed in lab.seeds for c in available(lab, place)]
     keys = {run: _key(lab, run) for run in runs}
     # What did not keep time beside many others has another chance beside few, and one alone.
     for width in (AT_ONCE * cores(), cores(), 1):
