@@ -86,3 +86,48 @@ fn queues(registry: &mut Registry, status: &Status) {
     let windows = status.flows.iter().map(|flow| (of(flow.client_address()), flow.window_bytes as f64));
     tell::<Real, _>(registry, "window_bytes", "The windows of a client's connections that are told", windows);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_told_in_base_units() {
+        let queue = serde_json::json!({
+            "client": "10.1.0.2", "bytes": 3000, "rate_bps": 8e6, "horizon_s": 1.0, "delay_s": 0.003, "weights": 1.0,
+            "unsteered_fraction": 0.0, "a_bytes": null, "price_s": null, "client_rtt_s": null,
+        });
+        let flow = |port: u16| {
+            serde_json::json!({
+                "client": format!("10.1.0.2:{port}"), "server": "10.2.0.2:443", "state": "open", "weight": 1.0,
+                "share_bps": 4e6, "window_bytes": 1500, "price_s": null, "mss_bytes": 1460, "forwarded_bytes": 9,
+                "acknowledged_bytes": 9, "rtt_s": null, "client_rtt_s": null, "server_rtt_s": null, "ack_delay_s": 0.0,
+                "idle_s": 0.0,
+            })
+        };
+        let status: Status = serde_json::from_value(serde_json::json!({
+            "version": "1", "pid": 7, "device": "lan", "mode": "proxy", "law": "rtt", "dry_run": false,
+            "target_s": 0.025, "uptime_s": 60.0, "source": "outstanding", "queues": [queue],
+            "counts": { "data": { "packets": 2, "bytes": 3000 } }, "unsteered_fraction": null, "flow_count": 1,
+            "flows": [flow(1), flow(2)],
+        }))
+        .unwrap();
+        let text = text(&status);
+        let of = "{device=\"lan\",client=\"10.1.0.2\"}";
+        for line in [
+            "# UNIT lasthop_agent_uptime_seconds seconds".to_owned(),
+            "lasthop_agent_target_seconds{device=\"lan\"} 0.025".to_owned(),
+            "lasthop_agent_packets_total{device=\"lan\",kind=\"data\"} 2".to_owned(),
+            "lasthop_agent_told_connections{device=\"lan\",state=\"open\"} 2".to_owned(),
+            "lasthop_agent_told_connections{device=\"lan\",state=\"closing\"} 0".to_owned(),
+            "lasthop_agent_connections{device=\"lan\"} 1".to_owned(),
+            format!("lasthop_agent_queue_delay_seconds{of} 0.003"),
+            format!("lasthop_agent_queue_rate_bytes_per_second{of} 1000000.0"),
+            // Of both connections.
+            format!("lasthop_agent_window_bytes{of} 3000.0"),
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+        assert!(!text.contains("client_rtt_seconds{"), "{text}");
+    }
+}
