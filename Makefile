@@ -137,7 +137,7 @@ $(VENV)/.tools:
 	  { echo "lasthop: $$($(PYTHON) --version): wanted Python 3.11 or newer, e.g. make PYTHON=python3.12" >&2; exit 1; }
 	@mkdir -p $(VENV) && touch $@
 
-# What the tests run: in network namespaces (without root or sudo these tests say SKIPPED), and under valgrind.
+# What the tests run: in network namespaces (without root or sudo these tests say SKIPPED), under valgrind, in a browser, and in ns-2.
 $(VENV)/.test-tools: | $(VENV)/.tools
 	@missing=""; \
 	command -v ping >/dev/null || missing="$$missing iputils-ping"; \
@@ -149,6 +149,9 @@ $(VENV)/.test-tools: | $(VENV)/.tools
 	command -v valgrind >/dev/null || missing="$$missing valgrind"; \
 	command -v strace >/dev/null || missing="$$missing strace"; \
 	command -v dpkg-shlibdeps >/dev/null || missing="$$missing dpkg-dev"; \
+	command -v lintian >/dev/null || missing="$$missing lintian"; \
+	command -v ns >/dev/null || missing="$$missing ns2"; \
+	{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || missing="$$missing chromium"; \
 	if [ -n "$$missing" ] && { [ -n "$(SUDO)" ] || [ "$$(id -u)" = 0 ]; }; then \
 	  $(SUDO) apt-get update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y $$missing; \
 	fi

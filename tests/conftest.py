@@ -121,7 +121,8 @@ def labelled(text: str) -> None:
 @pytest.fixture
 def box(tmp_path: Path) -> Any:
     """A folder to emulate in, where the system lets us."""
-    from box import Box, demand, lacking
+    from box import Box, lacking
+    from demands import demand
 
     demand(lacking())
     return Box(tmp_path)

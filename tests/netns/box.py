@@ -11,11 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ENDS = Path(__file__).with_name("ends.py")
 SERVE = f"{sys.executable} {ENDS} serve"
-DEMANDED = bool(os.environ.get("CI") or os.environ.get("LASTHOP_REQUIRE_ROOT"))
 LATE_MS = 60.0
 """The least of a few round trips of 20 ms, on whatever busy machine."""
 LINK = """
@@ -87,20 +84,6 @@ def lacking() -> str:
         return "no unshare (util-linux)"
     done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
     return f"no network namespace: {done.stderr.strip()}" if done.returncode else ""
-
-
-def demand(lack: str) -> None:
-    """Skips a test that lacks something, or fails it where everything is to be there."""
-    if lack:
-        message = f"SKIPPED: this cannot be emulated here: {lack}"
-        if DEMANDED:
-            pytest.fail(message)
-        pytest.skip(message)
-
-
-def demand_program(name: str) -> None:
-    """Skips or fails a test that runs a program which is not there."""
-    demand("" if shutil.which(name) else f"no {name}")
 
 
 def link(

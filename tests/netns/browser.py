@@ -5,7 +5,6 @@ import base64
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
+from demands import demand_program
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE_S = 60.0
@@ -28,11 +27,8 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 def demand_browser() -> str:
-    """The browser's path; a test that lacks one is skipped."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        pytest.skip(f"SKIPPED: no browser: none of {', '.join(NAMES)} is installed")
-    return found
+    """The browser's path; without one, skips or fails the test."""
+    return demand_program(*NAMES)
 
 
 class Browser:

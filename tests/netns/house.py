@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from box import demand, demand_program
+from demands import demand, demand_program
 
 ROOT = Path(__file__).parent.parent.parent
 AGENT = os.environ.get("LASTHOP_AGENT", str(ROOT / "target" / "release" / "lasthop-agent"))

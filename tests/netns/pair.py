@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from box import demand_program
+from demands import demand_program
 from house import House, until
 
 FORGE = Path(__file__).with_name("forge.py")

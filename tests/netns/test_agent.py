@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from box import demand_program
 from captures import FIELDS, capturing, judge
+from demands import demand_program
 from house import AGENT, CLIENT, SERVER, SERVER6, house
 from pair import fields
 

@@ -5,8 +5,8 @@ import itertools
 from pathlib import Path
 
 import pytest
-from box import demand_program
 from captures import capturing, judge
+from demands import demand_program
 from house import SERVER, SERVER6, house
 from matrix import AXES, Cell, attach, load
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import Box, demand, link
+from box import Box, link
+from demands import demand
 from test_commands import children, wait_for
 
 DEFAULT_BUFFER = Path("/proc/sys/net/core/rmem_default")

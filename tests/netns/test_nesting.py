@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Emulations inside emulations, the small verbs, and the way out."""
 
-import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from box import LATE_MS, Box, link
+from demands import demand_program
 
 LASTHOP = [sys.executable, "-m", "lasthop"]
 PING = ["sh", "-c", "ping -q -c 5 -i 0.2 $LASTHOP_SERVER"]
@@ -128,8 +127,7 @@ forwards
 kill $far
 exit $status
 """
-    if not any(Path(folder, "ip").exists() for folder in os.environ["PATH"].split(":")):
-        pytest.skip("SKIPPED: no ip (iproute2)")
+    demand_program("ip")
     done = subprocess.run(
         ["unshare", "--net", "sh", "-c", script], cwd=box.folder, capture_output=True,
         text=True, check=False, timeout=60,

@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from box import ENDS, LATE_MS, TWO, Box, delays_ms, demand_program, link, slack_s
+from box import ENDS, LATE_MS, TWO, Box, delays_ms, link, slack_s
+from demands import demand_program
 from test_commands import wait_for
 
 

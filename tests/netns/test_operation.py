@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from box import demand_program
+from demands import demand_program
 from house import AGENT, House, house, until
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 

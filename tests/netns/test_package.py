@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from box import demand, demand_program
+from demands import demand, demand_program
 from house import AGENT, ROOT, demand_agent, house, until
 
 UNIT = ROOT / "packaging" / "agent" / "lasthop-agent@.service"
@@ -84,8 +84,7 @@ def test_it_is_installed_works_and_goes(package: Path, tmp_path: Path) -> None:
 
 
 def test_lintian_has_no_errors(package: Path) -> None:
-    if not shutil.which("lintian"):
-        pytest.skip("SKIPPED: lintian is not installed")
+    demand_program("lintian")
     done = subprocess.run(
         ["lintian", "--fail-on", "error", package], capture_output=True, text=True, check=False
     )
@@ -126,7 +125,7 @@ def allowed() -> set[str]:
 
 def test_the_unit_lets_the_agent_do_what_it_does(tmp_path: Path) -> None:
     """Each system call of a life is one that the unit allows, each socket of its families."""
-    demand("" if shutil.which("strace") else "no strace")
+    demand_program("strace")
     trace = tmp_path / "trace"
     with house() as built:
         config = tmp_path / "agent.toml"

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import CORE, Box, demand
+from box import CORE, Box
+from demands import demand
 from groups import joined, own_group
 from house import AGENT, PATIENCE_S, SERVER, SERVER6, House, demand_agent, house, until
 from pair import captured, fields

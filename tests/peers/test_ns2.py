@@ -7,12 +7,12 @@ installed.
 
 from __future__ import annotations
 
-import shutil
 from functools import cache
 from typing import Any
 
 import lasthop
 import pytest
+from demands import demand_program
 from peer_cases import CASES, STEPPED, Case
 from record_ns2 import QUANTITIES, TABLE, VARIANTS, jain, quantities, run_ns2, settings_of
 from tables import allowance, means, stored
@@ -127,8 +127,7 @@ def test_goodput_is_within_the_bottleneck(case: Case) -> None:
 
 
 def test_ns2_still_says_what_is_stored() -> None:
-    if shutil.which("ns") is None:
-        pytest.skip("no command `ns`: install the Debian package ns2 to run ns-2 itself")
+    demand_program("ns")
     case = next(case for case in CASES if case.name == LIVE_CASE)
     runs = [quantities(run_ns2(case, *variant)) for variant in VARIANTS]
     found = means(runs)

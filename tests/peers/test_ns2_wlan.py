@@ -7,13 +7,13 @@ installed.
 
 from __future__ import annotations
 
-import shutil
 import statistics
 from functools import cache
 from typing import Any
 
 import lasthop
 import pytest
+from demands import demand_program
 from record_ns2 import WLAN_TABLE, quantities, run_ns2, settings_of
 from tables import stored
 from wlan_cases import WLAN_CASES, WLAN_VARIANTS, WlanCase
@@ -59,8 +59,7 @@ def test_no_medium_carries_more_than_one_exchange_at_a_time(case: WlanCase) -> N
 
 
 def test_ns2_still_says_what_is_stored() -> None:
-    if shutil.which("ns") is None:
-        pytest.skip("no command `ns`: install the Debian package ns2 to run ns-2 itself")
+    demand_program("ns")
     case = next(case for case in WLAN_CASES if case.name == LIVE_CASE)
     runs = [quantities(run_ns2(case, *variant)) for variant in WLAN_VARIANTS]
     for quantity in ("goodput_bps", "retransmits", "timeouts"):

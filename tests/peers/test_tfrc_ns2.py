@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 from functools import cache
 
 import lasthop
 import pytest
+from demands import demand_program
 from tables import allowance, means, stored
 from tfrc_cases import CASES, TABLE, VARIANTS, TfrcCase
 
@@ -57,8 +57,7 @@ def test_a_flow_alone_is_smooth_in_both() -> None:
 
 
 def test_ns2_still_says_what_is_stored() -> None:
-    if shutil.which("ns") is None:
-        pytest.skip("no command `ns`: install the Debian package ns2 to run ns-2 itself")
+    demand_program("ns")
     case = next(case for case in CASES if case.flows == 1 and case.damping)
     found = means([case.ns2(*variant) for variant in VARIANTS])
     for quantity, mean in found.items():

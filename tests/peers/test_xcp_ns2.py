@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import cache
 
 import lasthop
 import pytest
+from demands import demand_program
 from tables import allowance, means, stored
 from xcp_cases import CASES, NEAR, PERTURBED, TABLE, XcpCase
 
@@ -66,8 +66,7 @@ def test_over_variations_of_a_round_trip_xcp_in_overload_agrees_with_ns2(quantit
 
 
 def test_ns2_still_says_what_is_stored() -> None:
-    if shutil.which("ns") is None:
-        pytest.skip("no command `ns`: install the Debian package ns2 to run ns-2 itself")
+    demand_program("ns")
     case = CASES[0]
     mean = means([case.ns2(*run) for run in case.runs()])["goodput_bps"]
     assert mean == pytest.approx(float(stored(TABLE)[case.name]["goodput_bps"]), rel=1e-4)
