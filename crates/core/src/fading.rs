@@ -32,12 +32,14 @@ const STEERING_GENERATORS: [u32; 2] = [20, 23];
 /// The phases θ_n are independent and uniform: the printed formula has none, and would have all mobiles fade alike.
 /// Its n = 1 … G gives each mobile another mean; n = 0 … G−1 gives all of them `snr`.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Fading {
+    // These two first: they are all that most slots touch.
+    /// SNRs of the block whose number is `cached`.
+    block: Box<[f64; BLOCK as usize]>,
+    cached: u64,
     path: Path,
     scale: f64,
-    /// SNRs of the block whose number is `cached`.
-    block: Vec<f64>,
-    cached: u64,
     beam: Option<Box<Beam>>,
 }
 
@@ -140,10 +142,10 @@ impl Fading {
         stream: &mut Stream,
     ) -> Self {
         Self {
+            block: Box::new([0.0; BLOCK as usize]),
+            cached: u64::MAX,
             path: Path::new(kinds.of(doppler.as_hz(), generators, slot), stream),
             scale: snr * 2.0 / f64::from(generators),
-            block: vec![0.0; BLOCK as usize],
-            cached: u64::MAX,
             beam: None,
         }
     }
@@ -181,8 +183,8 @@ impl Fading {
         let Self { path, scale, block, cached, beam } = self;
         let scale = *scale;
         match beam {
-            None => path.fill(number, block, |re, im| scale * (re * re + im * im)),
-            Some(beam) => beam.fill(path, number, scale, block),
+            None => path.fill(number, block.as_mut_slice(), |re, im| scale * (re * re + im * im)),
+            Some(beam) => beam.fill(path, number, scale, block.as_mut_slice()),
         }
         *cached = number;
     }

@@ -54,11 +54,16 @@ pub struct QueueConfig {
     pub marker: MarkerParams,
 }
 
-/// A queue that owns its packets.
+/// A queue that owns its packets. Its fields stay in this order: whether it is empty is asked far more often than anything else.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Queue<P> {
     /// In the order in which they leave: those that the management has let go, all unless it picks at the head.
     packets: VecDeque<(Instant, P)>,
+    /// Whether the management keeps packets of its own. Asked once: few do.
+    keeps: bool,
+    /// Whether the marker hears of those packets alone that speak to routers, which have a queue of their own.
+    apart: bool,
     /// Bytes of all packets, without the part of the head that has been sent.
     bytes: Bytes,
     /// The part of the head that has been sent already, and takes no room any more.
@@ -67,15 +72,15 @@ pub struct Queue<P> {
     held_until: Instant,
     limit: Option<Amount>,
     aqm: AnyAqm<P>,
-    /// Whether the management keeps packets of its own. Asked once: few do.
-    keeps: bool,
-    /// Whether the marker hears of those packets alone that speak to routers, which have a queue of their own.
-    apart: bool,
     marker: AnyMarker,
     meter: Meter,
 }
 
 impl<P: Parcel> Queue<P> {
+    /// How much of it is touched by who asks whether it is empty.
+    #[cfg(test)]
+    pub(crate) const ASKED_BYTES: usize = std::mem::offset_of!(Self, bytes);
+
     /// An empty queue in front of a line of `rate`, measured over `span`; `stream` gives a stream of random numbers by
     /// its purpose.
     ///
@@ -93,12 +98,12 @@ impl<P: Parcel> Queue<P> {
         let marker = marker.map_err(|error| error.within(config.marker.key().unwrap_or_default()))?;
         Ok(Self {
             packets: VecDeque::with_capacity(64),
+            keeps: aqm.keeps(),
+            apart: aqm.apart().is_some() && config.marker.key() == Some("feedback"),
             bytes: Bytes::ZERO,
             head_sent: Bytes::ZERO,
             held_until: Instant::ZERO,
             limit: config.buffer.holds(),
-            keeps: aqm.keeps(),
-            apart: aqm.apart().is_some() && config.marker.key() == Some("feedback"),
             aqm,
             marker,
             meter: Meter::new(span),

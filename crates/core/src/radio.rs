@@ -103,6 +103,18 @@ parameters! {
     }
 }
 
+impl FadingRadio {
+    /// 1 − m at first; 1 where the error model has no margin.
+    fn first_factor(&self) -> f64 {
+        match (self.errors, self.margin) {
+            (ErrorModel::Outage | ErrorModel::IncrementalRedundancy, Margin::Fixed(FixedMargin { value })) => {
+                1.0 - value
+            }
+            _ => 1.0,
+        }
+    }
+}
+
 kinds! {
     /// How packets are cut into transmissions.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -186,20 +198,24 @@ parameters! {
     }
 }
 
-/// The radio of one station.
+/// The radio of one station. Its fields stay in this order: a scheduler asks all stations in each slot, and what that touches fills
+/// two cache lines at the front.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct FadingChannel {
-    pub(crate) fading: Fading,
+    /// The attempt of the slot that was asked for last: the scheduler asks for those of all, and one is made.
+    asked: (u64, RadioAttempt),
+    /// 1 − m; 1 where the error model has no margin.
+    factor: f64,
     bandwidth_hz: f64,
     max_rate: f64,
     /// The SNR that just carries `max_rate`.
     max_snr: f64,
-    slot_s: f64,
     least_snr: f64,
     log2: &'static Log2,
+    pub(crate) fading: Fading,
+    slot_s: f64,
     errors: Errors,
-    /// The attempt of the slot that was asked for last: the scheduler asks for those of all, and one is made.
-    asked: (u64, RadioAttempt),
 }
 
 #[derive(Clone, Debug)]
@@ -207,7 +223,6 @@ enum Errors {
     None,
     /// `gathered` is what the attempts so far have carried \[bit/s per Hz\]; none where each is for itself.
     Outage {
-        factor: f64,
         most: f64,
         on_success: f64,
         gain: FallingGain,
@@ -278,15 +293,16 @@ impl FadingChannel {
             fading = fading.beamed(speed, slot, kinds, &mut antenna, &mut beam);
         }
         Ok(Self {
-            fading,
+            asked: (u64::MAX, RadioAttempt { snr: 0.0, needed_snr: 0.0, rate: 0.0 }),
+            factor: config.first_factor(),
             bandwidth_hz,
             max_rate,
             max_snr: libm::exp2(max_rate / bandwidth_hz) - 1.0,
-            slot_s: slot.as_secs_f64(),
             least_snr: if config.frames == Frames::Whole { LEAST_SNR } else { 0.0 },
             log2: Log2::table(),
+            fading,
+            slot_s: slot.as_secs_f64(),
             errors: Errors::new(config, || streams.stream(name, "errors")),
-            asked: (u64::MAX, RadioAttempt { snr: 0.0, needed_snr: 0.0, rate: 0.0 }),
         })
     }
 
@@ -302,10 +318,7 @@ impl FadingChannel {
     #[inline(always)]
     fn attempt_anew(&mut self, slot: u64) -> RadioAttempt {
         let snr = self.fading.snr(slot);
-        let wanted_snr = match self.errors {
-            Errors::Outage { factor, .. } => factor * snr,
-            _ => snr,
-        };
+        let wanted_snr = self.factor * snr;
         let wanted_snr = if wanted_snr > self.least_snr { wanted_snr } else { self.least_snr };
         //= clamp#18  B(s) = τ_slot · min(W₀ log(1 + (1 − m)N(sτ_slot)), C_max)
         // The logarithm always, and bare minima: whether the rate caps is a toss-up that no branch predictor foresees.
@@ -364,10 +377,10 @@ impl FadingChannel {
     /// A packet has been delivered, or given up: the margin adapts.
     #[inline]
     pub(crate) fn adapt(&mut self, lost: bool) {
-        if let Errors::Outage { factor, most, on_success, gain, .. } = &mut self.errors {
+        if let Errors::Outage { most, on_success, gain, .. } = &mut self.errors {
             self.asked.0 = u64::MAX;
             let step = if lost { gain.on_loss() } else { *on_success };
-            *factor = (*factor * step).clamp(LEAST_FACTOR, *most);
+            self.factor = (self.factor * step).clamp(LEAST_FACTOR, *most);
             if lost {
                 gain.losses += 1.0;
                 *on_success = gain.on_success();
@@ -377,10 +390,7 @@ impl FadingChannel {
 
     /// The margin m, where the error model has one.
     pub(crate) fn margin(&self) -> Option<f64> {
-        match self.errors {
-            Errors::Outage { factor, .. } => Some(1.0 - factor),
-            Errors::None | Errors::Linear { .. } => None,
-        }
+        matches!(self.errors, Errors::Outage { .. }).then_some(1.0 - self.factor)
     }
 }
 
@@ -389,15 +399,15 @@ impl Errors {
         match config.errors {
             ErrorModel::None => Self::None,
             ErrorModel::Outage | ErrorModel::IncrementalRedundancy => {
-                let (factor, most, at_first) = match config.margin {
-                    Margin::Signed => (1.0, MOST_FACTOR, config.margin_gain),
-                    Margin::NonNegative => (1.0, 1.0, config.margin_gain),
-                    Margin::Fixed(FixedMargin { value }) => (1.0 - value, MOST_FACTOR, 0.0),
+                let (most, at_first) = match config.margin {
+                    Margin::Signed => (MOST_FACTOR, config.margin_gain),
+                    Margin::NonNegative => (1.0, config.margin_gain),
+                    Margin::Fixed(_) => (MOST_FACTOR, 0.0),
                 };
                 let (halving, target) = (config.margin_halving, config.packet_error_rate);
                 let gain = FallingGain { at_first, halving, target, losses: 0.0 };
                 let gathered = (config.errors == ErrorModel::IncrementalRedundancy).then_some(0.0);
-                Self::Outage { factor, most, on_success: gain.on_success(), gain, gathered }
+                Self::Outage { most, on_success: gain.on_success(), gain, gathered }
             }
             ErrorModel::Linear(law) => Self::Linear { law, stream: stream() },
         }

@@ -16,12 +16,13 @@ use crate::rng::Streams;
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
-/// A station's queue and channel.
+/// A station's queue and channel. What a scheduler asks of all stations in each slot is in one cache line at the front.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Station<P> {
-    name: String,
-    pub(super) queue: Queue<P>,
     pub(super) channel: Channel,
+    pub(super) queue: Queue<P>,
+    name: String,
     loss: Loss,
     /// Bits of the head that have got through.
     sent_bits: u64,
@@ -145,9 +146,9 @@ impl<P: Parcel> Station<P> {
             RadioConfig::Trace(_) => Channel::Trace,
         };
         Ok(Self {
+            channel,
             queue: Queue::new(&config.queue, config.radio.line_rate(), |purpose| streams.stream(&name, purpose), span)
                 .map_err(|error| error.within("queue"))?,
-            channel,
             loss: Loss::new(&config.loss, streams, &name).map_err(|error| error.within("loss"))?,
             name,
             sent_bits: 0,

@@ -9,7 +9,7 @@ use crate::law::red::RedParams;
 use crate::loss::tests::bernoulli;
 use crate::packet::Packet;
 use crate::parameter::With;
-use crate::queue::Buffer;
+use crate::queue::{Buffer, Queue};
 use crate::radio::tests::slow;
 use crate::radio::{ConstantRadio, ErrorModel, FixedMargin, LinearErrors, Margin};
 use crate::role::AqmParams;

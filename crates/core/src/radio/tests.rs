@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+use std::mem::{offset_of, size_of};
+
 use super::*;
+
+#[test]
+fn what_a_scheduler_asks_of_a_radio_fills_two_cache_lines() {
+    // Of the fading the block and its number.
+    assert!(offset_of!(FadingChannel, fading) + size_of::<(usize, u64)>() <= 2 * 64);
+    assert_eq!(align_of::<FadingChannel>(), 64);
+}
 
 fn radio(config: FadingRadio) -> FadingChannel {
     FadingChannel::new(&config, ("ap", "ap/m"), &Streams::new(1), &mut Kinds::default()).unwrap()

@@ -2,6 +2,12 @@
 //! What holds whatever the channel does.
 use super::*;
 
+#[test]
+fn what_a_scheduler_asks_of_a_station_is_in_one_cache_line() {
+    let queue = std::mem::offset_of!(Station<Packet>, queue);
+    assert!(queue + Queue::<Packet>::ASKED_BYTES <= 64 && align_of::<Station<Packet>>() == 64, "{queue}");
+}
+
 fn kinds() -> Vec<ApConfig> {
     let trace = Arc::new(Trace::parse("1\n4\n4\n9\n17\n18\n30\n").unwrap());
     let fair = SchedulerParams::default();
