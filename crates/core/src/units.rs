@@ -59,6 +59,18 @@ pub struct Frequency(f64);
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct PerSecond(f64);
 
+/// A whole number to the nearest `f64`. One of 63 bits, as all are but the marks for "never" and "endless", takes one
+/// instruction, any other eight, and a packet's path has many.
+#[inline(always)]
+pub(crate) fn to_f64(whole: u64) -> f64 {
+    #[cold]
+    #[inline(never)] // or the compiler makes one of both ways
+    fn large(whole: u64) -> f64 {
+        whole as f64
+    }
+    i64::try_from(whole).map_or_else(|_| large(whole), |whole| whole as f64)
+}
+
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
@@ -82,7 +94,7 @@ impl Instant {
     /// Seconds since the start, to the nearest `f64`.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / NS_PER_S as f64
+        to_f64(self.0) / NS_PER_S as f64
     }
 
     /// The time from `earlier` to `self`, or zero if `earlier` is the later of the two.
@@ -137,7 +149,7 @@ impl Duration {
     /// Seconds, to the nearest `f64`.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / NS_PER_S as f64
+        to_f64(self.0) / NS_PER_S as f64
     }
 
     /// `self - other`, or zero where that would be negative.
@@ -174,7 +186,7 @@ impl Bytes {
     /// The number of bytes, to the nearest `f64`.
     #[inline]
     pub fn as_f64(self) -> f64 {
-        self.0 as f64
+        to_f64(self.0)
     }
 
     /// `self - other`, or zero where that would be negative.

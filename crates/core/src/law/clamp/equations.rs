@@ -112,7 +112,7 @@ pub fn delay(before_s: f64, awnd_bytes: f64, rate: f64, beta: f64) -> f64 {
 #[inline]
 pub fn advertised(window_bytes: f64, os_window_bytes: f64) -> f64 {
     //= clamp#17  AWND = min(w, AWND)
-    window_bytes.min(os_window_bytes)
+    if window_bytes < os_window_bytes { window_bytes } else { os_window_bytes }
 }
 
 /// The change as far as it is carried out \[B\]: down by the packet's `payload_bytes` at most, up by `most_bytes`.

@@ -6,7 +6,7 @@ use crate::error::{ParameterError, ensure};
 use crate::estimator::{Least, RateEstimator, RoundBytes, SlidingRate, Smoothed};
 use crate::parameter::{Parameter, above, above_to};
 use crate::role::{DataSample, ReceiverLaw};
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, Duration, to_f64};
 use crate::{kinds, parameters};
 
 /// Weight of a new sample in the average round-trip time (RFC 6298's α).
@@ -344,5 +344,5 @@ fn larger(one: f64, other: f64) -> f64 {
 /// Nanoseconds in seconds, by a multiplication: a packet's path has no room for a division.
 #[inline]
 fn seconds(ns: u64) -> f64 {
-    ns as f64 * 1e-9
+    to_f64(ns) * 1e-9
 }
