@@ -288,7 +288,8 @@ impl<P: Parcel> AccessPoint<P> {
         let station = &mut self.stations[index];
         let Channel::Fading(radio) = &mut station.channel else { unreachable!("slots are of fading channels") };
         let attempt = radio.attempt(slot);
-        if let Some(unfinished) = station.unfinished.take() {
+        if let Some(unfinished) = station.unfinished {
+            station.unfinished = None;
             return unfinished.again(attempt);
         }
         let room_bits = radio.bits(&attempt);

@@ -124,10 +124,33 @@ impl<P: Parcel> Queue<P> {
     /// Takes a packet in; false if it was dropped.
     #[inline(always)]
     pub fn push(&mut self, now: Instant, packet: P) -> bool {
-        let size = packet.size();
-        if self.keeps && self.aqm.makes_room() {
+        if self.keeps {
+            return self.push_to_management(now, packet);
+        }
+        // Of the signal a copy is shown, so that the packet need not be in memory but at its place in the queue.
+        let accepted = self.judge(now, packet.size(), packet.flow(), &{ *packet.signal() });
+        if accepted {
+            self.packets.push_back((now, packet));
+        }
+        accepted
+    }
+
+    /// The same, where the management keeps packets.
+    #[inline(never)]
+    fn push_to_management(&mut self, now: Instant, packet: P) -> bool {
+        if self.aqm.makes_room() {
             return self.push_and_make_room(now, packet);
         }
+        let accepted = self.judge(now, packet.size(), packet.flow(), packet.signal());
+        if accepted {
+            self.aqm.enqueue(now, packet);
+        }
+        accepted
+    }
+
+    /// Whether a packet may join; it is counted, and the marker hears of it.
+    #[inline(always)]
+    fn judge(&mut self, now: Instant, size: Bytes, flow: u64, signal: &Signal) -> bool {
         let held = self.held();
         let is_room = admits(self.limit, held.packets, held.bytes, size);
         let accepted = self.aqm.admits(now, held, size, is_room);
@@ -137,16 +160,10 @@ impl<P: Parcel> Queue<P> {
             self.bytes += size;
             if !self.marker.is_none() {
                 let held = Held { packets: held.packets + 1, bytes: self.bytes };
-                let passing = Passing { size, flow: packet.flow(), arrived: now };
-                self.marker.on_arrival(now, passing, held, packet.signal());
-            }
-            if self.keeps {
-                self.aqm.enqueue(now, packet);
-            } else {
-                self.packets.push_back((now, packet));
+                self.marker.on_arrival(now, Passing { size, flow, arrived: now }, held, signal);
             }
         } else {
-            self.marker.on_overflow(now, size, held, packet.signal());
+            self.marker.on_overflow(now, size, held, signal);
         }
         accepted
     }

@@ -88,16 +88,22 @@ impl FlowEnds {
         let Self { host, receiver, exit, feed, .. } = self;
         let out = exit.transit(at, segment.size())?;
         let ReceivingEnd::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
-        let ack = receiver.answer(out, segment, signal);
         *packets += u64::from(segment.is_data() && out < end);
         let (Some(Feed { line, lane, to, home: Some(home), .. }), SendingEnd::Tcp(sender)) = (feed, &mut host.sender)
         else {
-            return Some(ack);
+            return Some(answer(receiver, out, &{ *segment }, signal));
         };
+        let ack = receiver.answer(out, segment, signal);
         let at = network.come_home(home, out, ack.size)?;
         hear(network, (number, end), (&host.app, sender), (line, *lane, to, &mut home.waiting), at, &ack);
         None
     }
+}
+
+/// The answer for the general way, to which it goes in memory: apart, so that the short one can keep it in registers.
+#[inline(never)]
+fn answer(receiver: &mut tcp::Receiver, at: Instant, segment: &Segment, signal: &Signal) -> Ack {
+    receiver.answer(at, segment, signal)
 }
 
 /// An acknowledgement is home at `at`: the host hears it at once, unless it has something to do before, or others wait for that.
@@ -183,7 +189,8 @@ impl Ends<Packet> for Hosts {
                     if let Some(at) = network.foresee(node, now, segment.size())
                         && let Some(answer) = flow.conclude(network, (number, self.end), at, told, &mut self.packets)
                     {
-                        self.send_back(network, number, told, answer);
+                        // A copy, so that on the short way the segment need not be in memory; below likewise.
+                        self.send_back(network, number, (&{ segment }, told.1), answer);
                     }
                 }
                 to => network.come(self, to, now, segment.into_packet(number, Signal::None)),
@@ -209,7 +216,7 @@ impl Ends<Packet> for Hosts {
         let (segment, end) = (Segment::of(packet), self.end);
         let told = (&segment, &packet.signal);
         if let Some(answer) = flow.conclude(network, (packet.flow, end), at, told, &mut self.packets) {
-            self.send_back(network, packet.flow, told, answer);
+            self.send_back(network, packet.flow, (&{ segment }, told.1), answer);
         }
     }
 

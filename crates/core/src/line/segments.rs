@@ -95,7 +95,7 @@ impl SegmentLine {
                 self.end_run(Run { times, segments: 1 });
             }
         } else {
-            self.put_whole(segment);
+            self.put_whole(&{ *segment }); // a copy, so that others need not be in memory
         }
     }
 
@@ -104,11 +104,17 @@ impl SegmentLine {
         let Run { times, segments } = std::mem::replace(&mut self.last, next);
         if segments > 0 {
             if self.between.len() == self.between.capacity() {
-                // By a quarter: doubling would leave half of it empty, in each of many flows.
-                self.between.reserve_exact((self.between.len() / 4).max(8));
+                self.make_room();
             }
             self.between.push_back(segments << TIMES_BITS | times);
         }
+    }
+
+    /// By a quarter: doubling would leave half of it empty, in each of many flows.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        self.between.reserve_exact((self.between.len() / 4).max(8));
     }
 
     #[cold]
@@ -138,7 +144,11 @@ impl SegmentLine {
         if self.len == 0 {
             return Some((head, None));
         }
-        self.head = if self.first.segments > 0 { self.following() } else { self.take_behind() };
+        if self.first.segments > 0 {
+            self.follow()
+        } else {
+            self.take_behind()
+        }
         Some((head, Some(self.transit(self.head.sent, self.head.size()))))
     }
 
@@ -159,32 +169,32 @@ impl SegmentLine {
         }
     }
 
-    /// The next of the first run.
+    /// The next of the first run is the head.
     #[inline(always)]
-    fn following(&mut self) -> Segment {
+    fn follow(&mut self) {
         let Run { times, segments } = &mut self.first;
         *segments -= 1;
         let sent = self.head.sent + Duration::from_nanos(*times >> AGO_BITS);
         let echo = Instant::from_nanos(sent.as_nanos() - (*times & ((1 << AGO_BITS) - 1)));
         let seq = self.head.seq + u64::from(self.head.payload);
-        Segment { seq, sent, echo, size: self.size, payload: self.payload, is_pushed: false }
+        self.head = Segment { seq, sent, echo, size: self.size, payload: self.payload, is_pushed: false };
     }
 
-    /// The next where the first run has been taken.
+    /// The next is the head where the first run has been taken.
     #[inline(never)]
-    fn take_behind(&mut self) -> Segment {
+    fn take_behind(&mut self) {
         let Some(word) = self.between.pop_front() else {
             self.first = std::mem::take(&mut self.last);
-            return self.following();
+            return self.follow();
         };
         if word != WHOLE {
             self.first = Run { times: word & ((1 << TIMES_BITS) - 1), segments: word >> TIMES_BITS };
-            return self.following();
+            return self.follow();
         }
         let mut next = || self.between.pop_front().unwrap_or_default();
         let (seq, [sent, echo], lengths) = (next(), [next(), next()].map(Instant::from_nanos), next());
         let (size, payload) = ((lengths >> 32) as u32, (lengths >> 16) as u16);
-        Segment { seq, sent, echo, size, payload, is_pushed: lengths & 1 == 1 }
+        self.head = Segment { seq, sent, echo, size, payload, is_pushed: lengths & 1 == 1 };
     }
 }
 

@@ -7,6 +7,8 @@
 //! wants all that comes to cross lines which their flows' ends keep, and nobody to look at the queues between choices: no
 //! probe, no proxy.
 
+use std::cmp::Ordering;
+
 use lasthop_core::element::Element;
 use lasthop_core::units::Instant;
 
@@ -47,8 +49,10 @@ impl Gate {
         self.due[line] = at.unwrap_or(Instant::MAX);
         let mut next = (Instant::MAX, 0);
         for (line, &at) in self.due.iter().enumerate() {
-            if at < next.0 || (at == next.0 && at < Instant::MAX && self.is_before(events, at, line, next.1)) {
-                next = (at, line);
+            match at.cmp(&next.0) {
+                Ordering::Less => next = (at, line),
+                Ordering::Equal if at < Instant::MAX && self.is_before(events, at, line, next.1) => next = (at, line),
+                Ordering::Equal | Ordering::Greater => {}
             }
         }
         self.next = next;

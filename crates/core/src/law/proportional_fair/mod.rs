@@ -38,14 +38,13 @@ impl SchedulerLaw for ProportionalFair {
 
     #[inline]
     fn pick(&mut self, stations: &mut impl Candidates) -> Option<usize> {
-        let mut best: Option<(usize, f64)> = None;
+        let mut best: Option<(usize, (f64, f64))> = None;
         for (station, average) in self.averages.iter().enumerate() {
             if stations.waits(station) {
-                let rate = stations.rate(station);
+                let rates = (stations.rate(station), *average);
                 match best {
-                    Some((other, other_rate))
-                        if !equations::is_more_useful((rate, *average), (other_rate, self.averages[other])) => {}
-                    _ => best = Some((station, rate)),
+                    Some((_, others)) if !equations::is_more_useful(rates, others) => {}
+                    _ => best = Some((station, rates)),
                 }
             }
         }
