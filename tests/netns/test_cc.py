@@ -2,12 +2,15 @@
 """Our laws as congestion controls of a kernel: put there, changed, taken away; what they do."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -183,3 +186,34 @@ def test_gamma_keeps_the_queue_shorter_than_reno_at_equal_goodput(box: Box) -> N
     assert gamma_bps > 0.97 * reno_bps
     # Reno fills the buffer of 100 ms each time; γ turns back at half of it.
     assert gamma_s < 0.8 * reno_s
+
+
+def jain(folder: Path, variant: str, flows: int) -> float:
+    """Jain's index of flows that begin within a second, from 20 to 60 s."""
+    folder.mkdir()
+    law = f'{{ kind = "linux-aimd", gamma = {{ variant = "{variant}" }} }}'
+    flow = f'count = {flows}\nspread = "1 s"\nrtt = "100 ms"\nsender = {law}'
+    text = CORE.format(duration=60, link='queue = { limit = "200 packets" }', flow=flow)
+    for _ in range(2):
+        process = Box(folder).start(text, "--allow-lag", "--json", "--set", "warmup=20 s")
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        summary = json.loads(out)
+        if not summary["emulation"]["faults"]:
+            break
+    return float(summary["fairness"]["jain"])
+
+
+@pytest.mark.measured
+def test_drain_shares_evenly_where_gamma_does_not(tmp_path: Path) -> None:
+    # Two emulations a processor keep real time.
+    asked = [(variant, flows) for flows in (32, 16, 8, 4) for variant in ("drain", "knee")]
+    with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        found = pool.map(lambda one: jain(tmp_path / f"{one[0]}{one[1]}", *one), asked)
+        index = dict(zip(asked, found, strict=True))
+    told = {f"{variant} {flows}": round(value, 3) for (variant, flows), value in index.items()}
+    # With 32 flows there are 2.6 segments each, and the queue hardly ever empties.
+    for flows, least in ((4, 0.95), (8, 0.95), (16, 0.95), (32, 0.9)):
+        assert index["drain", flows] >= least, told
+    # One that saw a higher crest of the queue than others gives way later, for ever.
+    assert min(index["knee", flows] for flows in (4, 8, 16, 32)) < 0.9, told

@@ -191,11 +191,12 @@ impl SenderSpec {
         let switches = self.options().map_or(Switches::default(), |options| options.common);
         // The rules that are asked for are meant as they are.
         let mut switches = if switches.rules.is_none() { switches.or(kind) } else { switches };
-        if self.router_options() != (0, 0) {
+        let takes_over = self.router_options() != (0, 0);
+        if takes_over {
             // Their control sets the window in recovery as well, where the kernel then reduces nothing (tcp_cong_control).
             switches.rate_reduction = switches.rate_reduction.or(Some(false));
         }
-        switches.over(self.rules(), recovery, config)
+        switches.over(self.rules(), recovery, SenderConfig { takes_over, ..config })
     }
 
     /// Bytes of Linux's timestamps, which are within the `packet` of its flow.

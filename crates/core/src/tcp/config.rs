@@ -81,6 +81,11 @@ switches! {
             queues: u8 = 0;
             /// Size of a SYN on the wire \[B\].
             syn_size: u32 = 40;
+            /// Whether the law is a control that has the window to itself (Linux: cong_control), as in `lasthop-agent`'s hosts of
+            /// QFCP and XCP. Its window is of whole segments, and routers hear of these; by QFCP two at least where one would
+            /// wait longer for a delayed acknowledgement than a round trip takes. TCP then sets no pacing rate, so that a
+            /// piece is as large as there is room (tcp_cong_control, tcp_tso_autosize).
+            takes_over: bool = false;
         }
         own {
             /// By whose rules the sender recovers; each switch departs from them. By default those of its kind.

@@ -3,10 +3,13 @@
 //! to the law. Of those that repeat one, and of new ones in recovery, `recovery` has the rest.
 
 use super::{Sender, State};
-use crate::packet::{Ack, Kind};
+use crate::packet::{Ack, Kind, Signal};
 use crate::role::{AckSample, FeedbackSample};
 use crate::tcp::config::Validation;
 use crate::units::{Duration, Instant};
+
+/// How long an acknowledgement of a single segment waits \[s\] (TCP_DELACK_MIN).
+const DELAYED_ACK_S: f64 = 0.04;
 
 impl Sender {
     /// An acknowledgement, or the answer to the SYN, comes at `now`.
@@ -75,6 +78,9 @@ impl Sender {
             self.on_repeated_ack(heard, is_update);
         }
         if is_told {
+            if self.config.takes_over {
+                self.cwnd_bytes -= self.cwnd_bytes % self.mss();
+            }
             self.make_request();
         }
         self.end_event();
@@ -84,7 +90,9 @@ impl Sender {
     #[cold]
     fn on_feedback(&mut self, told: FeedbackSample) {
         self.law.on_feedback(&mut self.window, &told);
-        self.set_cwnd(self.window.cwnd);
+        let is_near = matches!(told.signal, Signal::Rate(_)) && self.rto.srtt_s() < DELAYED_ACK_S;
+        let least = if self.config.takes_over && is_near { 2.0 } else { 0.0 };
+        self.set_cwnd(self.window.cwnd.max(least));
     }
 
     /// Length of a full segment on the wire \[B\].
@@ -95,7 +103,9 @@ impl Sender {
     pub(super) fn make_request(&mut self) {
         let wire_bytes = self.wire_bytes();
         let mut window = self.window;
-        if self.config.feedback_in_segments {
+        if self.config.takes_over {
+            window.cwnd = (self.cwnd_bytes / self.mss()).max(1) as f64;
+        } else if self.config.feedback_in_segments {
             let open = (self.cwnd_bytes as i64 + self.inflation) / self.mss as i64;
             window.cwnd = open.max(1) as f64;
         }

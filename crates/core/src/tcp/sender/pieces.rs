@@ -63,6 +63,9 @@ impl Sender {
 
     /// Segments of a piece at most (tcp_tso_autosize, tcp_update_pacing_rate).
     fn most_of_piece(&self) -> u64 {
+        if self.config.takes_over {
+            return (MOST_BYTES / self.mss()).max(LEAST);
+        }
         let srtt_s = self.rto.srtt_s();
         let least = self.tracking.as_ref().and_then(|t| t.min_rtt);
         if srtt_s <= 0.0 {

@@ -2,10 +2,13 @@
 //! Senders whose window the routers of the path choose.
 
 use super::script::{plain, sender};
+use crate::element::Element;
 use crate::law::qfcp::QfcpParams;
 use crate::law::xcp::XcpParams;
+use crate::packet::{Packet, Signal};
 use crate::role::SenderParams;
-use crate::tcp::SenderConfig;
+use crate::tcp::{RttEstimator, SenderConfig};
+use crate::units::{Bytes, Duration, Instant};
 
 fn with(law: SenderParams) -> SenderConfig {
     SenderConfig { law, initial_window: Some(4), ..plain() }
@@ -62,4 +65,48 @@ fn xcps_window_changes_by_what_routers_say_and_halves_with_a_loss() {
          200 ack 6 echo 100 change -90 -> 6
          ? cwnd 1",
     );
+}
+
+#[test]
+fn a_control_of_linux_has_whole_segments_and_two_on_a_short_path() {
+    // 60 segments/s over 20 ms are 1.2, over 60 ms 3.6: one alone would wait 40 ms for its acknowledgement, which the longer
+    // path does not mind.
+    let host = |takes_over| SenderConfig {
+        takes_over,
+        rtt_estimator: RttEstimator::Linux,
+        ..with(SenderParams::Qfcp(QfcpParams::default()))
+    };
+    for (takes_over, ms, rate, cwnd) in [
+        (true, 20, 60, "2"),
+        (false, 20, 60, "1.2"),
+        (true, 60, 60, "3"),
+        (false, 60, 60, "3.599"),
+        (true, 60, 20, "1"),
+    ] {
+        let script = format!(
+            "0 open -> 0 1 2 3\n {ms} ack 2 echo 0 rate 20 ->\n {ms} ack 4 echo 0 rate {rate} -> SENT\n ? cwnd {cwnd}"
+        );
+        let sent: Vec<String> = (4..4 + cwnd[..1].parse::<u32>().unwrap()).map(|n| n.to_string()).collect();
+        sender(host(takes_over), &script.replace("SENT", &sent.join(" ")));
+    }
+}
+
+#[test]
+fn a_control_of_linux_keeps_the_part_of_a_segment_that_xcp_grants() {
+    // Half a segment each: nothing, then one; routers hear of whole ones.
+    let config = SenderConfig { takes_over: true, ..with(SenderParams::Xcp(XcpParams::default())) };
+    let mut end = sender(
+        config,
+        "0   open                    -> 0 1 2 3
+         100 ack 1 echo 0 change 5   -> 4
+         ? cwnd 4
+         100 ack 2 echo 0 change 5   -> 5 6
+         ? cwnd 5
+         100 ack 3 echo 0 change 5   -> 7
+         ? cwnd 5",
+    );
+    let now = Instant::ZERO + Duration::from_millis(100);
+    end.receive(now, Packet::ack(0, 4000, Bytes::new(1_000_000), 40, now));
+    let Some(Signal::Xcp(header)) = end.poll_departure().map(|departure| departure.packet.signal) else { panic!() };
+    assert!((header.cwnd_bytes - 5.0 * 1040.0).abs() < 1.0, "{header:?}");
 }

@@ -236,6 +236,17 @@ fn the_last_segment_of_a_piece_of_several_is_pushed() {
 }
 
 #[test]
+fn a_control_that_has_the_window_to_itself_sends_as_much_as_there_is_room() {
+    // TCP sets no pacing rate for it: what is acknowledged at once goes in one piece. A piece of two leaves one
+    // behind, which waits for more room.
+    for (takes_over, third) in [(false, "10 11!"), (true, "10 11 12!")] {
+        let config = SenderConfig { takes_over, initial_window: Some(10), ..pieces() };
+        let first = if takes_over { "0 1 2 3 4 5 6 7 8 9!" } else { "0 1! 2 3! 4 5! 6 7! 8 9!" };
+        sender(config, &format!("0 open -> {first}\n 100 ack 3 echo 0 -> {third}"));
+    }
+}
+
+#[test]
 fn a_piece_waits_for_more_room_shortly_after_another() {
     // 100 segments in 10 ms: 1.2·100·1000/0.01/1024 = 11718 B, eleven segments. Two may go at 10 ms, as none went for long; then
     // what is acknowledged gathers, as more is to be before 1 ms is over. One that is left over waits, too; 1 ms after the last
