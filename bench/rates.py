@@ -3,18 +3,20 @@
 
 As `bench/agent.py`: a download over virtual Ethernet, in which the kernel counts how long each
 program runs. A program that does nothing runs in the same download, at the router's device: what
-it takes is the counting, which is in the others' times too. Packets are super-packets of up to
-64 kB. It takes root, cgroup2, and processors that are idle.
+it takes is the counting, which is in the others' times too, and is told apart: round by round it
+is taken off. Packets are super-packets of up to 64 kB. It takes root, cgroup2, and processors that
+are idle.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "netns"))
-from counted import counting, fast, programs, see_nothing
+from counted import NOTHING, counting, fast, programs, see_nothing
 from groups import joined
 from house import AGENT, House, house
 
@@ -34,7 +36,7 @@ def started(built: House, where: str, *words: object) -> None:
     assert agent.stdout.readline(), agent.communicate()
 
 
-def measured(law: str, rate: str, seconds: float) -> tuple[float, dict[str, float]]:
+def measured(law: str, rate: str, seconds: float, dry_run: bool) -> tuple[float, dict[str, float]]:
     """The goodput of a download [bit/s]; of each program what a run takes [ns]."""
     with joined("lasthop-bench") as own, house() as built:
         queue = ["tc", "qdisc", "replace", "dev", "lan", "root", "tbf", "rate", rate]
@@ -43,7 +45,8 @@ def measured(law: str, rate: str, seconds: float) -> tuple[float, dict[str, floa
         see_nothing(built, "egress")
         if law in RATES:
             capacity = rate.replace("gbit", " Gbit/s").replace("mbit", " Mbit/s")
-            started(built, "router", law, "router", "--dev", "lan", "--capacity", capacity)
+            options = ["--capacity", capacity, *(["--dry-run"] if dry_run else [])]
+            started(built, "router", law, "router", "--dev", "lan", *options)
             started(built, "server", law, "host", "--cgroup", own)
         else:
             started(built, "server", "cc", "load", law)
@@ -66,15 +69,27 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rate", default="4gbit", help="of the line, as tc has it")
     parser.add_argument("--seconds", type=float, default=2.0, help="of a download")
+    parser.add_argument("--dry-run", action="store_true", help="routers rewrite nothing")
     options = parser.parse_args()
     for law in options.laws:
-        rounds = [measured(law, options.rate, options.seconds) for _ in range(options.rounds)]
+        rounds = [
+            measured(law, options.rate, options.seconds, options.dry_run)
+            for _ in range(options.rounds)
+        ]
         best = max(bps for bps, _ in rounds)
-        costs = ", ".join(
-            f"{name} {min(told[name] for _, told in rounds if name in told):.0f}"
-            for name in rounds[0][1]
-        )
-        print(f"{law}: {best / 1e9:.2f} Gbit/s; least ns of a run: {costs}", flush=True)
+        print(f"{law}: {best / 1e9:.2f} Gbit/s; ns of a run, median (least to greatest round)")
+        for name in rounds[0][1]:
+            found = [told for _, told in rounds if name in told and NOTHING in told]
+            own = span([told[name] - told[NOTHING] for told in found])
+            print(f"  {name:18} {span([told[name] for told in found])}, of its own {own}")
+        sys.stdout.flush()
+
+
+def span(values: list[float]) -> str:
+    """The median of some, the least and the greatest."""
+    if not values:
+        return "too few runs"
+    return f"{statistics.median(values):.0f} ({min(values):.0f} to {max(values):.0f})"
 
 
 if __name__ == "__main__":
