@@ -189,6 +189,9 @@ impl Config {
             is_clamp: clamp.is_some().into(),
             a_bytes: bytes(|clamp| clamp.a),
             tau_bytes: bytes(|clamp| clamp.tau),
+            // The simulator's alone.
+            is_station: 0,
+            moves_others: 0,
             rule_count: self.weight.len().min(WEIGHT_RULES) as u32,
             has_dscp: self.weight.iter().any(|weight| weight.dscp.is_some()).into(),
             rules,

@@ -9,6 +9,7 @@
 
 #include "clamp.h"
 #include "flow.h"
+#include "seats.h"
 #include "state.h"
 #include "station.h"
 #include "window.h"
@@ -217,14 +218,28 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	return whole_segments(bytes, f->mss, told->random);
 }
 
+/* The field of a window that ends at the connection's edge. */
+LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
+{
+	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES, scale = (f->flags & both) == both ? f->scale : 0;
+	u16 window = window_field(p->ack, f->edge, scale, p->window);
+	u32 said = p->ack + ((u32)window << (scale & 15));
+
+	/* What was said stands, though it be the receiver's own field: rounded up, it may end later than the law's. */
+	if (is_after(f->edge, p->ack) && is_after(said, f->edge))
+		f->edge = said;
+	if (window < p->window)
+		f->flags |= FLOW_LIMITED;
+	return window;
+}
+
 /* An ACK of a connection that is established: what it tells, and the field that it is to say. */
 LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
 			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
 {
 	u64 sent_ns = now_ns, sample_ns = 0;
-	u32 delivered = 0, wants_probe = 0, mss, both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES, scale, said;
+	u32 delivered = 0, wants_probe = 0, mss;
 	struct told told = {};
-	u16 window;
 
 	/* What the ACK tells of the path. */
 	f->seen_ns = now_ns;
@@ -296,22 +311,37 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 
 		f->acknowledged_bytes += acked;
 		f->ack = p->ack;
-		if (told.rate && f->mss)
-			f->window_bytes = settings->is_clamp ? proxy_clamp_window(settings, f, now_ns, acked, &told) :
-							       proxy_share_window(settings, f, now_ns, &told);
 		f->duplicates = 0;
-		f->edge = right_edge(p->ack, f->window_bytes, f->edge);
+		/* Who has a seat at a desk has its window from there. */
+		if (!settings->is_station || !f->seat) {
+			if (told.rate && f->mss)
+				f->window_bytes = settings->is_clamp ? proxy_clamp_window(settings, f, now_ns, acked, &told) :
+								       proxy_share_window(settings, f, now_ns, &told);
+			f->edge = right_edge(p->ack, f->window_bytes, f->edge);
+		}
 	} else if (p->ack == f->ack && !p->payload) {
 		f->duplicates++;
 	}
-	scale = (f->flags & both) == both ? f->scale : 0;
-	window = window_field(p->ack, f->edge, scale, p->window);
-	said = p->ack + ((u32)window << (scale & 15));
-	/* What was said stands, though it be the receiver's own field: rounded up, it may end later than the law's. */
-	if (is_after(f->edge, p->ack) && is_after(said, f->edge))
-		f->edge = said;
-	if (window < p->window)
-		f->flags |= FLOW_LIMITED;
+	return proxy_field(f, p);
+}
+
+/*
+ * The same of a connection whose station has a desk, once proxy_hears has given `window`. `updates`: the seats of others whose
+ * windows may move, a bit each.
+ */
+LASTHOP_INLINE u16 proxy_hears_at_desk(const volatile struct settings *settings, struct desk *d, struct flow *f,
+				       struct station *s, const struct packet *p, u64 now_ns, u16 window, u32 *updates)
+{
+	u32 own = 0, entered = desk_enter(settings, d, f, s, p, now_ns, &own);
+
+	*updates = 0;
+	if (!entered)
+		return window;
+	if (entered & DESK_STEPS)
+		desk_step(d, own);
+	*updates = desk_finish(d, f, own, entered);
+	window = proxy_field(f, p);
+	desk_said(d, f);
 	return window;
 }
 

@@ -2,9 +2,9 @@
 //! The laws in integers: what a kernel's program runs, and can be called from Rust.
 //!
 //! ```text
-//!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h      c/window.h, c/gamma.h, c/qfcp.h ◄── c/xcp.h, c/wire.h
+//!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h ◄── c/desk.h      c/window.h, c/gamma.h, c/qfcp.h ◄── c/xcp.h, c/wire.h
 //!                                       ▲                        ▲
-//!              c/state.h ◄── c/station.h, c/flow.h ◄── c/proxy.h, c/passer.h, c/receiver.h
+//!              c/state.h ◄── c/station.h, c/flow.h, c/seats.h ◄── c/proxy.h, c/passer.h, c/receiver.h
 //!                    ┌──────────────────┬────────────────────────┘
 //!                    ▼                                           ▼
 //!      programs of the agent (clang, BPF)           this crate (cc, the host)
@@ -18,6 +18,7 @@
 
 pub mod arith;
 pub mod clamp;
+pub mod desk;
 pub mod estimate;
 pub mod gamma;
 pub mod passer;

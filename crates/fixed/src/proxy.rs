@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The proxy's law: what it makes of each packet that it sees.
 
-use crate::state::{FlowRecord, PacketRecord, Settings, StationRecord};
+use crate::state::{DeskRecord, FlowRecord, PacketRecord, Settings, StationRecord};
 
 /// A queue at a glance; nothing where it is hidden: `struct glance`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +69,20 @@ unsafe extern "C" {
         now_ns: u64,
         queue: &Glance,
         random: u32,
+    ) -> u16;
+
+    /// The same of a connection whose station has a desk, once [`hears`] has given `window`. `updates` says which seats of others have
+    /// windows that moved, a bit each: [`crate::desk::update`] gives what is to be sent.
+    #[link_name = "lasthop_proxy_hears_at_desk"]
+    pub safe fn hears_at_desk(
+        settings: &Settings,
+        desk: &mut DeskRecord,
+        flow: &mut FlowRecord,
+        station: &mut StationRecord,
+        packet: &PacketRecord,
+        now_ns: u64,
+        window: u16,
+        updates: &mut u32,
     ) -> u16;
 
     /// d: a connection's round trip without the queue, and with what its acknowledgements wait for each other; `nearest_ns` is the

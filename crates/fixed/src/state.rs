@@ -32,6 +32,10 @@ pub struct Settings {
     pub a_bytes: u32,
     /// CLAMP's τ.
     pub tau_bytes: u32,
+    /// 1: the station window, for as many connections of a station as its desk has seats; the others have the share window.
+    pub is_station: u32,
+    /// 1: it sends window updates for connections whose acknowledgement is not at hand.
+    pub moves_others: u32,
     /// How many of the rules there are.
     pub rule_count: u32,
     /// 1: one of them goes by the DSCP.
@@ -159,7 +163,7 @@ pub struct FlowRecord {
     pub window_bytes: u64,
     duplicates: u32,
     window: u16,
-    pad: u16,
+    seat: u16,
     clock_began_ns: u64,
     clock_first: u32,
     clock_state: u32,
@@ -268,6 +272,40 @@ pub struct PoolRecord {
     /// The mean rate in the one before, for a weight of 1 \[B/s\].
     pub mean: u64,
     last_queue_ns: u64,
+}
+
+/// Connections whose windows one desk sets together.
+pub const SEATS: u32 = 16;
+
+/// What a desk keeps of the connections whose windows it sets: `struct desk`.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(transparent)]
+pub struct DeskRecord([u64; 2508]);
+
+impl Default for DeskRecord {
+    fn default() -> Self {
+        Self([0; 2508])
+    }
+}
+
+/// A window update: `struct update`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct UpdateRecord {
+    /// Its connection.
+    pub key: FlowKey,
+    /// Its client's sequence number.
+    pub seq: u32,
+    /// What it acknowledges, as its last acknowledgement did.
+    pub ack: u32,
+    /// TSval and TSecr of that.
+    pub stamp: u32,
+    /// See `stamp`.
+    pub echo: u32,
+    /// The window's field.
+    pub window: u16,
+    pad: u16,
 }
 
 /// What the programs write as 0 as long as they do not know it.

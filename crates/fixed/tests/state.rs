@@ -4,7 +4,8 @@
 use lasthop_fixed::pool::PoolPart;
 use lasthop_fixed::proxy::{FoundFlow, Glance};
 use lasthop_fixed::state::{
-    FlowRecord, PacketRecord, PasserRecord, PoolRecord, ReceiverRecord, Settings, StationRecord,
+    DeskRecord, FlowRecord, PacketRecord, PasserRecord, PoolRecord, ReceiverRecord, Settings, StationRecord,
+    UpdateRecord,
 };
 
 // SAFETY: a pure function of `face.c` with these very types.
@@ -26,6 +27,8 @@ fn sizes_are_those_of_the_headers() {
         size_of::<PasserRecord>(),
         size_of::<PoolRecord>(),
         size_of::<PoolPart>(),
+        size_of::<DeskRecord>(),
+        size_of::<UpdateRecord>(),
     ];
     let theirs: Vec<usize> = (0..ours.len() as u32).map(|which| size_of_theirs(which) as usize).collect();
     assert_eq!(ours.to_vec(), theirs);
