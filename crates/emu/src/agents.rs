@@ -213,7 +213,7 @@ fn proxy_words(params: &ProxyParams) -> Option<Vec<String>> {
     match params {
         ProxyParams::Share(share) => Some(told_share(share.target)),
         ProxyParams::Clamp(clamp) => Some(told_clamp(clamp.a, clamp.tau.get())),
-        ProxyParams::Station(_) => None,
+        ProxyParams::Station(_) | ProxyParams::StationKernel(_) => None,
     }
 }
 

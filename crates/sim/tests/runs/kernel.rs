@@ -72,32 +72,53 @@ fn a_queue_is_found_from_acknowledgements_wherever_the_proxy_stands_before_it() 
 
 /// The station window at the proxy.
 const STATION: (&str, &str) = ("ap[0].proxy", "\"station\"");
+/// The same in integers.
+const SEATS: (&str, &str) = ("ap[0].proxy", "\"station-kernel\"");
 /// A minute to settle and another one to be looked at.
 const LONG: [(&str, &str); 2] = [("duration", "120 s"), ("warmup", "60 s")];
 
 #[test]
 fn the_station_windows_proxy_holds_a_queue_that_it_does_not_see() {
-    for (rtt, wanted_ms) in [("20 ms", 17.8), ("40 ms", 17.0), ("100 ms", 17.0)] {
-        let (goodput, delay_ms) = found(&run(DOWNLOAD, &[STATION, LONG[0], LONG[1], ("flow[0].rtt", rtt)]));
-        // T − min(.3 d, 10 ms)/(1 + κ). A queue whose minimum was taken for a part of the path would go on growing.
-        assert!(goodput > 9.4 && (-1.5..3.0).contains(&(delay_ms - wanted_ms)), "{rtt}: {goodput}, {delay_ms}");
+    for law in [STATION, SEATS] {
+        for (rtt, wanted_ms) in [("20 ms", 17.8), ("40 ms", 17.0), ("100 ms", 17.0)] {
+            let (goodput, delay_ms) = found(&run(DOWNLOAD, &[law, LONG[0], LONG[1], ("flow[0].rtt", rtt)]));
+            // T − min(.3 d, 10 ms)/(1 + κ). A queue whose minimum was taken for a part of the path would go on growing.
+            let is_held = goodput > 9.4 && (-1.5..3.0).contains(&(delay_ms - wanted_ms));
+            assert!(is_held, "{law:?} {rtt}: {goodput}, {delay_ms}");
+        }
+        let summary = run(&mixed(), &[law, LONG[0], LONG[1]]);
+        let ((goodput, delay_ms), jain) = (found(&summary), summary.fairness.jain.unwrap());
+        assert!(goodput > 9.3 && delay_ms < 25.0 && jain > 0.985, "{law:?}: {goodput}, {delay_ms}, {jain}");
+        assert_eq!(summary.queues[0].drops, 0);
     }
-    let summary = run(&mixed(), &[STATION, LONG[0], LONG[1]]);
-    let ((goodput, delay_ms), jain) = (found(&summary), summary.fairness.jain.unwrap());
-    assert!(goodput > 9.3 && delay_ms < 25.0 && jain > 0.985, "{goodput}, {delay_ms}, {jain}");
-    assert_eq!(summary.queues[0].drops, 0);
+}
+
+#[test]
+fn in_integers_it_holds_one_that_it_sees_as_well() {
+    let seen = ("ap[0].proxy", r#"{ kind = "station-kernel", queue = "qdisc" }"#);
+    let (goodput, delay_ms) = found(&run(DOWNLOAD, &[seen, LONG[0], LONG[1]]));
+    assert!(goodput > 9.4 && (15.5..20.0).contains(&delay_ms), "{goodput}, {delay_ms}");
+    // Beyond sixteen flows the others have the share window; together they hold the line as sixteen do.
+    for flows in ["16", "24"] {
+        let many = [seen, ("flow[0].count", flows), ("flow[0].rtt", "90 ms"), ("flow[0].stagger", "0.1 s")];
+        let summary = run(DOWNLOAD, &many);
+        let ((goodput, delay_ms), jain) = (found(&summary), summary.fairness.jain.unwrap());
+        assert!(goodput > 9.3 && delay_ms < 40.0 && jain > 0.9, "{flows}: {goodput}, {delay_ms}, {jain}");
+    }
 }
 
 #[test]
 fn its_window_updates_move_flows_that_have_no_packets() {
-    let delay = |clock: &str| {
-        let proxy = format!("{{ kind = \"station\", clock = {clock} }}");
+    let delay = |law: &str, clock: &str| {
+        let proxy = format!("{{ kind = \"{law}\", clock = {clock} }}");
         let driving = ("ap[0].radio", r#"{ kind = "trace", file = "../../scenarios/traces/lte-driving.down" }"#);
         let summary = run(&mixed(), &[("ap[0].proxy", &proxy), driving, LONG[0], ("warmup", "10 s")]);
         summary.queues[0].p95_delay_s.unwrap() / summary.queues[0].utilisation.unwrap()
     };
-    let (with, without) = (delay("true"), delay("false"));
-    assert!(with < 0.8 * without, "{with}, {without}");
+    for law in ["station", "station-kernel"] {
+        let (with, without) = (delay(law, "true"), delay(law, "false"));
+        assert!(with < 0.8 * without, "{law}: {with}, {without}");
+    }
 }
 
 #[test]
@@ -210,7 +231,9 @@ fn each_key_of_theirs_tells() {
     );
     let mut seen = vec![base, figures(&run(DOWNLOAD, &[(first.0, &first.1)]))];
     let station = |keys: &str| ("ap[0].proxy", format!("{{ kind = \"station\"{keys} }}"));
+    let seats = |keys: &str| ("ap[0].proxy", format!("{{ kind = \"station-kernel\"{keys} }}"));
     let sets = sets.into_iter().chain([station(""), station(r#", target = "40 ms""#)]);
+    let sets = sets.chain([seats(""), seats(r#", target = "40 ms""#), seats(r#", queue = "qdisc""#)]);
     for (key, value) in sets {
         let found = figures(&run(DOWNLOAD, &[(key, &value)]));
         assert!(!seen.contains(&found), "{value}");

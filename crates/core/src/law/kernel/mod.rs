@@ -4,12 +4,13 @@
 //!
 //! ```text
 //!   price = "clamp-kernel"      ClampKernelRouter   ─┐ station.h   what `lasthop-agent ap` does at each packet
-//!   receiver = "clamp-kernel"   ClampKernelReceiver ─┼ receiver.h  what `lasthop-agent client` does, with pool.h
-//!   proxy = "share-kernel"      KernelProxy         ─┘ proxy.h     what `lasthop-agent proxy` does
+//!   receiver = "clamp-kernel"   ClampKernelReceiver ─┼ receiver.h  what `lasthop-agent client` does
+//!   proxy = "share-kernel", "station-kernel"
+//!                               KernelProxy         ─┘ proxy.h     what `lasthop-agent proxy` does
 //! ```
 //!
-//! A proxy finds rate, queue and path in these integers whatever its law is; the [station window](crate::law::station) then goes on in
-//! its own numbers.
+//! A proxy finds rate, queue and path in these integers whatever its law is; the [station window](crate::law::station) of
+//! `proxy = "station"` then goes on in its own numbers.
 //!
 //! The arithmetic is that of [`lasthop_fixed`]; here times, sizes and packets become its numbers, and its windows ours.
 
@@ -21,7 +22,7 @@ mod station;
 pub use proxy::{ClampProxyParams, KernelProxy, ProxyParams, ShareProxyParams, Sight};
 pub use receiver::{ClampKernelParams, ClampKernelReceiver, Pool};
 pub use router::{ClampKernelPrice, ClampKernelRouter};
-pub use station::StationProxyParams;
+pub use station::{StationKernelParams, StationProxyParams};
 
 use crate::units::Instant;
 

@@ -4,10 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_fixed::desk;
 use lasthop_fixed::proxy::{self, FoundFlow, Glance};
-use lasthop_fixed::state::{FlowRecord, PacketRecord, Settings, StationRecord, TCP_ACK, TCP_SYN};
+use lasthop_fixed::state::{
+    DeskRecord, FlowKey, FlowRecord, PacketRecord, SEATS, Settings, StationRecord, TCP_ACK, TCP_SYN, UpdateRecord,
+};
 
-use super::station::{Desk, Member, StationProxyParams};
+use super::station::{Desk, Member, StationKernelParams, StationProxyParams, update_of};
 use super::{Dither, clock_ns};
 use crate::error::ParameterError;
 use crate::kinds;
@@ -66,6 +69,8 @@ kinds! {
         /// The station window, of a queue that nobody sees: rate, queue and path are found as the share window finds them. It sends
         /// window updates of its own, so senders need selective acknowledgements.
         Station(StationProxyParams) = "station",
+        /// The station window in integers, which sends window updates as well.
+        StationKernel(StationKernelParams) = "station-kernel",
     }
 }
 
@@ -76,12 +81,13 @@ impl ProxyParams {
             Self::Share(params) => params.queue,
             Self::Clamp(params) => params.queue,
             Self::Station(_) => Sight::Outstanding,
+            Self::StationKernel(params) => params.queue,
         }
     }
 
     /// Whether it sends window updates.
     pub fn sends_updates(&self) -> bool {
-        matches!(self, Self::Station(_))
+        matches!(self, Self::Station(_) | Self::StationKernel(_))
     }
 
     fn settings(&self) -> Settings {
@@ -99,6 +105,13 @@ impl ProxyParams {
                 Settings { is_clamp: 1, a_bytes: params.a.get() as u32, tau_bytes: params.tau.get() as u32, ..settings }
             }
             Self::Station(params) => Settings { target_ns: params.target.as_nanos(), ..settings },
+            Self::StationKernel(params) => Settings {
+                target_ns: params.target.as_nanos(),
+                kappa_q10: q10(crate::law::station::KAPPA),
+                is_station: 1,
+                moves_others: params.clock.into(),
+                ..settings
+            },
         }
     }
 }
@@ -130,6 +143,8 @@ struct Station {
     record: StationRecord,
     departed_bytes: u64,
     desk: Option<Desk>,
+    /// The same in integers.
+    seats: Option<Box<DeskRecord>>,
 }
 
 impl Station {
@@ -144,6 +159,8 @@ struct Connection {
     station: u16,
     record: FlowRecord,
     member: Option<Member>,
+    /// The last acknowledgement, where updates are made of it.
+    last: Option<Packet>,
 }
 
 impl KernelProxy {
@@ -179,7 +196,8 @@ impl KernelProxy {
                 record.weight_q8 = WEIGHT_Q8;
                 let syn = PacketRecord { flags: TCP_SYN, has_scale: 1, ..PacketRecord::default() };
                 proxy::server_begins(&mut record, &syn, now_ns, found.wait_ns);
-                self.flows.insert(packet.flow, Connection { station: packet.station, record, member: None });
+                self.flows
+                    .insert(packet.flow, Connection { station: packet.station, record, member: None, last: None });
             }
             Kind::Data => {
                 let Some(flow) = self.flows.get_mut(&packet.flow) else { return };
@@ -240,6 +258,9 @@ impl KernelProxy {
                 if self.agent.is_some() {
                     return self.grant(now, packet);
                 }
+                if self.settings.is_station != 0 {
+                    return self.seat(now_ns, packet, &mut heard, field);
+                }
                 if field < heard.window {
                     packet.lower_window(Bytes::new(u64::from(field) << SCALE));
                 }
@@ -251,7 +272,7 @@ impl KernelProxy {
 
     /// An acknowledgement that has been heard moves windows of its station: its own, and those of others by updates.
     fn grant(&mut self, now: Instant, packet: &mut Packet) -> Vec<Packet> {
-        let Some(Connection { station, record, member: Some(member) }) = self.flows.get_mut(&packet.flow) else {
+        let Some(Connection { station, record, member: Some(member), .. }) = self.flows.get_mut(&packet.flow) else {
             return vec![];
         };
         let Some(Station { record: known, desk: Some(desk), .. }) = self.stations.get_mut(station) else {
@@ -271,6 +292,32 @@ impl KernelProxy {
         updates
     }
 
+    /// The same in integers, of an acknowledgement that the share window would give the window of `field`.
+    fn seat(&mut self, now_ns: u64, packet: &mut Packet, heard: &mut PacketRecord, field: u16) -> Vec<Packet> {
+        let Some(flow) = self.flows.get_mut(&packet.flow) else { return vec![] };
+        let Some(Station { record, seats, .. }) = self.stations.get_mut(&flow.station) else { return vec![] };
+        let desk = seats.get_or_insert_default();
+        // An acknowledgement of TCP over IPv4 with a time stamp alone.
+        (heard.key, heard.is_plain, heard.ip_version, heard.header_bytes) = (key(flow.station, packet.flow), 1, 4, 32);
+        let mut moved = 0;
+        let field =
+            proxy::hears_at_desk(&self.settings, desk, &mut flow.record, record, heard, now_ns, field, &mut moved);
+        flow.last = Some(packet.clone());
+        if field < heard.window {
+            packet.lower_window(Bytes::new(u64::from(field) << SCALE));
+        }
+        let mut updates = vec![];
+        for number in (0..SEATS).filter(|number| moved >> number & 1 != 0) {
+            let mut update = UpdateRecord::default();
+            if desk::update(desk, number, &mut update) != 0
+                && let Some(Connection { last: Some(last), .. }) = self.flows.get(&flow_of(&update.key))
+            {
+                updates.extend(update_of(last, Bytes::new(u64::from(update.window) << SCALE)));
+            }
+        }
+        updates
+    }
+
     /// What is silent has nothing under way.
     fn look_through(&mut self, now_ns: u64) {
         if now_ns - self.looked_ns < LOOK_NS {
@@ -285,6 +332,20 @@ impl KernelProxy {
             }
         }
     }
+}
+
+/// What stands for the ends of a flow: its station and its number.
+fn key(station: u16, flow: u32) -> FlowKey {
+    let mut key = FlowKey::default();
+    key.client[..2].copy_from_slice(&station.to_ne_bytes());
+    key.server[..4].copy_from_slice(&flow.to_ne_bytes());
+    key
+}
+
+/// The number in it.
+fn flow_of(key: &FlowKey) -> u32 {
+    let [a, b, c, d, ..] = key.server;
+    u32::from_ne_bytes([a, b, c, d])
 }
 
 /// An instant as a time stamp counts it, in ms.

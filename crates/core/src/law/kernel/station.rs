@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The station window at a proxy: what the queue does is found from acknowledgements, as the share window's proxy finds it, and one
-//! agent sets the windows of all flows of a station.
+//! agent sets the windows of all flows of a station, in numbers of its own or in the integers of `lasthop-agent proxy`.
 
 use lasthop_fixed::estimate::recent_least;
 use lasthop_fixed::state::{FlowRecord, StationRecord};
 use lasthop_fixed::{proxy, station};
 
-use super::clock_ns;
+use super::{Sight, clock_ns};
 use crate::error::ParameterError;
 use crate::law::share::TARGET;
 use crate::law::station::{Found, Grant, Known, StationAgent, StationArrival, StationKeys};
@@ -22,6 +22,20 @@ parameters! {
         /// T: the standing queue that is wanted, as the time that the line takes for it. Longer by default than where the queue is seen:
         /// less than a few packets or milliseconds cannot be told from none.
         pub target: Duration = TARGET, in above_to(Duration::ZERO, Duration::from_secs(60));
+        /// Whether any acknowledgement of the station moves the window of any of its flows, by window updates; otherwise each flow's
+        /// own do.
+        pub clock: bool = true;
+    }
+}
+
+parameters! {
+    /// The station window in integers, of up to 16 flows of a station; any others have the share window.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct StationKernelParams {
+        /// T: the standing queue that is wanted, as the time that the line takes for it.
+        pub target: Duration = TARGET, in above_to(Duration::ZERO, Duration::from_secs(60));
+        /// What it sees of the queue.
+        pub queue: Sight = Sight::Outstanding;
         /// Whether any acknowledgement of the station moves the window of any of its flows, by window updates; otherwise each flow's
         /// own do.
         pub clock: bool = true;
@@ -109,19 +123,23 @@ impl Member {
     /// The window ends at byte `edge` from now on: gives the acknowledgement that says so, if none does before.
     pub(super) fn move_to(&mut self, edge: u64) -> Option<Packet> {
         self.edge = edge;
-        let Packet { sent, echo, flow, hop, station, .. } = self.last;
-        let number = self.last.ack_number();
-        let mut ack = Ack::new(number, self.window(), self.last.size().get() as u32, sent);
-        (ack.echo, ack.sack, ack.kind, ack.signal) = (echo, self.last.sack.clone(), Kind::Update, Signal::None);
-        let mut update = ack.into_packet(flow);
-        (update.hop, update.station) = (hop, station);
-        (self.last.kind() == Kind::Ack).then_some(update)
+        update_of(&self.last, self.window())
     }
 
     /// The window of the last acknowledgement.
     pub(super) fn window(&self) -> Bytes {
         Bytes::new(self.edge.saturating_sub(self.last.ack_number()))
     }
+}
+
+/// The acknowledgement that repeats the `last` one with another window; none before any.
+pub(super) fn update_of(last: &Packet, window: Bytes) -> Option<Packet> {
+    let Packet { sent, echo, flow, hop, station, .. } = *last;
+    let mut ack = Ack::new(last.ack_number(), window, last.size().get() as u32, sent);
+    (ack.echo, ack.sack, ack.kind, ack.signal) = (echo, last.sack.clone(), Kind::Update, Signal::None);
+    let mut update = ack.into_packet(flow);
+    (update.hop, update.station) = (hop, station);
+    (last.kind() == Kind::Ack).then_some(update)
 }
 
 /// What acknowledgements have told of the queue and of the path.

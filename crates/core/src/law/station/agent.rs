@@ -14,8 +14,9 @@ use crate::units::Duration;
 
 /// T by default.
 pub const TARGET: Duration = Duration::from_millis(10);
-/// κ, and c upwards and downwards.
-const KAPPA: f64 = 0.25;
+/// κ.
+pub const KAPPA: f64 = 0.25;
+/// c upwards and downwards.
 const RISE: f64 = 1.2;
 const FALL: f64 = 0.3;
 /// For how long at least a flow that sends nothing keeps its part \[s\], and for how many of its round trips.

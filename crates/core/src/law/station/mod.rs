@@ -27,6 +27,6 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use agent::{Found, Grant, Known, StationAgent, StationArrival, StationKeys, TARGET};
+pub use agent::{Found, Grant, KAPPA, Known, StationAgent, StationArrival, StationKeys, TARGET};
 pub use receiver::StationReceiver;
 pub use router::{StationRouter, StationRouterParams};
