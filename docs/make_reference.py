@@ -111,7 +111,10 @@ RULES = """\
 ## Rules of recovery
 
 What `rules` of a [sender](#sender) stands for: what each switch is where its key is left out. A
-key that is set departs from them. – leaves it to the size of a segment (RFC 5681).
+key that is set departs from them. – leaves it to the size of a segment (RFC 5681). A key that is
+set, and that nothing reads in such a sender, is refused: one that says how something is done which
+is not done, such as `keep_sacked` without `sack` or with `rack`, whatever its value, and one that
+says whether something is done, such as `eifel` without `timestamps`, where it is on.
 """
 
 KINDS = """\

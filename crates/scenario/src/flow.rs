@@ -8,7 +8,7 @@ use lasthop_core::error::{ParameterError, ensure};
 use lasthop_core::loss::LossParams;
 use lasthop_core::parameter::{above, given};
 use lasthop_core::parameters;
-use lasthop_core::tcp::{Recovery, SenderConfig};
+use lasthop_core::tcp::{Recovery, SenderConfig, Switches};
 use lasthop_core::units::{Bytes, Duration, LONGEST, MOST_PACKET, Rate};
 
 use super::kinds::ReceiverSpec;
@@ -120,9 +120,16 @@ impl FlowSpec {
 }
 
 impl FlowSpec {
-    /// Refuses keys of loss recovery of which one takes back the other.
+    /// Refuses keys of loss recovery of which one takes back the other, and those that nothing reads.
     fn check_recovery(&self) -> Result<(), ParameterError> {
         let Some(keys) = self.sender.options().map(|options| options.common) else { return Ok(()) };
+        self.check_sack(&keys)?;
+        let law = self.sender.law().unwrap_or_default();
+        let sender = self.sender.over(SenderConfig { law, ..SenderConfig::default() });
+        keys.refuse_unread(&sender).map_err(|refused| refused.within("sender"))
+    }
+
+    fn check_sack(&self, keys: &Switches) -> Result<(), ParameterError> {
         let Some(sack) = keys.sack else { return Ok(()) };
         let agrees = keys.recovery.is_none_or(|recovery| sack == (recovery == Recovery::Sack));
         let written = keys.recovery.map_or("", |recovery| recovery.kind());

@@ -242,6 +242,11 @@ impl SenderConfig {
             || self.law.tracks_segments()
     }
 
+    /// Whether a time-out's slow start passes over what is SACKed.
+    pub(super) fn fills_gaps(&self) -> bool {
+        self.keep_sacked && self.recovery == Recovery::Sack && !self.rack
+    }
+
     /// Refuses what no sender can be.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! By which rules a sender recovers and a receiver acknowledges: three profiles, and switches that depart from them.
 
 use super::{ReceiverConfig, ReceiverSwitches, Recovery, RttEstimator, SenderConfig, Switches, Validation};
+use crate::error::ParameterError;
 use crate::kinds;
 use crate::units::{Bytes, Duration};
 
@@ -156,6 +157,58 @@ impl Switches {
             switched.rtt_tick = Duration::ZERO;
         }
         switched
+    }
+
+    /// Refuses a switch that is set, and that nothing reads in a sender that goes by `config`: whatever its value where it says how
+    /// something is done that is not done, and if it is on where it says whether something is done.
+    ///
+    /// # Errors
+    /// The first such switch.
+    pub fn refuse_unread(&self, config: &SenderConfig) -> Result<(), ParameterError> {
+        let has_sack = config.recovery == Recovery::Sack;
+        let rack = (config.rack, "`rack` = false with it");
+        let sack = (has_sack, "`sack` = false with it");
+        let no_sack = (!has_sack, "`sack` with it");
+        let no_timestamps = (!config.timestamps, "`timestamps` with it");
+        let on = |switch: Option<bool>| switch.filter(|is_on| *is_on);
+
+        let after_timeout = [
+            rack,
+            (!config.limited_transmit, "`limited_transmit` with it"),
+            (config.fills_gaps(), "`keep_sacked` = false with it: what duplicates tell after a time-out fills gaps"),
+        ];
+        let by_echoes =
+            [no_timestamps, (config.tracks_segments(), "no rule with it that goes by when each segment was sent")];
+        let of_reno = [(config.recovery != Recovery::Reno, "`recovery` = \"reno\" with it")];
+        let asking = [(!config.law.asks_routers(), "a sender with it that asks routers")];
+        let has_ticks = config.rtt_estimator == RttEstimator::Ns2 && !config.rtt_tick.is_zero();
+        let rough = [
+            (config.rtt_estimator == RttEstimator::Linux, "another `rtt_estimator` with it than \"linux\""),
+            (has_ticks, "`rtt_tick` = 0 s with it"),
+        ];
+        let granularity = self.rto_granularity.filter(|of| !of.is_zero()).map(|of| format!("{of:?}"));
+
+        refuse("limited_transmit", on(self.limited_transmit), &[rack])?;
+        refuse("limited_transmit_after_timeout", self.limited_transmit_after_timeout, &after_timeout)?;
+        refuse("strict_duplicate_acks", self.strict_duplicate_acks, &[sack])?;
+        refuse("one_fast_retransmit", self.one_fast_retransmit, &of_reno)?;
+        refuse("echo_ends_back_off", self.echo_ends_back_off, &by_echoes)?;
+        refuse("keep_sacked", self.keep_sacked, &[no_sack, rack])?;
+        refuse("find_lost_retransmissions", on(self.find_lost_retransmissions), &[no_sack])?;
+        refuse("find_lost_retransmissions", self.find_lost_retransmissions, &[rack])?;
+        refuse("eifel", on(self.eifel), &[no_timestamps])?;
+        refuse("dsack", on(self.dsack), &[no_sack])?;
+        refuse("feedback_in_segments", self.feedback_in_segments, &asking)?;
+        refuse("rto_granularity", granularity, &rough)
+    }
+}
+
+/// Refuses what a key is set to, if it is set, where nothing reads it: for the first of the reasons that holds, with what is wanted
+/// instead.
+fn refuse(key: &str, value: Option<impl ToString>, never: &[(bool, &str)]) -> Result<(), ParameterError> {
+    match (value, never.iter().find(|(is_unread, _)| *is_unread)) {
+        (Some(value), Some((_, wanted))) => Err(ParameterError::new(key, value, (*wanted).to_owned())),
+        _ => Ok(()),
     }
 }
 

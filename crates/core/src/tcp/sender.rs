@@ -357,14 +357,9 @@ impl Sender {
     fn is_in_sack_recovery(&self) -> bool {
         match self.state {
             State::Recovery => self.config.recovery == Recovery::Sack,
-            State::Loss => self.config.rack || self.fills_gaps(),
+            State::Loss => self.config.rack || self.config.fills_gaps(),
             State::Closed | State::SynSent | State::Open => false,
         }
-    }
-
-    /// Whether a time-out's slow start passes over what is SACKed.
-    fn fills_gaps(&self) -> bool {
-        self.config.keep_sacked && self.config.recovery == Recovery::Sack && !self.config.rack
     }
 
     /// Whether what happens now counts.

@@ -116,9 +116,13 @@ fn a_segment_that_times_out_twice_brings_the_threshold_down() {
 
 #[test]
 fn aimd_with_tcps_numbers_is_tcp() {
-    let rfc = "cut_at_each_timeout = false, one_fast_retransmit = false, cut_of_window = false";
-    for (kind, recovery) in [("\"reno\"", "reno"), ("\"newreno\"", "newreno"), ("{ sack = true }", "sack")] {
-        let aimd = format!("{{ kind = \"aimd\", alpha = 1, beta = 0.5, recovery = {recovery:?}, {rfc} }}");
+    let rfc = "cut_at_each_timeout = false, cut_of_window = false";
+    for (kind, recovery) in [
+        ("\"reno\"", "recovery = \"reno\", one_fast_retransmit = false"),
+        ("\"newreno\"", "recovery = \"newreno\""),
+        ("{ sack = true }", "recovery = \"sack\""),
+    ] {
+        let aimd = format!("{{ kind = \"aimd\", alpha = 1, beta = 0.5, {recovery}, {rfc} }}");
         assert_eq!(outcome(kind), outcome(&aimd), "{kind}");
     }
 }
@@ -168,6 +172,58 @@ fn what_is_wrong_with_a_law_is_said_by_its_key() {
     ] {
         let said = outcome(sender).unwrap_err();
         assert!(said.starts_with(message), "{said}");
+    }
+}
+
+#[test]
+fn a_switch_that_nothing_reads_is_refused() {
+    for (sender, message) in [
+        ("newreno\", keep_sacked = false", "keep_sacked = false: wanted `sack` with it"),
+        ("newreno\", keep_sacked = true", "keep_sacked = true: wanted `sack` with it"),
+        ("linux-reno\", keep_sacked = true", "keep_sacked = true: wanted `rack` = false with it"),
+        ("cubic\", rack = true, keep_sacked = false", "keep_sacked = false: wanted `rack` = false with it"),
+        ("newreno\", find_lost_retransmissions = true", "find_lost_retransmissions = true: wanted `sack` with it"),
+        (
+            "linux-reno\", find_lost_retransmissions = false",
+            "find_lost_retransmissions = false: wanted `rack` = false with it",
+        ),
+        ("newreno\", one_fast_retransmit = true", "one_fast_retransmit = true: wanted `recovery` = \"reno\" with it"),
+        ("cubic\", strict_duplicate_acks = true", "strict_duplicate_acks = true: wanted `sack` = false with it"),
+        ("linux-reno\", limited_transmit = true", "limited_transmit = true: wanted `rack` = false with it"),
+        (
+            "newreno\", limited_transmit_after_timeout = true",
+            "limited_transmit_after_timeout = true: wanted `limited_transmit` with it",
+        ),
+        (
+            "cubic\", limited_transmit = true, limited_transmit_after_timeout = true",
+            "limited_transmit_after_timeout = true: wanted `keep_sacked` = false with it: what duplicates tell after a",
+        ),
+        ("newreno\", echo_ends_back_off = false", "echo_ends_back_off = false: wanted `timestamps` with it"),
+        ("linux-reno\", echo_ends_back_off = false", "echo_ends_back_off = false: wanted no rule with it that goes by"),
+        ("newreno\", eifel = true", "eifel = true: wanted `timestamps` with it"),
+        ("newreno\", dsack = true", "dsack = true: wanted `sack` with it"),
+        ("newreno\", feedback_in_segments = true", "feedback_in_segments = true: wanted a sender with it that asks"),
+        (
+            "linux-reno\", rto_granularity = \"10 ms\"",
+            "rto_granularity = 0.01 s: wanted another `rtt_estimator` with it than \"linux\"",
+        ),
+        (
+            "newreno\", rules = \"ns-2\", rto_granularity = \"10 ms\"",
+            "rto_granularity = 0.01 s: wanted `rtt_tick` = 0 s with it",
+        ),
+    ] {
+        let said = outcome(&format!("{{ kind = \"{sender} }}")).unwrap_err();
+        assert!(said.starts_with(&format!("flow[0].sender.{message}")), "{said}");
+    }
+    // What is off, and would be without the key, may be said.
+    for sender in [
+        "linux-reno\", limited_transmit = false",
+        "newreno\", rack = false, eifel = false, dsack = false, find_lost_retransmissions = false",
+        "cubic\", limited_transmit = true, keep_sacked = false, limited_transmit_after_timeout = true",
+        "reno\", one_fast_retransmit = true, timestamps = true, echo_ends_back_off = false",
+        "xcp\", feedback_in_segments = true, rto_granularity = \"10 ms\"",
+    ] {
+        outcome(&format!("{{ kind = \"{sender} }}")).unwrap();
     }
 }
 

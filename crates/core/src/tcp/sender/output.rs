@@ -44,7 +44,11 @@ impl Sender {
         if self.urgent != Urgent::Nothing {
             self.next_urgent()
         } else if self.is_in_sack_recovery() {
-            if self.state == State::Loss && self.fills_gaps() { self.next_gap() } else { self.next_in_sack_recovery() }
+            if self.state == State::Loss && self.config.fills_gaps() {
+                self.next_gap()
+            } else {
+                self.next_in_sack_recovery()
+            }
         } else if self.nxt + self.mss() <= self.edge {
             if self.is_held_back() {
                 None

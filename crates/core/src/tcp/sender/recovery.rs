@@ -327,7 +327,7 @@ impl Sender {
             // FlightSize is what is outstanding in the network (RFC 5681 §2). In a long recovery that is far less than
             // what is not acknowledged: each round trip adds a window of new data behind the first hole.
             let unacknowledged = (self.nxt - self.una) as f64 / self.mss() as f64;
-            let is_repairing = self.state == State::Recovery || (self.state == State::Loss && self.fills_gaps());
+            let is_repairing = self.state == State::Recovery || (self.state == State::Loss && self.config.fills_gaps());
             let flight = if is_repairing { unacknowledged.min(self.window.cwnd) } else { unacknowledged };
             let flight = self.lost_window(flight);
             // Where recovery has reduced the window, a time-out in it does not do so again (Linux: tcp_enter_loss).
@@ -352,7 +352,7 @@ impl Sender {
             self.repairs.clear();
             self.nxt = self.una;
             // What is SACKed at the left edge has been thrown away since (RFC 2018 §8).
-            if !self.fills_gaps() || self.board.has_reneged(self.una) {
+            if !self.config.fills_gaps() || self.board.has_reneged(self.una) {
                 self.board.clear();
             }
             self.set_cwnd(1.0);

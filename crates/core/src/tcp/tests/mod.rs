@@ -17,4 +17,5 @@ mod rfc8985;
 mod script;
 mod statistics;
 mod undo;
+mod unread;
 mod windows;

@@ -24,7 +24,7 @@ use crate::units::{Bytes, Duration, Instant};
 const MS: Duration = Duration::from_millis(1);
 
 /// A path that loses each packet with probability `loss` and takes 10 to 10 + `spread` ms, so that packets overtake.
-fn rough(mut stream: Stream, loss: f64, spread: f64) -> impl FnMut(&Packet) -> Option<Duration> {
+pub(super) fn rough(mut stream: Stream, loss: f64, spread: f64) -> impl FnMut(&Packet) -> Option<Duration> {
     move |_| {
         let delay = Duration::from_secs_f64((10.0 + spread * stream.uniform()) / 1e3);
         (stream.uniform() >= loss).then_some(delay)
@@ -93,7 +93,7 @@ fn receivers(sack: bool) -> impl Strategy<Value = ReceiverConfig> {
     })
 }
 
-fn connections() -> impl Strategy<Value = (SenderConfig, ReceiverConfig)> {
+pub(super) fn connections() -> impl Strategy<Value = (SenderConfig, ReceiverConfig)> {
     senders().prop_flat_map(|sender| (Just(sender.clone()), receivers(sender.recovery == Recovery::Sack)))
 }
 
