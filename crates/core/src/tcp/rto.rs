@@ -84,6 +84,14 @@ impl Rto {
         self.set(timeout);
     }
 
+    /// A round-trip time \[s\] as routers are told it: by ns-2's clock in whole ticks (xcp-end-sys.cc, rtt_update).
+    pub(super) fn told_s(&self, sent: Instant, now: Instant) -> f64 {
+        match self.other.as_deref() {
+            Some(Other::Ns2(ns2)) if ns2.tick_ns > 0 => ns2.edges(sent, now) as f64 * ns2.tick_ns as f64 / 1e9,
+            _ => now.saturating_since(sent).as_secs_f64(),
+        }
+    }
+
     /// Whether time-outs follow the rules of Linux.
     pub(super) fn is_linux(&self) -> bool {
         matches!(self.other.as_deref(), Some(Other::Linux(_)))

@@ -170,8 +170,12 @@ impl XcpRouter {
         header.map(|header| if header.rtt_s > 0.0 { self.deal(size_bytes, header) } else { 0.0 })
     }
 
-    /// The line has nothing to send.
-    pub fn rested(&mut self) {
+    /// The line has nothing to send from `t_s` on.
+    pub fn rested(&mut self, t_s: f64) {
+        if let Controller::Told { .. } = self.efficiency {
+            // The last packet has left the queue before, and an interval may have ended since.
+            self.turn(t_s, 0.0);
+        }
         self.queue.see(0.0);
         self.standing.see(0.0);
         self.has_rested = true;
@@ -205,13 +209,16 @@ impl XcpRouter {
         self.decide(queue_bytes);
         let silent = self.interval.silent(self.began_s, t_s);
         if silent >= 1.0 {
-            // Intervals without a packet are all alike.
+            // Intervals without a packet are all alike; but the second of a router that is told its capacity is as long as its very
+            // first, by ns-2's rule, and so are those after it.
+            let alike = if matches!(self.efficiency, Controller::Told { .. }) { 1.0 } else { silent };
             if self.has_rested {
-                self.empty_intervals = self.empty_intervals.saturating_add(silent as u32 - 1);
+                self.empty_intervals = self.empty_intervals.saturating_add(alike as u32 - 1);
             }
-            self.began_s += (silent - 1.0) * self.interval_s();
+            self.began_s += (alike - 1.0) * self.interval_s();
+            self.stand(self.began_s + self.interval_s(), queue_bytes);
             self.decide(queue_bytes);
-            // What is left of the silence is counted in intervals as long as the first.
+            // What is left of the silence.
             self.began_s += self.interval.silent(self.began_s, t_s) * self.interval_s();
         }
         self.stand(t_s, queue_bytes);
@@ -344,8 +351,8 @@ impl MarkerLaw for XcpRouter {
         }
     }
 
-    fn on_rest(&mut self, _now: Instant) {
-        self.rested();
+    fn on_rest(&mut self, now: Instant) {
+        self.rested(now.as_secs_f64());
     }
 }
 
@@ -450,6 +457,32 @@ mod tests {
         assert_eq!(pass(2.0), 0.0);
         let granted = pass(2.1);
         assert!((granted - 0.4 * (1_048_576.0 - 1024.0 / 0.05)).abs() < 1e-6, "{granted}");
+    }
+
+    #[test]
+    fn from_the_second_on_the_intervals_of_a_silence_are_short() {
+        // Packets until 1.125 s, an empty interval of 125 ms, and then such of 50 ms: from 1.25 s on, so from 1.4 to 1.45.
+        let mut router = router(TOLD, 0.0);
+        round(&mut router, 1.0, 64, 0.0);
+        router.turn(1.41, 0.0);
+        assert!((router.began_s - 1.4).abs() < 1e-9, "{}", router.began_s);
+        assert_eq!(router.interval_s(), 0.05);
+        // XCP-b's stay as long as they were.
+        let mut router = self::router(QUEUE, 0.0);
+        round(&mut router, 1.0, 64, 0.0);
+        router.turn(1.41, 0.0);
+        assert!((router.began_s - 1.375).abs() < 1e-9, "{}", router.began_s);
+    }
+
+    #[test]
+    fn what_stood_until_the_line_rests_has_stood() {
+        // Half of 125 ms is a span of the queue; one ends at 1.05 s, between the last packet's departure and the end of it.
+        let mut router = router(TOLD, 4096.0);
+        router.departed(1.04, PACKET, 0.0, None);
+        router.rested(1.06);
+        assert_eq!(router.standing.bytes(), PACKET);
+        router.turn(1.115, 0.0);
+        assert_eq!(router.standing.bytes(), 0.0);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Sender {
                 acked: (ack - self.una) as f64 * self.per_mss,
                 mss_bytes: self.mss_f64(),
                 in_recovery: self.state == State::Recovery,
-                rtt_s: rtt.as_secs_f64(),
+                rtt_s: self.rto.told_s(heard.echo, self.now),
                 wire_bytes: if self.config.feedback_in_segments { self.mss_f64() } else { self.wire_bytes() },
             });
         }

@@ -140,6 +140,17 @@ fn what_routers_say_may_be_taken_for_payload() {
 }
 
 #[test]
+fn routers_are_told_round_trips_in_ticks() {
+    // Sent at 0 and acknowledged at 124.9 ms: a clock of 10 ms has ticked twelve times. Ten segments a second more.
+    for (rtt_tick, cwnd) in [(10, "5.2"), (0, "5.249")] {
+        let law = SenderParams::Xcp(XcpParams::default());
+        let rtt_tick = Duration::from_millis(rtt_tick);
+        let config = SenderConfig { law, rtt_tick, initial_window: Some(4), ..timed(RttEstimator::Ns2, false) };
+        sender(config, &format!("0 open -> 0 1 2 3\n 124.9 ack 1 echo 0 change 10 -> 4 5\n ? cwnd {cwnd}"));
+    }
+}
+
+#[test]
 fn what_a_timeout_sends_again_tells_routers_of_its_window() {
     let config = SenderConfig { law: SenderParams::Xcp(XcpParams::default()), initial_window: Some(4), ..plain() };
     let mut end = Sender::new(0, config, Span::ALWAYS).unwrap();
