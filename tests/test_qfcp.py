@@ -7,7 +7,7 @@ import tomllib
 import pandas as pd
 import pytest
 from lasthop._lasthop import settling_time
-from lasthop.lab import Lab
+from lasthop.lab import Lab, settled_s
 from lasthop.paper import load_paper
 from lasthop.papers.qfcp import figures, measures
 from lasthop.scenario import load
@@ -51,6 +51,14 @@ def test_how_far_a_rate_is_from_the_later_one() -> None:
     so_far = pd.Series(rates).cumsum() / 8
     so_far.index = pd.Index(range(1, 16), dtype=float)
     assert measures.astray_after(so_far, 1.0) == pytest.approx(0.25)
+
+
+def test_when_a_wavering_capacity_is_found() -> None:
+    # 2 until 3 s, then 0.8 and 1.2 by turns, 1 over any second; the last with a 2 ends at 3.5 s.
+    times = [0.25 * n for n in range(60)]
+    sampled = pd.Series([2.0 if s < 3 else (0.8, 1.2)[n % 2] for n, s in enumerate(times)], times)
+    assert settled_s(sampled) == 10.0
+    assert settled_s(measures.moving_mean(sampled)) == 3.5
 
 
 def test_the_longest_silence() -> None:

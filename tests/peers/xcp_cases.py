@@ -77,7 +77,7 @@ PERTURBED = tuple(
     )
     for rtt_ms in (40, 46)
 )
-"""The two of these that differ most, and a little beside them, so that no single phase decides."""
+"""Two where goodput hangs on the phase, and a little beside, so that no single one decides."""
 
 CASES = (
     XcpCase("right", told_mbps=5, rtt_ms=80, buffer=50, duration_s=60),

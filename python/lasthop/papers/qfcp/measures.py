@@ -85,8 +85,29 @@ def window_variation(run: Run) -> float:
     return float(window.std(ddof=0) / window.mean())
 
 
+def capacity_follows_s(run: Run) -> float:
+    """Seconds until the router has found the capacity after a step, the slowest of the steps."""
+    return max(settled_s(_capacity(run), since_s=step) for step in STEPS_S)
+
+
+def capacity_follows_up_s(run: Run) -> float:
+    """The same after the last step, the one up."""
+    return settled_s(_capacity(run), since_s=STEPS_S[-1])
+
+
+def _capacity(run: Run) -> pd.Series:
+    """C of the base station's router in bit/s, its mean over the last second."""
+    return moving_mean(run.queue("wlan").set_index("time_s")["capacity_bps"])
+
+
+def moving_mean(sampled: pd.Series, window_s: float = 1.0) -> pd.Series:
+    """The mean of the samples of the last ``window_s``, at each."""
+    step_s = float(sampled.index[1] - sampled.index[0])
+    return sampled.rolling(round(window_s / step_s)).mean().dropna()
+
+
 def follows_s(run: Run) -> float:
-    """Seconds until the rate is found after a step of the WLAN's, the slowest of the steps."""
+    """Seconds until the goodput of 1 s has settled after a step, the slowest of the steps."""
     return max(settled_s(_rate(run), since_s=step) for step in STEPS_S)
 
 
