@@ -326,7 +326,8 @@ impl Meter {
     }
 
     /// The share of the packets that came which were dropped or lost; none if none came. A packet that came before the span
-    /// may be lost in it: where that makes more than came, the share is of those that were lost, 1.
+    /// may be lost in it, and one that came in it later: a steady queue gives at its end what it took at the start, where a count of
+    /// those alone that came in the span would lack what still waits. Where more were lost than came the share is 1.
     pub fn loss_rate(&self) -> Option<f64> {
         let lost = self.drops + self.losses;
         (self.arrivals > 0).then(|| lost as f64 / self.arrivals.max(lost) as f64)

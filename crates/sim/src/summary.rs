@@ -108,7 +108,8 @@ pub struct QueueSummary {
     pub p95_delay_s: Option<f64>,
     /// Packets that found no room.
     pub drops: u64,
-    /// Share of the packets that were dropped, or lost on the radio or by the link's error model.
+    /// Share of the packets that were dropped, or lost on the radio or by the link's error model. Packets count as they come, losses
+    /// as they happen: of what waits as the warm-up ends only the losses count, and of what waits at the end none do.
     pub loss_rate: Option<f64>,
     /// Share of time in which nothing waited.
     pub empty_fraction: f64,
