@@ -151,7 +151,7 @@ enum Writes {
 /// `chunk` bytes each `chunk / rate`, in bursts with pauses, or without in one endless burst.
 #[derive(Clone, Debug)]
 struct Paced {
-    rate: Rate,
+    interval: Duration,
     chunk: Bytes,
     bursts: Option<OnOff>,
     burst_ends: Instant,
@@ -233,8 +233,9 @@ impl App {
 
 impl Writes {
     fn paced(rate: Rate, chunk: Bytes, bursts: Option<OnOff>, stream: Stream) -> Result<Self, ParameterError> {
-        ensure(chunk / rate >= LEAST_INTERVAL, "rate", format_args!("{rate:?}"), "less than a chunk in 100 ns")?;
-        Ok(Self::Paced(Box::new(Paced { rate, chunk, bursts, burst_ends: Instant::MAX, stream })))
+        let interval = chunk / rate;
+        ensure(interval >= LEAST_INTERVAL, "rate", format_args!("{rate:?}"), "less than a chunk in 100 ns")?;
+        Ok(Self::Paced(Box::new(Paced { interval, chunk, bursts, burst_ends: Instant::MAX, stream })))
     }
 }
 
@@ -247,7 +248,7 @@ impl Paced {
     }
 
     fn next(&mut self, at: Instant) -> (Instant, Action) {
-        let mut next = at + self.chunk / self.rate;
+        let mut next = at + self.interval;
         if let Some(bursts) = self.bursts
             && next >= self.burst_ends
         {

@@ -69,7 +69,8 @@ impl Wire {
 /// The time that a host takes to get a packet out: uniform from nothing to `most`, order kept.
 #[derive(Clone, Debug)]
 pub struct Jitter {
-    most: Duration,
+    /// \[s\]; dividing it out anew for each packet would be dear.
+    most_s: f64,
     stream: Stream,
     last: Instant,
     /// Whether what comes while packets wait leaves with them.
@@ -79,7 +80,7 @@ pub struct Jitter {
 impl Jitter {
     /// Delays of up to `most`.
     pub fn new(most: Duration, stream: Stream) -> Self {
-        Self { most, stream, last: Instant::ZERO, gathers: false }
+        Self { most_s: most.as_secs_f64(), stream, last: Instant::ZERO, gathers: false }
     }
 
     /// Delays of up to `most`, each for all packets that come before it is over (ns-2's `overhead_`).
@@ -92,7 +93,7 @@ impl Jitter {
         if self.gathers && now < self.last {
             return self.last;
         }
-        let delay = Duration::from_secs_f64(self.most.as_secs_f64() * self.stream.uniform());
+        let delay = Duration::from_secs_f64(self.most_s * self.stream.uniform());
         self.last = self.last.max(now + delay);
         self.last
     }
@@ -169,6 +170,15 @@ impl Path {
             Way::Delay(delay) => !delay.is_zero(),
             Way::Plain(_) => true,
             Way::Chain(chain) => !chain.lead.is_zero() || chain.wires.iter().any(Wire::takes_time),
+        }
+    }
+
+    /// The least time that a packet takes, were it as small as can be.
+    pub fn least_time(&self) -> Duration {
+        match &self.0 {
+            Way::Delay(delay) => *delay,
+            Way::Plain(plain) => plain.delay,
+            Way::Chain(chain) => chain.wires.iter().fold(chain.lead, |sum, wire| sum + wire.delay),
         }
     }
 

@@ -137,7 +137,8 @@ impl Duration {
     /// A span of `s` seconds, rounded to the nanosecond; negative and not-a-number give zero.
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
-        Self(libm::rint(s * NS_PER_S as f64) as u64).min(Self::MAX)
+        // With a sign, as that conversion is the cheaper one.
+        Self((libm::rint(s * NS_PER_S as f64) as i64).max(0) as u64).min(Self::MAX)
     }
 
     /// Nanoseconds.

@@ -260,7 +260,7 @@ impl Sender {
         if self.nxt + self.mss() <= self.edge {
             return Some(Some(self.send_next(self.mss())));
         }
-        let is_settled = self.nxt > self.una && self.edge < self.written;
+        let is_settled = self.nxt > self.una && (self.edge < self.written || self.nxt == self.written);
         self.settled |= is_settled;
         is_settled.then_some(None)
     }
