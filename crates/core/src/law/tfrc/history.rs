@@ -17,6 +17,10 @@ pub struct LossHistory {
     discounts: [f64; N + 1],
     /// Closed intervals known, at most [`N`].
     closed: usize,
+    /// Their mean, which each packet asks for and a loss event alone changes.
+    mean_closed: f64,
+    /// p, of which the same holds but that the open interval grows.
+    rate: f64,
     /// Least value of the discount factor; none: no discounting.
     floor: Option<f64>,
 }
@@ -24,7 +28,7 @@ pub struct LossHistory {
 impl LossHistory {
     /// No loss yet. `floor` is the least discount factor, in (0, 1]; without one older intervals are never discounted.
     pub fn new(floor: Option<f64>) -> Self {
-        Self { intervals: [0.0; N + 1], discounts: [1.0; N + 1], closed: 0, floor }
+        Self { intervals: [0.0; N + 1], discounts: [1.0; N + 1], closed: 0, mean_closed: 0.0, rate: 0.0, floor }
     }
 
     /// Whether a loss event has been seen.
@@ -46,22 +50,28 @@ impl LossHistory {
             self.discounts[i] = if i == 1 { 1.0 } else { self.discounts[i - 1] * factor };
         }
         self.intervals[0] = 0.0;
+        self.mean_closed = self.mean_closed();
+        self.rate = self.rate();
     }
 
     /// The open interval has come to `length` packets.
     pub fn grow(&mut self, length: f64) {
         self.intervals[0] = length;
+        self.rate = self.rate();
     }
 
     /// The loss event rate p; 0 before the first loss.
-    ///
-    /// //= RFC 5348 §5.4
     pub fn loss_event_rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// //= RFC 5348 §5.4
+    fn rate(&self) -> f64 {
         if self.closed == 0 {
             return 0.0;
         }
         // The open interval counts only where it makes the mean longer.
-        let mean = self.mean_closed().max(self.mean_with_open(self.discount()));
+        let mean = self.mean_closed.max(self.mean_with_open(self.discount()));
         if mean > 1.0 { 1.0 / mean } else { 1.0 }
     }
 
@@ -70,7 +80,7 @@ impl LossHistory {
     /// //= RFC 5348 §5.5
     fn discount(&self) -> f64 {
         match self.floor {
-            Some(floor) if self.closed > 0 => equations::discount(self.intervals[0], self.mean_closed(), floor),
+            Some(floor) if self.closed > 0 => equations::discount(self.intervals[0], self.mean_closed, floor),
             _ => 1.0,
         }
     }
