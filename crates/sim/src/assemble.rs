@@ -142,8 +142,9 @@ pub(crate) fn simulation(
             }
             ahead::gates(&mut parts, &mut flows, &proxies);
         }
+        let turns = if ahead { ahead::turns(&parts, &mut flows) } else { vec![] };
         let (end, recorder) = (labels.span.until, recorder.take());
-        World::new(parts, Hosts { flows, stations, pools, end, packets: 0, recorder, capture, proxies })
+        World::new(parts, Hosts { flows, stations, pools, end, packets: 0, recorder, capture, proxies, turns })
     };
     let worlds = components.into_iter().map(world).collect();
     Ok((Worlds::new(worlds, of_flow, of_node), labels))

@@ -43,19 +43,33 @@ macro_rules! either {
     };
 }
 
+/// An application acts as far as something is due by `now`, and then its sender if its timer is. What the actions let it send is
+/// for who asks next.
+macro_rules! wake {
+    ($app:expr, $sender:expr, $now:expr) => {{
+        while let Some((at, action)) = $app.poll($now) {
+            match action {
+                Action::Open => $sender.open(at),
+                Action::Write(bytes) => $sender.write(at, bytes),
+                Action::Close => $sender.close(at),
+                Action::Stop => $sender.stop(at),
+            }
+        }
+        if $sender.next_wake().is_some_and(|wake| wake <= $now) {
+            $sender.wake($now);
+        }
+    }};
+}
+
+/// A host of TCP wakes.
+pub(crate) fn wake_tcp(app: &mut App, sender: &mut tcp::Sender, now: Instant) {
+    wake!(app, sender, now);
+}
+
 impl SendingEnd {
     /// What was counted.
     pub(crate) fn stats(&self) -> &SenderStats {
         either!(Self, self, sender => sender.stats())
-    }
-
-    fn act(&mut self, at: Instant, action: Action) {
-        either!(Self, self, sender => match action {
-            Action::Open => sender.open(at),
-            Action::Write(bytes) => sender.write(at, bytes),
-            Action::Close => sender.close(at),
-            Action::Stop => sender.stop(at),
-        });
     }
 }
 
@@ -148,10 +162,8 @@ impl Element<Packet> for Host {
     }
 
     fn wake(&mut self, now: Instant) {
-        while let Some((at, action)) = self.app.poll(now) {
-            self.sender.act(at, action);
-        }
-        either!(SendingEnd, &mut self.sender, sender => sender.wake(now));
+        let Self { sender, app } = self;
+        either!(SendingEnd, sender, sender => wake!(app, sender, now));
     }
 
     #[inline]

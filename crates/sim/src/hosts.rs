@@ -17,6 +17,7 @@ use crate::network::{Ends, Home, Network, Place, Returning, Waiting};
 use crate::probe::Recorder;
 use crate::stations::{Seat, StationEnd, StationTold};
 use crate::summary::CountedFlow;
+use crate::turns::{Coming, Turns};
 
 /// The simulated ends of all flows. Number `n` of the wakes is the host of flow `n`, then come the receivers, and at last
 /// the recorder.
@@ -35,6 +36,8 @@ pub(crate) struct Hosts {
     pub(crate) capture: Option<Capture>,
     /// The proxies of access points, by their numbers among the nodes.
     pub(crate) proxies: BTreeMap<u32, Box<KernelProxy>>,
+    /// Of the links where acknowledgements take turns.
+    pub(crate) turns: Vec<Turns>,
 }
 
 /// The ends of a flow. Each packet touches the first lines of the sender and of the receiver, and all behind them.
@@ -73,9 +76,19 @@ impl Feed {
     }
 }
 
+/// What has become of the answer to what left for its receiver.
+enum Concluded {
+    /// It is heard, waits for its host, or is lost.
+    Done,
+    /// It takes one of these turns, and until this instant they are known.
+    Turns(u32, Option<Instant>),
+    /// It goes the general way.
+    Answer(Ack),
+}
+
 impl FlowEnds {
     /// What leaves for its receiver at `at` comes there, is answered, and the host hears the answer at once if nothing speaks
-    /// against it. Gives back the answer if that cannot be.
+    /// against it, or it takes its turn. Gives back the answer if neither can be.
     #[inline(always)]
     fn conclude(
         &mut self,
@@ -83,20 +96,44 @@ impl FlowEnds {
         (number, end): (u32, Instant),
         at: Instant,
         (segment, signal): (&Segment, &Signal),
-        packets: &mut u64,
-    ) -> Option<Ack> {
+        (packets, turns): (&mut u64, &mut [Turns]),
+    ) -> Concluded {
         let Self { host, receiver, exit, feed, .. } = self;
-        let out = exit.transit(at, segment.size())?;
+        let Some(out) = exit.transit(at, segment.size()) else { return Concluded::Done };
         let ReceivingEnd::Tcp(receiver) = receiver else { unreachable!("only TCP's receivers are without a timer") };
         *packets += u64::from(segment.is_data() && out < end);
-        let (Some(Feed { line, lane, to, home: Some(home), .. }), SendingEnd::Tcp(sender)) = (feed, &mut host.sender)
+        let (Some(Feed { line, lane, to, home: Some(home), .. }), SendingEnd::Tcp(sender)) =
+            (&mut *feed, &mut host.sender)
         else {
-            return Some(answer(receiver, out, &{ *segment }, signal));
+            let ack = answer(receiver, out, &{ *segment }, signal);
+            let Some(Feed { returning: Some(returning), .. }) = feed else { return Concluded::Answer(ack) };
+            let all = &mut turns[returning.turns as usize];
+            if let Some(at) = returning.there.transit(out, ack.size()) {
+                let coming = Coming { at, lane: returning.lane, flow: number, ack };
+                all.put(coming, |lane, other| network.wakes_before(at, lane, other));
+            }
+            return Concluded::Turns(returning.turns, all.known_until(at));
         };
         let ack = receiver.answer(out, segment, signal);
-        let at = network.come_home(home, out, ack.size)?;
-        hear(network, (number, end), (&host.app, sender), (line, *lane, to, &mut home.waiting), at, &ack);
-        None
+        if let Some(at) = network.come_home(home, out, ack.size) {
+            hear(network, (number, end), (&mut host.app, sender), (line, *lane, to, &mut home.waiting), at, &ack);
+        }
+        Concluded::Done
+    }
+
+    /// The acknowledgement is at the link on its way home at `now`, in its turn.
+    #[inline(always)]
+    fn bring_home(&mut self, network: &mut Network<Packet>, (number, end): (u32, Instant), now: Instant, ack: &Ack) {
+        if let Self {
+            host: Host { sender: SendingEnd::Tcp(sender), app },
+            feed: Some(Feed { line, lane, to, returning: Some(returning), .. }),
+            ..
+        } = self
+            && let Some(at) = network.foresee(returning.node, now, ack.size())
+            && let Some(at) = returning.path.transit(at, ack.size())
+        {
+            hear(network, (number, end), (app, sender), (line, *lane, to, &mut returning.waiting), at, ack);
+        }
     }
 }
 
@@ -106,12 +143,12 @@ fn answer(receiver: &mut tcp::Receiver, at: Instant, segment: &Segment, signal: 
     receiver.answer(at, segment, signal)
 }
 
-/// An acknowledgement is home at `at`: the host hears it at once, unless it has something to do before, or others wait for that.
+/// An acknowledgement is home at `at`: the host hears it at once, unless it has something to do in that very instant, or others wait.
 #[inline(always)]
 fn hear(
     network: &mut Network<Packet>,
     (number, end): (u32, Instant),
-    (app, sender): (&App, &mut tcp::Sender),
+    (app, sender): (&mut App, &mut tcp::Sender),
     (line, lane, to, waiting): (&mut SegmentLine, u32, &Place, &mut Waiting),
     at: Instant,
     ack: &Ack,
@@ -120,23 +157,33 @@ fn hear(
         return; // it comes too late to be heard
     }
     let is_free = app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
-    if waiting.count > 0 || !is_free {
+    if waiting.count > 0 || (!is_free && !act_before(network, (app, sender), (line, lane, to), at)) {
         return network.wait(waiting, at, ack.clone().into_packet(number));
     }
     sender.hear(at, ack);
     fill(network, (line, lane, to), sender);
-    // The application's next wake has been scheduled before.
+    // The application's next wake has been scheduled before, or one that it has had, which schedules the next.
     network.schedule_end(number, sender.next_wake());
 }
 
-impl Returning {
-    /// An acknowledgement leaves its receiver.
-    fn put(&mut self, network: &mut Network<Packet>, ack: Ack) {
-        let Some(at) = self.line.transit(ack.sent, ack.size()) else { return };
-        if self.line.is_empty() {
-            network.schedule_lane(self.lane, at);
+/// The host does ahead of time what it has to do before `at`, when it will hear something: nothing else comes to it until then.
+/// False if it has something to do at `at` itself.
+#[cold]
+#[inline(never)]
+fn act_before(
+    network: &mut Network<Packet>,
+    (app, sender): (&mut App, &mut tcp::Sender),
+    (line, lane, to): (&mut SegmentLine, u32, &Place),
+    at: Instant,
+) -> bool {
+    loop {
+        let wakes = [app.next_wake(), sender.next_wake()].into_iter().flatten();
+        match wakes.min().filter(|wake| *wake <= at) {
+            None => return true,
+            Some(wake) if wake == at => return false,
+            Some(wake) => host::wake_tcp(app, sender, wake),
         }
-        self.line.put(at, ack);
+        fill(network, (line, lane, to), sender);
     }
 }
 
@@ -179,18 +226,25 @@ impl Ends<Packet> for Hosts {
     #[inline]
     fn feed(&mut self, network: &mut Network<Packet>, number: u32, mut now: Instant) {
         loop {
-            let Some(flow) = self.flows.get_mut(number as usize) else { return self.bring_home(network, number, now) };
+            let Some(flow) = self.flows.get_mut(number as usize) else {
+                return self.wake_returning(network, number - self.flows.len() as u32, now);
+            };
             let Some(feed) = &mut flow.feed else { break };
             let Some((segment, next)) = feed.line.take() else { break };
             let lane = feed.lane;
             match feed.to {
                 Place::Through(node) => {
                     let told = (&segment, &Signal::None);
-                    if let Some(at) = network.foresee(node, now, segment.size())
-                        && let Some(answer) = flow.conclude(network, (number, self.end), at, told, &mut self.packets)
-                    {
-                        // A copy, so that on the short way the segment need not be in memory; below likewise.
-                        self.send_back(network, number, (&{ segment }, told.1), answer);
+                    if let Some(at) = network.foresee(node, now, segment.size()) {
+                        let counted = (&mut self.packets, &mut *self.turns);
+                        match flow.conclude(network, (number, self.end), at, told, counted) {
+                            Concluded::Done => {}
+                            Concluded::Turns(turns, known) => self.take_turns(network, turns, known),
+                            // A copy, so that on the short way the segment need not be in memory; below likewise.
+                            Concluded::Answer(answer) => {
+                                self.send_back(network, number, (&{ segment }, told.1), answer)
+                            }
+                        }
                     }
                 }
                 to => network.come(self, to, now, segment.into_packet(number, Signal::None)),
@@ -215,8 +269,10 @@ impl Ends<Packet> for Hosts {
         let flow = &mut self.flows[packet.flow as usize];
         let (segment, end) = (Segment::of(packet), self.end);
         let told = (&segment, &packet.signal);
-        if let Some(answer) = flow.conclude(network, (packet.flow, end), at, told, &mut self.packets) {
-            self.send_back(network, packet.flow, (&{ segment }, told.1), answer);
+        match flow.conclude(network, (packet.flow, end), at, told, (&mut self.packets, &mut self.turns)) {
+            Concluded::Done => {}
+            Concluded::Turns(turns, known) => self.take_turns(network, turns, known),
+            Concluded::Answer(answer) => self.send_back(network, packet.flow, (&{ segment }, told.1), answer),
         }
     }
 
@@ -268,11 +324,11 @@ impl Ends<Packet> for Hosts {
 impl Hosts {
     /// Segments and acknowledgements on the lines that are kept here.
     pub(crate) fn under_way(&self) -> usize {
-        let returning = |feed: &Feed| feed.returning.as_ref().map_or(0, |returning| returning.line.len());
-        self.flows.iter().filter_map(|flow| flow.feed.as_ref()).map(|feed| feed.line.len() + returning(feed)).sum()
+        let fed = self.flows.iter().filter_map(|flow| flow.feed.as_ref()).map(|feed| feed.line.len());
+        fed.chain(self.turns.iter().map(Turns::len)).sum()
     }
 
-    /// The answer goes back in its turn, or the general way.
+    /// The answer goes back the general way.
     fn send_back(
         &mut self,
         network: &mut Network<Packet>,
@@ -280,9 +336,6 @@ impl Hosts {
         (segment, signal): (&Segment, &Signal),
         answer: Ack,
     ) {
-        if let Some(Feed { returning: Some(returning), .. }) = &mut self.flows[flow as usize].feed {
-            return returning.put(network, answer);
-        }
         let at = answer.sent;
         if self.capture.is_some() {
             self.capture(at, Point::Receiver, &segment.into_packet(flow, *signal));
@@ -292,33 +345,39 @@ impl Hosts {
         network.send_back(self, at, answer);
     }
 
-    /// The head of the acknowledgements under this number is due at the link on their way home at `now`, and with it those that
-    /// come first.
-    #[inline(never)]
-    fn bring_home(&mut self, network: &mut Network<Packet>, number: u32, mut now: Instant) {
-        let number = number - self.flows.len() as u32;
-        let FlowEnds {
-            host: Host { sender: SendingEnd::Tcp(sender), app },
-            feed: Some(Feed { line, lane, to, returning: Some(returning), .. }),
-            ..
-        } = &mut self.flows[number as usize]
-        else {
-            return;
-        };
-        loop {
-            let Some(Departure { packet: ack, .. }) = returning.line.take(now) else { return };
-            let next = returning.line.next_wake();
-            if let Some(at) = network.foresee(returning.node, now, ack.size())
-                && let Some(at) = returning.path.transit(at, ack.size())
-            {
-                hear(network, (number, self.end), (app, sender), (line, *lane, to, &mut returning.waiting), at, &ack);
-            }
-            match next {
-                Some(next) if next == now || next < self.end && network.comes_first(next) => now = next,
-                Some(next) => return network.schedule_lane(returning.lane, next),
-                None => return,
-            }
+    /// Those who take these turns and come by `known` do so now; the next of the others has its entry in the event list.
+    #[inline]
+    fn take_turns(&mut self, network: &mut Network<Packet>, turns: u32, known: Option<Instant>) {
+        let Self { flows, turns: all, end, .. } = self;
+        let turns = &mut all[turns as usize];
+        while let Some(Coming { at, flow, ack, .. }) =
+            known.and_then(|known| turns.first(known)).filter(|first| first.at < *end)
+        {
+            flows[*flow as usize].bring_home(network, (*flow, *end), *at, ack);
+            turns.pass();
         }
+        if let Some((at, lane)) = turns.new_entry() {
+            network.schedule_lane(lane, at);
+        }
+    }
+
+    /// The entry of the acknowledgements of flow `flow` is due at the link on their way home at `now`.
+    #[inline(never)]
+    fn wake_returning(&mut self, network: &mut Network<Packet>, flow: u32, now: Instant) {
+        let Some(Feed { returning: Some(returning), .. }) = &self.flows[flow as usize].feed else { return };
+        let (number, lane) = (returning.turns, returning.lane);
+        let turns = &mut self.turns[number as usize];
+        if !turns.is_due(now, lane) {
+            return;
+        }
+        let known = turns.known_at(now);
+        if known.is_none()
+            && let Some(Coming { flow, ack, .. }) = turns.first(now)
+        {
+            self.flows[*flow as usize].bring_home(network, (*flow, self.end), now, ack);
+            turns.pass();
+        }
+        self.take_turns(network, number, known);
     }
 
     /// What the ends of each flow counted.

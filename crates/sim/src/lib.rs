@@ -65,6 +65,7 @@ mod stations;
 mod summary;
 pub mod table;
 mod trace;
+mod turns;
 mod world;
 mod worlds;
 

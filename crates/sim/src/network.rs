@@ -242,6 +242,12 @@ impl<P: Traveller> Network<P> {
         home.path.transit(at, size)
     }
 
+    /// Whether of two lanes that are due at `at` the first wakes before the other.
+    #[cold]
+    pub(crate) fn wakes_before(&self, at: Instant, lane: u32, other: u32) -> bool {
+        self.events.is_before(at, lane, other)
+    }
+
     /// The head of a lane is due at `at`.
     #[inline(always)]
     pub(crate) fn schedule_lane(&mut self, lane: u32, at: Instant) {

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_core::law::kernel::KernelProxy;
-use lasthop_core::line::{Line, SegmentLine};
+use lasthop_core::line::SegmentLine;
 use lasthop_core::units::Duration;
 
 use super::AssembledFlow;
@@ -20,6 +20,7 @@ use crate::hosts::{Feed, FlowEnds};
 use crate::network::gate::{Gate, MOST_LINES};
 use crate::network::{Home, Hop, Lane, NOBODY, Parts, Place, Returning, Route, Traveller, Waiting};
 use crate::node::Node;
+use crate::turns::Turns;
 
 /// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
 #[derive(Debug, Default)]
@@ -99,15 +100,52 @@ fn home<P: Traveller>(network: &mut Parts<P>, route: &Route) -> Option<Home> {
 
 /// The same if acknowledgements of others may come to the link on it before.
 fn returning<P: Traveller>(network: &mut Parts<P>, number: u32, route: &Route) -> Option<Returning> {
-    let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
-    let ([.., Hop::Receiver], &[Hop::Lane(lane), Hop::Host(home)]) = (there, back) else { return None };
+    let (data, back) = network.hops_of(route).split_at(usize::from(route.back));
+    let ([.., Hop::Receiver], &[Hop::Lane(lane), Hop::Host(home)]) = (data, back) else { return None };
     let Place::Node(node) = network.lanes[lane as usize].to else { return None };
     if !foresees(network, node) {
         return None;
     }
     network.kept_for[lane as usize] = network.routes.len() as u32 + number;
-    let [line, path] = [lane, home].map(|lane| network.lanes[lane as usize].line.take_path());
-    Some(Returning { line: Line::new(line), lane, node, path, waiting: Waiting { lane: home, count: 0 } })
+    let [there, path] = [lane, home].map(|lane| network.lanes[lane as usize].line.take_path());
+    Some(Returning { there, lane, node, turns: 0, path, waiting: Waiting { lane: home, count: 0 } })
+}
+
+/// The turns that acknowledgements take at the links to which they [return](Returning).
+pub(super) fn turns<P: Traveller>(network: &Parts<P>, flows: &mut [FlowEnds]) -> Vec<Turns> {
+    // For each link: from which one the data leaves behind all that comes, and the least time from there.
+    let mut leads: BTreeMap<u32, Option<(u32, Duration)>> = BTreeMap::new();
+    for (ends, route) in flows.iter().zip(&network.routes) {
+        for (i, hop) in network.hops_of(route).iter().enumerate() {
+            let Some(node) = leads_to(network, hop) else { continue };
+            let this = (i == usize::from(route.back)).then(|| lead(network, route, ends)).flatten();
+            let so_far = leads.entry(node).or_insert(this);
+            *so_far = match (this, *so_far) {
+                (Some((from, lead)), Some((same, least))) if from == same => Some((from, lead.min(least))),
+                _ => None,
+            };
+        }
+    }
+    let (mut turns, mut numbers) = (vec![], BTreeMap::new());
+    for returning in flows.iter_mut().filter_map(|ends| ends.feed.as_mut()?.returning.as_mut()) {
+        returning.turns = *numbers.entry(returning.node).or_insert_with(|| {
+            let lead = leads.get(&returning.node).copied().flatten();
+            turns.push(Turns::new(lead.map(|(_, lead)| lead)));
+            turns.len() as u32 - 1
+        });
+    }
+    turns
+}
+
+/// Where acknowledgements [return](Returning): the link that foresees when the data leaves it for the receiver, and the least time
+/// from there to the link on the way back, if it is any.
+fn lead<P: Traveller>(network: &Parts<P>, route: &Route, ends: &FlowEnds) -> Option<(u32, Duration)> {
+    let returning = ends.feed.as_ref()?.returning.as_ref()?;
+    let (there, _) = network.hops_of(route).split_at(usize::from(route.back));
+    let [.., last @ Hop::Lane(_), Hop::Receiver] = there else { return None };
+    let from = leads_to(network, last).filter(|from| foresees(network, *from))?;
+    let lead = ends.exit.least_time() + returning.there.least_time();
+    (!lead.is_zero()).then_some((from, lead))
 }
 
 /// The gates of access points: of those without a proxy to which nothing comes but over first lines that flows' ends keep, and not
@@ -175,20 +213,17 @@ fn in_order<P: Traveller>(network: &Parts<P>, flows: &[AssembledFlow]) -> BTreeM
     found
 }
 
-/// The node to which a hop leads over a lane.
+/// The node to which a hop leads, unless that is a WLAN.
 fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
     match *hop {
         Hop::Lane(lane) => match network.lanes[lane as usize].to {
-            Place::Node(node) => Some(node),
-            Place::Host
-            | Place::EarlyHost
-            | Place::Receiver
-            | Place::Gate(..)
-            | Place::Wlan(..)
-            | Place::Proxy(_)
-            | Place::Through(_) => None,
+            Place::Node(node) | Place::Through(node) => Some(node),
+            Place::Host | Place::EarlyHost | Place::Receiver | Place::Gate(..) | Place::Wlan(..) | Place::Proxy(_) => {
+                None
+            }
         },
-        Hop::Receiver | Hop::Host(_) | Hop::Link(..) => None,
+        Hop::Link(node, _) => Some(node),
+        Hop::Receiver | Hop::Host(_) => None,
     }
 }
 

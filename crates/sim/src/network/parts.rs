@@ -2,7 +2,6 @@
 //! What a network is made of: lanes and where they end, hops of routes, ways home.
 
 use lasthop_core::line::{Line, Path};
-use lasthop_core::packet::Ack;
 use lasthop_core::units::Duration;
 use lasthop_core::wlan::Direction;
 
@@ -113,13 +112,15 @@ pub(crate) struct Waiting {
     pub(crate) count: u32,
 }
 
-/// The same where they come to the link `node` each in its turn, in an event of its own.
+/// The same where they come to the link `node` each in its turn.
 #[derive(Debug)]
 pub(crate) struct Returning {
-    /// Those on their way to it, and the lane whose place that takes.
-    pub(crate) line: Line<Ack>,
+    /// The path to it, and the lane whose place that takes.
+    pub(crate) there: Path,
     pub(crate) lane: u32,
     pub(crate) node: u32,
+    /// The number of the [turns](crate::turns) that are taken there.
+    pub(crate) turns: u32,
     /// From there home.
     pub(crate) path: Path,
     pub(crate) waiting: Waiting,

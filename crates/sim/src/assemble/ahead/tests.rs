@@ -57,10 +57,17 @@ pub(in super::super) fn flow() -> impl Strategy<Value = Spec> {
     let app = key(&[
         "app = \"bulk\"",
         "app = { kind = \"cbr\", rate = \"300 kbit/s\" }",
+        "app = { kind = \"cbr\", rate = \"6 Mbit/s\" }",
         "app = { kind = \"fixed\", size = \"60 kB\" }",
         "app = { kind = \"poisson\", rate = \"3 /s\", until = \"1.5 s\", size = { kind = \"constant\", value = \"9 packets\" } }",
     ]);
-    let more = key(&["", "jitter = \"0.3 ms\"", "sink = { rate = \"10 Mbit/s\", delay = \"1 ms\" }", "stop = \"2 s\""]);
+    let more = key(&[
+        "",
+        "jitter = \"0.3 ms\"",
+        "sink = { rate = \"10 Mbit/s\", delay = \"1 ms\" }",
+        "jitter = \"0.1 ms\"\nsink = { rate = \"2 Mbit/s\", delay = \"3 ms\", loss = { kind = \"bernoulli\", p = 0.02 } }",
+        "stop = \"2 s\"",
+    ]);
     let receiver = key(&[
         "",
         "",
@@ -163,6 +170,27 @@ fn arrivals_at_an_access_point_take_no_events() {
     let close = |events: u64, packets: u64| events.abs_diff(packets) < packets / 20;
     assert!(close(ahead.events, ahead.packets), "{} events, {} packets", ahead.events, ahead.packets);
     assert!(in_time.events > 2 * in_time.packets, "{} events, {} packets", in_time.events, in_time.packets);
+}
+
+/// Ten flows through one link, each to a sink of its own rate.
+fn dumbbell(keys: &str) -> String {
+    format!(
+        "duration = \"3 s\"\n[[link]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\nrate = \"12 Mbit/s\"\ndelay = \"5 ms\"\n\
+         queue = {{ limit = \"100 packets\" }}\n[[flow]]\nname = \"f\"\ncount = 10\npath = [\"a\", \"b\"]\nrtt = \"10 ms\"\n\
+         rtt_step = \"1.3 ms\"\nsink = {{ rate = \"12 Mbit/s\", delay = \"2 ms\" }}\n{keys}\n"
+    )
+}
+
+#[test]
+fn acknowledgements_that_take_turns_take_no_events() {
+    let jitter = "jitter = \"0.1 ms\"";
+    // Each packet takes an event, where its acknowledgement took one more; and each write of an application one.
+    for (keys, writes) in [(jitter, 0), ("jitter = \"0.1 ms\"\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }", 2500)] {
+        let text = dumbbell(keys);
+        let Summary { events, packets, .. } = summary(&text, 1, true).unwrap();
+        assert!(packets > 2000 && events < packets + writes + packets / 10, "{events} events, {packets} packets");
+        check(&text, 1).unwrap();
+    }
 }
 
 proptest! {
