@@ -245,6 +245,46 @@ def test_more_seeds_are_run_for_steps_that_may_be_the_smallest() -> None:
     assert ran == {1: set(lab.seeds), 2: set(lab.seeds), 9: {1, 2, 3}}
 
 
+def test_more_seeds_are_run_for_what_may_be_picked() -> None:
+    ran: dict[int, set[int]] = {1: set(), 2: set(), 9: set()}
+
+    def noisy(run: Run) -> float:
+        mbps = run.point["mbps"]
+        ran[mbps].add(run.seed)
+        # Off 5 by 4, 3 or 2.5, and 4 in turns.
+        return {1: 9.0, 2: 2.0, 9: 5.0 + 0.1 * (run.seed % 3)}[mbps]
+
+    sweep = Sweep(
+        WIRE,
+        {"mbps": Axis([1, 2, 9], set={"link[0].rate": "{mbps} Mbit/s"})},
+        columns={"x": noisy},
+    )
+    lab = Lab({"wires": sweep}, seeds=range(1, 7))
+    point = {"sweep": "wires", "column": "x", "mbps": "all"}
+    assert measure({**point, "pick": {"furthest_from": 5}}, lab) == [9.0] * 6
+    assert ran == {1: set(lab.seeds), 2: {1, 2, 3}, 9: {1, 2, 3}}
+    # The least is 2 for certain, which takes no more of the others.
+    assert measure({**point, "pick": "least"}, lab) == [2.0] * 6
+    assert ran[9] == {1, 2, 3}
+    # Of ratios to 2, too: 4.5 is greater than 2.5 to 2.6, and than 1.
+    parts = [{"mbps": "all"}, {"mbps": 2}]
+    ratios = {"sweep": "wires", "column": "x", "ratio": parts, "pick": "greatest"}
+    assert measure(ratios, lab) == [4.5] * 6
+    assert ran[9] == {1, 2, 3}
+
+
+def test_what_a_sweep_leaves_out_is_not_among_several() -> None:
+    rate = Axis([5, 10], set={"link[0].rate": "{mbps} Mbit/s"})
+    axes = {"sender": {"Reno": {}, "Vegas": {"flow[0].sender": "vegas"}}, "mbps": rate}
+    without = [{"sender": "Vegas", "mbps": 10}]
+    sweep = Sweep(WIRE, axes, columns={"x": lambda run: run.point["mbps"]}, without=without)
+    lab = Lab({"wires": sweep}, seeds=[1])
+    both = {"sweep": "wires", "column": "x", "sender": "all", "mbps": "all"}
+    assert measure({**both, "pick": "greatest"}, lab) == [10.0]
+    with pytest.raises(UserError, match="no run has"):
+        measure({**both, "mbps": {"from": 11}, "pick": "greatest"}, lab)
+
+
 def test_where_a_curve_has_a_value() -> None:
     frame = pd.DataFrame({"seed": [1] * 3, "delay_s": [0.3, 0.1, 0.2], "x": [9.0, 1.0, 5.0]})
     lab = Lab({"curve": lambda lab: frame}, seeds=[1])

@@ -3,8 +3,9 @@
 
 Each seed gives one value. Their mean stands with a 95 % confidence interval (Student's t). A
 claim holds if the whole interval lies in its band, fails if it lies wholly outside, and is open
-otherwise: then the seeds do not tell, and more of them may. The band of an ``order`` is one side of
-a threshold: "less" must be less for certain.
+otherwise: then the seeds do not tell, and more of them may. Where they hardly would
+(:func:`chance_to_decide`) none are run, and the claim says so and stays open. The band of an
+``order`` is one side of a threshold: "less" must be less for certain.
 
 Values that do not depend on the seed have no interval and are called deterministic. One seed tells
 nothing of that, so it leaves any claim open, and so does a scale (the length of the runs) at
@@ -13,7 +14,7 @@ which the claim cannot be checked. No verdict depends on what was expected.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 Verdict = Literal["holds", "fails", "open"]
@@ -22,6 +23,8 @@ Verdict = Literal["holds", "fails", "open"]
 ONE_SEED = "one seed gives no confidence interval"
 FEW_SEEDS = "the interval reaches over the edge of the band"
 """Why a claim is open that more seeds may decide."""
+HOPELESS = 0.2
+"""With a smaller chance to be decided by all seeds that may be run, a claim is left open."""
 
 
 class Estimate(NamedTuple):
@@ -73,6 +76,12 @@ class Checked:
         """Whether more seeds may decide it."""
         return self.verdict == "open" and self.why in (FEW_SEEDS, ONE_SEED)
 
+    def left_open(self, chance: float, most: int) -> "Checked":
+        """The same with the reason for which no more seeds are run."""
+        return replace(
+            self, why=f"{FEW_SEEDS}, and {most} seeds would decide it with a chance of {chance:.0%}"
+        )
+
     @property
     def as_expected(self) -> bool:
         """Whether the verdict is the expected one; an open one contradicts nothing."""
@@ -122,6 +131,36 @@ def _judge(claim: Claim, estimate: Estimate | None, seeds: int, scale: str) -> t
     return "open", FEW_SEEDS
 
 
+def chance_to_decide(claim: Claim, values: Sequence[float], most: int) -> float:
+    """The chance that ``most`` values decide a claim of which these are the first.
+
+    That is that their interval lies within the band, or wholly outside. It is foreseen from the
+    deviation s of these n values alone: the mean of all N is off theirs by s √(1/n - 1/N) times
+    Student's t with n - 1 degrees of freedom, and the interval is as wide as N values of this
+    deviation make it. (The predictive power of Spiegelhalter, Freedman and Blackburn,
+    Controlled Clinical Trials 7, 1986, with a flat prior. What the looks between would decide
+    is left out.) 1 where fewer than two values say nothing of s.
+    """
+    count = len(values)
+    if count < 2 or count >= most:
+        return 1.0
+    mean = math.fsum(values) / count
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
+    half = student_t(most - 1) * deviation / math.sqrt(most)
+    spread = deviation * math.sqrt(1 / count - 1 / most)
+    if not spread > 0:
+        return 1.0
+    low, high = claim.band
+
+    def below(value: float) -> float:
+        """The chance of a mean below this."""
+        t = (value - mean) / spread
+        return 0.5 + math.copysign(_two_sided(abs(t), count - 1) / 2, t)
+
+    holds = max(0.0, below(high - half) - below(low + half))
+    return holds + below(low - half) + 1 - below(high + half)
+
+
 def mean_interval(values: Sequence[float]) -> Estimate:
     """The mean and its 95 % confidence interval by Student's t; NaN limits for one value."""
     count = len(values)
@@ -130,6 +169,17 @@ def mean_interval(values: Sequence[float]) -> Estimate:
         return Estimate(mean, math.nan, math.nan)
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     half = student_t(count - 1) * math.sqrt(variance / count)
+    return Estimate(mean, mean - half, mean + half)
+
+
+def foreseen(values: Sequence[float]) -> Estimate:
+    """The mean and the interval in which one more value lies with 95 %; NaN limits for one value.
+
+    By Student's t as :func:`mean_interval`, with √(1 + 1/n) in the place of √(1/n) (Hahn and
+    Meeker, Statistical Intervals, 1991, section 4.7).
+    """
+    mean, low, _ = mean_interval(values)
+    half = (mean - low) * math.sqrt(len(values) + 1)
     return Estimate(mean, mean - half, mean + half)
 
 

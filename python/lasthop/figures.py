@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .archive import write_frame
 from .atomic import make_folder, write_text
-from .claims import Checked, Claim, check
+from .claims import HOPELESS, Checked, Claim, chance_to_decide, check
 from .errors import UserError
 from .paper import Paper, select
 from .plot import hidden_curves, new_figure, save, styled, svg_of
@@ -62,9 +62,9 @@ def make(
 
     ``ids`` are figures (``clamp:4c``), papers or ``all``. Figures are drawn, and claims measured,
     with ``seeds`` seeds from ``seed`` on; a claim that they leave open is measured with twice as
-    many, and so on up to ``most_seeds``. What takes real time is measured once. Finished runs
-    are kept in a journal in ``out`` until everything is done: interrupted, the same call goes on
-    where it stopped.
+    many, and so on up to ``most_seeds``, or until these would hardly decide it. What takes real
+    time is measured once. Finished runs are kept in a journal in ``out`` until everything is
+    done: interrupted, the same call goes on where it stopped.
     """
     chosen = select(ids)
     folder = os.fspath(out)
@@ -109,7 +109,8 @@ def make(
 def _decide(paper: Paper, claim: Claim, lab: Lab, most: int) -> Checked:
     """Checks a claim with the lab's seeds, and with twice as many while they leave it open.
 
-    Twice, not one more: each look at the interval is a chance to be misled by it.
+    Twice, not one more: each look at the interval is a chance to be misled by it. No more where
+    all that may be run would hardly decide it.
     """
     while True:
         values = paper.measure(claim, lab) if lab.scale in claim.scales else []
@@ -117,6 +118,9 @@ def _decide(paper: Paper, claim: Claim, lab: Lab, most: int) -> Checked:
         count = len(lab.seeds)
         if not checked.undecided or count >= most:
             return checked
+        chance = chance_to_decide(claim, values, most)
+        if chance < HOPELESS:
+            return checked.left_open(chance, most)
         first = lab.seeds[0]
         lab = replace(lab, seeds=range(first, first + min(2 * count, most)))
 

@@ -20,7 +20,8 @@ Its keys besides the names of the sweep's axes:
 
 An axis may be given several values, ``["smooth", "reno"]``, ``{ from = 30, upto = 300 }`` or
 ``"all"``: then the point is several, and ``pick`` says which of them counts, seed by seed:
-``least``, ``greatest``, or ``{ furthest_from = 1 }``.
+``least``, ``greatest``, or ``{ furthest_from = 1 }``. Where a few seeds foretell that one of them
+is never picked, no more are run for it.
 
 **Operators** take a list of measures, for which the keys beside the operator hold, too:
 
@@ -29,8 +30,8 @@ An axis may be given several values, ``["smooth", "reno"]``, ``{ from = 30, upto
 ``order = [least, …, greatest]``
     The smallest step from one part to the next; where a part is several, each of them. Smallest
     by the mean over the seeds, as the least of each seed would be that of its noise. Where a few
-    seeds show that a step is not the smallest, its interval lying above the smallest's, no more
-    are run for it.
+    seeds show that a step is not the smallest, the interval of what it is more lying above 0, no
+    more are run for it.
 
 A function of the lab that gives one value a seed is a measure, too; a paper names it,
 ``{ python = "measures.name" }``.
@@ -42,13 +43,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from ..claims import Estimate, mean_interval
+from ..claims import Estimate, foreseen, mean_interval
 from ..errors import UserError
 from .samples import of_flow, of_queue, within
 from .sweeps import Lab, Parted, Run, Sweep, matches, value_of
@@ -59,7 +61,7 @@ Values = dict[int, float]
 Measure = Mapping[str, Any]
 
 FEW = 3
-"""Seeds that may show that a step is not the smallest, if not fewer are asked for."""
+"""Seeds that may show that one of several does not count, if not fewer are asked for."""
 
 OPERATORS = ("ratio", "difference", "order")
 POINT = ("sweep", "column", "table", "of", "span", "samples", "at", "times", "per")
@@ -88,27 +90,26 @@ def _evaluate(definition: Any, inherited: Measure, lab: Lab) -> list[Values]:
     operator = next((name for name in OPERATORS if name in definition), None)
     own = {k: v for k, v in definition.items() if k != "pick" and k not in OPERATORS}
     keys = {**inherited, **own}
+    pick = definition.get("pick")
     if operator is None:
-        return _picked(_point(keys, lab), definition.get("pick"))
+        points = [keys] if "at" in keys else list(_each(keys, lab)) or [keys]
+        return _picked(points, _point, lab, pick)
     parts = definition[operator]
     if operator != "order" and len(parts) != 2:
         raise UserError(f"{operator}: {len(parts)} parts: wanted two")
+    steps = _steps(parts, keys, lab)
     if operator == "order":
-        return [_smallest_step(_steps(parts, keys, lab), lab)]
-    found = []
-    for chosen in _each(keys, lab):
-        sides = [_evaluate(part, chosen, lab) for part in parts]
-        pairs = [
-            (one, other)
-            for left, right in itertools.pairwise(sides)
-            for one in left
-            for other in right
-        ]
-        if operator == "ratio":
-            found += [_with(one, other, lambda a, b: a / b) for one, other in pairs]
-        else:
-            found += [_with(one, other, lambda a, b: a - b) for one, other in pairs]
-    return _picked(found, definition.get("pick"))
+        return [_smallest_step(steps, lab)]
+    what = _ratio if operator == "ratio" else _difference
+    return _picked(steps, lambda step, lab: _pairs(step, lab, what), lab, pick)
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below
+
+
+def _difference(greater: float, less: float) -> float:
+    return greater - less
 
 
 Step = tuple[Any, Any, Measure]
@@ -116,7 +117,7 @@ Step = tuple[Any, Any, Measure]
 
 
 def _steps(parts: Sequence[Any], keys: Measure, lab: Lab) -> list[Step]:
-    """All steps of an order, each as narrow as it can be."""
+    """All pairs of parts that follow each other, each as narrow as it can be."""
     return [
         (one, other, chosen)
         for chosen in _each(keys, lab)
@@ -130,31 +131,61 @@ def _narrow(part: Any, inherited: Measure, lab: Lab) -> list[Any]:
     """The points of a part that is several; any other part as it is."""
     if callable(part) or any(name in part for name in ("pick", *OPERATORS)):
         return [part]
-    return list(_each({**inherited, **part}, lab))
+    keys = {**inherited, **part}
+    return list(_each(keys, lab)) or [keys]
 
 
-def _smallest_step(steps: Sequence[Step], lab: Lab) -> Values:
-    """The step that is the smallest in the mean, of those that may be by ever more seeds."""
+Candidate = TypeVar("Candidate")
+"""One of several, of which a measure takes one: a point, or a step."""
+
+
+def _raced(
+    several: Sequence[Candidate],
+    evaluate: Callable[[Candidate, Lab], list[Values]],
+    lab: Lab,
+    is_out: Callable[[list[Values]], Callable[[Values], bool]],
+) -> list[Values]:
+    """The values of those that may count, by ever more seeds; ``is_out`` tells who may not."""
     counts = [len(lab.seeds)]
     while counts[-1] >= 2 * FEW:
         counts.append(counts[-1] // 2)
-    least: Values = {}
+    values: list[Values] = []
     for count in reversed(counts):
         some = replace(lab, seeds=lab.seeds[:count])
-        found = [_differences(step, some) for step in steps]
-        least = min(itertools.chain(*found), key=lambda values: fmean(values.values()))
-        high = _interval(least).high
-        steps = [
-            step for step, several in zip(steps, found, strict=True)
-            if not all(_interval(values).low > high for values in several)
-        ]  # fmt: skip
-    return least
+        found = [evaluate(one, some) for one in several]
+        values = list(itertools.chain(*found))
+        if count < len(lab.seeds):
+            out = is_out(values)
+            several = [
+                one for one, its in zip(several, found, strict=True)
+                if not all(out(value) for value in its)
+            ]  # fmt: skip
+    return values
 
 
-def _differences(step: Step, lab: Lab) -> list[Values]:
-    less, greater, inherited = step
-    sides = (_evaluate(part, inherited, lab) for part in (less, greater))
-    return [_with(one, other, lambda a, b: b - a) for one, other in itertools.product(*sides)]
+def _smallest_step(steps: Sequence[Step], lab: Lab) -> Values:
+    """The step that is the smallest in the mean."""
+
+    def least(found: list[Values]) -> Values:
+        return min(found, key=lambda values: fmean(values.values()))
+
+    def is_out(found: list[Values]) -> Callable[[Values], bool]:
+        smallest = least(found)
+        # Seed by seed, as two intervals may well overlap where their difference is certain.
+        more = partial(_with, other=smallest, what=_difference)
+        return lambda values: _interval(more(values)).low > 0
+
+    def rise(less: float, greater: float) -> float:
+        return greater - less
+
+    return least(_raced(steps, lambda step, lab: _pairs(step, lab, rise), lab, is_out))
+
+
+def _pairs(step: Step, lab: Lab, what: Callable[[float, float], float]) -> list[Values]:
+    """The values of all pairs of what both parts of a step have."""
+    *parts, inherited = step
+    sides = (_evaluate(part, inherited, lab) for part in parts)
+    return [_with(one, other, what) for one, other in itertools.product(*sides)]
 
 
 def _interval(values: Values) -> Estimate:
@@ -175,7 +206,18 @@ def _each(keys: Measure, lab: Lab) -> Iterator[dict[str, Any]]:
         if name in axes and (isinstance(wanted, list | Mapping) or wanted == "all")
     }
     for values in itertools.product(*several.values()):
-        yield {**keys, **dict(zip(several, values, strict=True))}
+        chosen = {**keys, **dict(zip(several, values, strict=True))}
+        if not several or _exists(chosen, axes, lab):
+            yield chosen
+
+
+def _exists(keys: Measure, axes: Mapping[str, Sequence[Any]], lab: Lab) -> bool:
+    """Whether a sweep has the point: some may be left out of it."""
+    where = {name: wanted for name, wanted in keys.items() if name in axes}
+    found = lab.sweeps[keys["sweep"]]
+    if isinstance(found, Sweep):
+        return any(matches(point, where) for point in found.points(lab.scale))
+    return not lab.frame(keys["sweep"], **where).empty
 
 
 def _axes(keys: Measure, lab: Lab) -> dict[str, Sequence[Any]]:
@@ -188,20 +230,38 @@ def _axes(keys: Measure, lab: Lab) -> dict[str, Sequence[Any]]:
     return {name: list(frame[name].unique()) for name in keys if name in frame}
 
 
-def _picked(found: list[Values], pick: str | Mapping[str, float] | None) -> list[Values]:
-    """Of several values a seed, the one that is wanted."""
+def _picked(
+    several: Sequence[Candidate],
+    evaluate: Callable[[Candidate, Lab], list[Values]],
+    lab: Lab,
+    pick: str | Mapping[str, float] | None,
+) -> list[Values]:
+    """Of several values a seed, the one that is wanted.
+
+    Who would be picked neither so far nor, foreseen to 97.5 %, with one more seed is left out.
+    """
     if pick is None:
-        return found
+        return [values for one in several for values in evaluate(one, lab)]
+    score = _score(pick)
+
+    def best(found: list[Values]) -> Values:
+        return {seed: max((its[seed] for its in found), key=score) for seed in found[0]}
+
+    def is_out(found: list[Values]) -> Callable[[Values], bool]:
+        least = min(score(value) for value in best(found).values())
+        return lambda values: foreseen([score(value) for value in values.values()]).high < least
+
+    return [best(_raced(several, evaluate, lab, is_out))]
+
+
+def _score(pick: str | Mapping[str, float]) -> Callable[[float], float]:
+    """What is greatest of the value that is picked."""
     if isinstance(pick, Mapping):
         target = pick["furthest_from"]
-        return [_across(found, lambda values: max(values, key=lambda v: abs(v - target)))]
+        return lambda value: abs(value - target)
     if pick not in ("least", "greatest"):
         raise UserError(f"pick = {pick}: wanted least, greatest or {{ furthest_from = … }}")
-    return [_across(found, min if pick == "least" else max)]
-
-
-def _across(found: list[Values], pick: Callable[[Sequence[float]], float]) -> Values:
-    return {seed: pick([values[seed] for values in found]) for seed in found[0]}
+    return (lambda value: -value) if pick == "least" else (lambda value: value)
 
 
 def _point(keys: Measure, lab: Lab) -> list[Values]:

@@ -230,10 +230,14 @@ class Lab:
         """The runs of a sweep that has no name here."""
         source = of(sweep.scenario)
         self.used.add(source)
-        keys: list[Key] = [
-            (source, tuple(point.items()), sweep.overrides(point, self.scale), seed, sweep.tables)
+        points = [
+            (tuple(point.items()), sweep.overrides(point, self.scale))
             for point in sweep.points(self.scale)
             if matches(point, where)
+        ]
+        keys: list[Key] = [
+            (source, point, overrides, seed, sweep.tables)
+            for point, overrides in points
             for seed in self.seeds
         ]
         missing = list(dict.fromkeys(key for key in keys if key not in self._runs))
