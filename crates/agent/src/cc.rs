@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lasthop_core::kinds;
-use lasthop_core::law::aimd::MOST_INCREASE;
 use lasthop_core::law::gamma::GammaParams;
+use lasthop_core::law::linux::ensure_counted;
 use lasthop_linux::bpf;
 use lasthop_linux::signals::Signals;
 use lasthop_linux::sysctl::congestion_controls;
@@ -32,7 +32,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
-use shared::{CcCounts, CcSettings, LEAST, MAGIC};
+use shared::{CcCounts, CcSettings, MAGIC};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cc.bpf.o"));
 
@@ -117,17 +117,7 @@ impl CcLaw {
             let with: Vec<_> = Self::ALL.iter().filter(|law| lacks(**law).is_empty()).map(Self::kind).collect();
             bail!("{} has no {lacking}: wanted the law {}", self.kind(), with.join(" or "));
         }
-        for (key, value, most) in [
-            ("alpha", params.alpha, MOST_INCREASE),
-            ("beta", Some(params.beta), 1.0 - LEAST),
-            ("gamma.threshold", params.gamma.map(|cut| cut.threshold), 1.0),
-            ("delta.increase", params.delta.map(|delta| delta.increase), MOST_INCREASE),
-        ] {
-            let Some(value) = value else { continue };
-            let is_counted = (LEAST..=most).contains(&value);
-            let shown = if value < LEAST { format!("{value:e}") } else { value.to_string() };
-            ensure!(is_counted, "{key} = {shown}: wanted from {LEAST:.7} to {most} in the kernel");
-        }
+        ensure_counted(&params)?;
         Ok(params)
     }
 }

@@ -93,7 +93,7 @@ parameters! {
     /// A weight, and whose it is.
     #[derive(Clone, Debug, PartialEq)]
     pub struct WeightConfig {
-        /// φ, its part of the rate beside flows of weight 1.
+        /// φ, its part of the rate beside flows of weight 1, to the nearest 256th.
         pub weight: f64, in 0.01..=100.0;
         /// The port of either end; any if there is none.
         pub port: Option<u64> = None, in 1..=65_535;

@@ -82,7 +82,7 @@ senders! {
         /// CUBIC as in Linux 6.18: HyStart, arithmetic in whole segments and ticks, and all that `linux-reno` has.
         LinuxCubic(law::linux::LinuxCubicParams) = "linux-cubic", Linux, NewReno, SenderParams::LinuxCubic;
         /// TCP(α, β), with γ and δ where they are given, as `lasthop-agent cc` puts it into a kernel: whole segments, each
-        /// acknowledged one counts, and all that `linux-reno` has.
+        /// acknowledged one counts, and all that `linux-reno` has. α, β, the threshold of γ and the increase of δ are 2⁻¹⁶ at least.
         LinuxAimd(law::gamma::GammaParams) = "linux-aimd", Linux, NewReno, SenderParams::LinuxAimd;
         /// Vegas (Brakmo, Peterson 1995), with the recovery of RFC 6582.
         Vegas(law::vegas::VegasParams) = "vegas", Rfc, NewReno, SenderParams::Vegas;

@@ -3,15 +3,14 @@
 
 use lasthop_core::law::aimd::AfterTimeout;
 use lasthop_core::law::gamma::{Arming, CutRule, GammaParams};
+use lasthop_core::law::linux::LEAST;
 use serde::Serialize;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// What the settings begin with.
 pub const MAGIC: u32 = 0x6c68_6363;
-/// The least share and increase that the programs count with, and the step of their numbers.
-pub const LEAST: f64 = 1.0 / ONE;
-
-const ONE: f64 = 65_536.0;
+/// What the programs count as 1.
+const ONE: f64 = 1.0 / LEAST;
 
 /// What the programs are told, and may be told anew: `struct settings`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]

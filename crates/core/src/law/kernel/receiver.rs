@@ -17,11 +17,13 @@ parameters! {
     pub struct ClampKernelParams {
         /// Bytes that the flow aims to keep in the queue (τ), up to 64 kB.
         pub tau: Bytes, in above_to(Bytes::ZERO, Bytes::new(65_535));
-        /// Weight, in 256ths: the flow's share of the queue's rate is φ/Σφ.
-        pub phi: f64 = 1.0, in above_to(0.0, 256.0);
+        /// Weight, to the nearest 256th: the flow's share of the queue's rate is φ/Σφ.
+        pub phi: f64 = 1.0, in 1.0 / PHI_ONE..=PHI_ONE;
     }
 }
 
+/// How the programs count φ: in so many parts of 1, up to as many.
+const PHI_ONE: f64 = 256.0;
 /// The window of a SYN has no scale.
 const UNSCALED: u64 = 65_535;
 /// For so long prices are good once data come without one \[ns\].
@@ -47,7 +49,7 @@ impl ReceiverLaw for ClampKernelReceiver {
         params.validate()?;
         let mut record = ReceiverRecord::default();
         record.mss = mss;
-        record.weight_q8 = ((params.phi * 256.0) as u32).max(1);
+        record.weight_q8 = (params.phi * PHI_ONE).round() as u32;
         Ok(Self { tau_bytes: params.tau.get() as u32, record, dither: Dither::default() })
     }
 
@@ -94,5 +96,22 @@ impl ReceiverLaw for ClampKernelReceiver {
 
     fn on_three_duplicate_acks(&mut self) {
         self.record.duplicates = DUPLICATES;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_is_counted_in_256ths_or_refused() {
+        let set_up = |phi| ClampKernelReceiver::set_up(ClampKernelParams { tau: Bytes::new(500), phi }, 1448);
+        let counted = |phi| set_up(phi).map(|receiver| receiver.record.weight_q8);
+        for (phi, q8) in [(1.0, 256), (0.999, 256), (0.1, 26), (0.006, 2), (1.0 / 256.0, 1), (256.0, 65_536)] {
+            assert_eq!(counted(phi), Ok(q8));
+        }
+        for phi in [0.0039, 256.1] {
+            assert_eq!(counted(phi).unwrap_err().to_string(), format!("phi = {phi}: wanted from 0.00390625 to 256"));
+        }
     }
 }

@@ -2,12 +2,33 @@
 //! TCP(α, β) with γ and δ as a congestion control of Linux: what `lasthop-agent cc` puts into a kernel (bpf/cc.bpf.c).
 
 use super::{segments, slow_start, whole_segments};
-use crate::error::ParameterError;
-use crate::law::aimd::{Aimd, equations};
+use crate::error::{ParameterError, ensure};
+use crate::law::aimd::{Aimd, MOST_INCREASE, equations};
 use crate::law::gamma::{GammaParams, Watch};
 use crate::parameter::Parameter;
 use crate::role::{AckSample, SenderLaw, Window};
 use crate::units::{Duration, Instant};
+
+/// The least number that the programs count with, and their step.
+pub const LEAST: f64 = 1.0 / 65_536.0;
+
+/// Refuses what the programs cannot count with: they have α, β, the threshold of γ and the increase of δ in steps of [`LEAST`].
+///
+/// # Errors
+/// The key, its value and what is wanted.
+pub fn ensure_counted(params: &GammaParams) -> Result<(), ParameterError> {
+    for (key, value, most) in [
+        ("alpha", params.alpha, MOST_INCREASE),
+        ("beta", Some(params.beta), 1.0 - LEAST),
+        ("gamma.threshold", params.gamma.map(|cut| cut.threshold), 1.0),
+        ("delta.increase", params.delta.map(|delta| delta.increase), MOST_INCREASE),
+    ] {
+        let Some(value) = value else { continue };
+        let shown = if value < LEAST { format!("{value:e}") } else { value.to_string() };
+        ensure((LEAST..=most).contains(&value), key, shown, format_args!("from {LEAST:.7} to {most} in the kernel"))?;
+    }
+    Ok(())
+}
 
 /// The law over a window of whole segments. What of a segment it has beside them is the law's own and counts in its
 /// equations, but nothing is sent for it.
@@ -45,6 +66,7 @@ impl SenderLaw for LinuxAimd {
 
     fn set_up(params: GammaParams) -> Result<Self, ParameterError> {
         params.validate()?;
+        ensure_counted(&params)?;
         let aimd = params.aimd();
         let watch = Watch::new(&params);
         Ok(Self { alpha: aimd.alpha, aimd: Aimd::set_up(aimd)?, watch, part: 0.0, timed: None })
@@ -110,6 +132,23 @@ mod tests {
         delta: None,
         arming: Arming::AfterLoss,
     };
+
+    #[test]
+    fn what_the_programs_cannot_count_with_is_refused() {
+        let refused = |params| LinuxAimd::set_up(params).unwrap_err().to_string();
+        assert_eq!(
+            refused(GammaParams { alpha: Some(1e-9), ..DEFAULT }),
+            "alpha = 1e-9: wanted from 0.0000153 to 256 in the kernel"
+        );
+        assert!(
+            refused(GammaParams { beta: 0.999_999, ..DEFAULT }).starts_with("beta = 0.999999: wanted from 0.0000153")
+        );
+        let cut = Cut { threshold: 1e-6, variant: CutRule::Knee };
+        assert!(refused(GammaParams { gamma: Some(cut), ..DEFAULT }).starts_with("gamma.threshold = 1e-6"));
+        let boost = Boost { threshold: 0.1, increase: 1e-6 };
+        assert!(refused(GammaParams { delta: Some(boost), ..DEFAULT }).starts_with("delta.increase = 1e-6"));
+        assert!(LinuxAimd::set_up(GammaParams { alpha: Some(LEAST), ..DEFAULT }).is_ok());
+    }
 
     #[test]
     fn each_segment_counts_and_the_window_is_whole() {

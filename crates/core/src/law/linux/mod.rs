@@ -13,7 +13,7 @@ mod hystart;
 
 use crate::error::ParameterError;
 use crate::role::{AckSample, SenderLaw, Window};
-pub use aimd::LinuxAimd;
+pub use aimd::{LEAST, LinuxAimd, ensure_counted};
 pub use cubic::{LinuxCubic, LinuxCubicParams};
 
 /// Reno (tcp_reno_cong_avoid, tcp_reno_ssthresh).
