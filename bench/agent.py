@@ -1,42 +1,59 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What the agent costs: `python bench/agent.py`. It takes root, and processors that are idle.
 
-A download over virtual Ethernet as fast as the machine goes, without the agent and with it, in
-turns: the kernel counts how long each of its programs runs, and what passes tells what is left of
-the throughput. A program that does nothing sees the same packets: its time is that of the kernel's
-own counting, which is in the others' as well. On a machine that others use, too, the least of
-several rounds is the nearest to the truth.
+A download over virtual Ethernet as fast as the machine goes, without the agent and with it (the
+proxy; with `--pair` the access point's and the client's), in turns: the kernel counts how long each
+of its programs runs, and what passes tells what is left of the throughput. A program that does
+nothing sees the same packets: its time is that of the kernel's own counting, which is in the
+others' as well. On a machine that others use, too, the least of several rounds is the nearest to
+the truth.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "netns"))
 from counted import NOTHING, counting, fast, programs, see_nothing
 from house import AGENT, House, house
+from pair import obey, stamp
 
 DATA, ACK = "to_client", "to_server"
 """The agent's programs for packets of data and for acknowledgements."""
+PROXY, PAIR = ("proxy",), ("ap", "client")
+WHERE = {"proxy": ("router", "lan"), "ap": ("router", "lan"), "client": ("client", "eth")}
+"""Where each agent is: namespace and device."""
 
 
-def steered(built: House, seconds: float) -> tuple[float, dict[str, list[float]]]:
-    """What a download comes to with the agent [bit/s]; of each program's loads a run's time [ns].
+def start(built: House, name: str) -> subprocess.Popen[str]:
+    """An agent, where it belongs."""
+    return {"proxy": lambda: built.agent("--target", "25 ms"), "ap": lambda: stamp(built),
+            "client": lambda: obey(built)}[name]()  # fmt: skip
 
-    What does nothing stands there for both ways, the way of data first.
+
+def steered(
+    built: House, names: Sequence[str], seconds: float
+) -> tuple[float, dict[str, list[float]]]:
+    """What a download comes to with agents [bit/s]; of each program's loads a run's time [ns].
+
+    In the order of the agents. What does nothing stands there for both ways, the way of data first.
     """
     known = programs()
-    agent = built.agent("--target", "25 ms")
+    agents = {name: start(built, name) for name in names}
     past = programs()
     bps = fast(built, seconds)
     costs: dict[str, list[float]] = {}
     for number, runs in programs().items():
         if number in past and (number not in known or runs.name == NOTHING):
             costs.setdefault(runs.name, []).append(runs.since(past[number]).each_ns())
-    built.run("router", AGENT, "detach", "--dev", "lan")
-    agent.wait()
+    for name, agent in agents.items():
+        where, device = WHERE[name]
+        built.run(where, AGENT, "detach", "--dev", device)
+        agent.wait()
     return bps, costs
 
 
@@ -45,7 +62,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="of a download")
+    parser.add_argument("--pair", action="store_true", help="`ap` and `client`, not the proxy")
     options = parser.parse_args()
+    names = PAIR if options.pair else PROXY
     bare: list[float] = []
     rounds: list[tuple[float, dict[str, list[float]]]] = []
     with house() as built:
@@ -54,23 +73,30 @@ def main() -> None:
         with counting(built):
             for number in range(options.rounds):
                 bare.append(fast(built, options.seconds))
-                rounds.append(steered(built, options.seconds))
+                rounds.append(steered(built, names, options.seconds))
                 bps, costs = rounds[-1]
-                (data,), (ack,), (egress, ingress) = costs[DATA], costs[ACK], costs[NOTHING]
+                took = "; ".join(
+                    f"{name} {data:.0f} ns a packet of data, {ack:.0f} ns an ACK"
+                    for name, data, ack in zip(names, costs[DATA], costs[ACK], strict=True)
+                )
+                egress, ingress = costs[NOTHING]
                 print(
-                    f"{number + 1}: {bare[-1] / 1e9:.2f} Gbit/s bare, {bps / 1e9:.2f} with"
-                    f" the agent; {data:.0f} ns a packet of data, {ack:.0f} ns an ACK,"
-                    f" {egress:.0f} and {ingress:.0f} ns for nothing",
+                    f"{number + 1}: {bare[-1] / 1e9:.2f} Gbit/s bare, {bps / 1e9:.2f} with;"
+                    f" {took}; {egress:.0f} and {ingress:.0f} ns for nothing",
                     flush=True,
                 )
-    data, ack, nothing = (
-        min(min(costs[name]) for _, costs in rounds) for name in (DATA, ACK, NOTHING)
-    )
-    print(
-        f"least: {data:.0f} ns a packet of data, {ack:.0f} ns an ACK,"
-        f" {nothing:.0f} ns for nothing; the best round with it has"
-        f" {max(bps for bps, _ in rounds) / max(bare):.3f} of the best without"
-    )
+    least = {
+        what: [min(each) for each in zip(*(costs[what] for _, costs in rounds), strict=True)]
+        for what in (DATA, ACK, NOTHING)
+    }
+    nothing = min(least[NOTHING])
+    for name, data, ack in zip(names, least[DATA], least[ACK], strict=True):
+        print(
+            f"{name}: {data:.0f} ns a packet of data, {ack:.0f} ns an ACK;"
+            f" less the {nothing:.0f} ns of nothing {data - nothing:.0f} and {ack - nothing:.0f}"
+        )
+    ratio = max(bps for bps, _ in rounds) / max(bare)
+    print(f"each the least; the best round with it has {ratio:.3f} of the best without")
 
 
 if __name__ == "__main__":
