@@ -47,27 +47,30 @@ int to_client(struct __sk_buff *skb)
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
 	struct backlog queue = backlog_of(skb);
-	struct station *s = device_queue();
+	struct station *s = queue_of(0);
 	u64 now_ns = bpf_ktime_get_ns(), a_bytes;
 	struct passer *f = kind == COUNTED_DATA ? passer_of(&p) : 0;
 	u32 price_q30, before_q30, at;
 
 	if (!s)
 		return TCX_PASS_ON;
-	bpf_spin_lock(&s->lock);
-	station_look(s, now_ns, queue.bytes, queue.departed_bytes);
-	station_arrival(s, now_ns);
-	station_pass(s, skb->len, kind != COUNTED_DATA);
-	station_turn(s, now_ns);
-	/* What tells no segment leaves a as it is. */
-	a_bytes = most(settings.a_bytes, s->a_bytes);
-	if (f) {
-		passer_comes(f, s, &p, now_ns);
-		if (f->mss)
-			a_bytes = station_a_of(&settings, s, f->mss);
+	if (take(&s->lock)) {
+		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+		station_arrival(s, now_ns);
+		station_pass(s, skb->len, kind != COUNTED_DATA);
+		station_turn(s, now_ns);
+		/* What tells no segment leaves a as it is. */
+		a_bytes = most(settings.a_bytes, s->a_bytes);
+		if (f) {
+			passer_comes(f, s, &p, now_ns);
+			if (f->mss)
+				a_bytes = station_a_of(&settings, s, f->mss);
+		}
+		price_q30 = station_price_q30(s, now_ns, a_bytes);
+		give(&s->lock);
+	} else {
+		price_q30 = s->price_q30;
 	}
-	price_q30 = station_price_q30(s, now_ns, a_bytes);
-	bpf_spin_unlock(&s->lock);
 
 	count(kind, kind == COUNTED_DATA ? p.size_bytes : skb->len);
 	if (settings.observe_only)
@@ -94,7 +97,7 @@ int to_server(struct __sk_buff *skb)
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
 	u64 now_ns = bpf_ktime_get_ns();
-	struct station *s = device_queue();
+	struct station *s = queue_of(0);
 	struct passer *f;
 
 	if (kind != COUNTED_DATA) {
@@ -102,10 +105,9 @@ int to_server(struct __sk_buff *skb)
 		return TCX_PASS_ON;
 	}
 	f = passer_of(&p);
-	if (f && s) {
-		bpf_spin_lock(&s->lock);
+	if (f && s && take(&s->lock)) {
 		passer_goes(f, &p, now_ns);
-		bpf_spin_unlock(&s->lock);
+		give(&s->lock);
 	}
 	if (p.flags & TCP_SYN && !settings.observe_only && make_room(skb, &p, mtu_of(skb)))
 		count(COUNTED_MSS, 0);

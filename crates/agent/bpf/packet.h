@@ -375,21 +375,34 @@ static __always_inline int read_packet(struct __sk_buff *skb, u32 link_header_by
 		       read_any_packet(skb, link_header_bytes, to_client, packet);
 }
 
+/* How far in a packet what is written in place begins at most: the verifier wants a bound. */
+#define IN_PLACE_MOST 255
+
 /*
  * Puts another window into the header, and with it the checksum (RFC 1624) unless that is still to be computed: what
- * bpf_l4_csum_replace would do, in one call. A sum over all of the packet stays what it was. 0 if it is done.
+ * bpf_l4_csum_replace would do. In place where the header is in one piece with what precedes it: the call costs 35 ns where
+ * returns are mitigated. A sum over all of the packet stays what it was. 0 if it is done.
  */
 static __always_inline long put_window(struct __sk_buff *skb, const struct packet *packet, u16 window)
 {
 	u16 raw[2] = { bpf_htons(window), packet->check_raw };
 	u32 sum = (u16)~packet->check_raw + (u16)~packet->window_raw + raw[0];
+	u32 at = packet->tcp_at + __builtin_offsetof(struct tcp_header, window);
+	u8 *field;
 
 	_Static_assert(__builtin_offsetof(struct tcp_header, check) == __builtin_offsetof(struct tcp_header, window) + 2, "");
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	if (!is_unsummed(skb))
 		raw[1] = ~sum;
-	return bpf_skb_store_bytes(skb, packet->tcp_at + __builtin_offsetof(struct tcp_header, window), raw, sizeof(raw), 0);
+	if (at <= IN_PLACE_MOST) {
+		field = (u8 *)first_bytes(skb) + at;
+		if (field + sizeof(raw) <= (const u8 *)first_end(skb)) {
+			__builtin_memcpy(field, raw, sizeof(raw));
+			return 0;
+		}
+	}
+	return bpf_skb_store_bytes(skb, at, raw, sizeof(raw), 0);
 }
 
 #endif

@@ -17,7 +17,6 @@
 
 const volatile struct settings settings = {};
 const struct flow blank = {};
-const struct station empty = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -27,37 +26,68 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
-/* Where the queue is hidden: what shares one, by the client's address. */
+/* Where queues are hidden: the number of each client's. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct station_key);
-	__type(value, struct station);
-} stations SEC(".maps");
+	__type(value, u32);
+} clients SEC(".maps");
 
-/* What a packet's client shares its queue with. */
-static __always_inline struct station *station_of(const struct flow_key *flow)
+/* The numbers that are nobody's; the agent fills it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 4096);
+	__type(value, u32);
+} spare SEC(".maps");
+
+#define NO_NUMBER (~0U)
+
+/* The number of what a packet's client shares its queue with. */
+static __always_inline u32 number_of(const struct station_key *key)
 {
-	struct station_key key = {};
+	u32 *number = settings.is_hidden ? bpf_map_lookup_elem(&clients, key) : 0;
 
-	if (!settings.is_hidden)
-		return device_queue();
-	__builtin_memcpy(key.client, flow->client, sizeof(key.client));
-	return bpf_map_lookup_elem(&stations, &key);
+	return number ? *number : settings.is_hidden ? NO_NUMBER : 0;
 }
 
-/* A connection ends: nothing of it is under way any more. */
-static __always_inline void close_flow(struct flow *f, const struct flow_key *key)
+/* The same for a connection that begins: a client that is new gets one, if there is any left. */
+static __always_inline u32 new_number_of(const struct station_key *key)
 {
-	struct station *s = station_of(key);
+	u32 number = number_of(key);
 
-	if (s) {
-		bpf_spin_lock(&s->lock);
-		proxy_rests(f, s);
-		bpf_spin_unlock(&s->lock);
-	}
+	if (number != NO_NUMBER)
+		return number;
+	if (bpf_map_pop_elem(&spare, &number))
+		return NO_NUMBER;
+	if (!bpf_map_update_elem(&clients, key, &number, BPF_NOEXIST))
+		return number;
+	/* Another processor was first, or there is no room. */
+	bpf_map_push_elem(&spare, &number, 0);
+	return number_of(key);
+}
+
+/* A packet's client. */
+static __always_inline struct station_key client_of(const struct packet *p)
+{
+	struct station_key key;
+
+	__builtin_memcpy(key.client, p->key.client, sizeof(key.client));
+	return key;
+}
+
+/* A connection ends: nothing of it is under way any more. 0: it is not over yet, and goes once it has been silent. */
+static __always_inline int close_flow(struct flow *f, const struct flow_key *key)
+{
+	struct station *s = queue_of(f->station);
+
+	if (!s || !take(&s->lock))
+		return 0;
+	proxy_rests(f, s);
+	give(&s->lock);
 	bpf_map_delete_elem(&flows, key);
+	return 1;
 }
 
 /* The queue where it is seen. */
@@ -77,37 +107,35 @@ static __always_inline struct glance glance_of(struct __sk_buff *skb)
 /* The flow of a SYN: a new one, unless it has options that forbid to touch it. */
 static __always_inline struct flow *open_flow(const struct packet *p)
 {
+	struct station_key client = client_of(p);
 	struct flow *f;
+	u32 number;
 
 	if (p->is_foreign) {
 		count(COUNTED_FOREIGN, 0);
 		bpf_map_delete_elem(&flows, &p->key);
 		return 0;
 	}
-	if (settings.is_hidden && !station_of(&p->key)) {
-		struct station_key key = {};
-
-		__builtin_memcpy(key.client, p->key.client, sizeof(key.client));
-		bpf_map_update_elem(&stations, &key, &empty, BPF_NOEXIST);
-	}
 	/* What was under way on one that is opened anew. */
 	f = bpf_map_lookup_elem(&flows, &p->key);
-	if (f)
-		close_flow(f, &p->key);
-	if (bpf_map_update_elem(&flows, &p->key, &blank, BPF_ANY)) {
+	if (f && !close_flow(f, &p->key))
+		return 0;
+	number = new_number_of(&client);
+	if (number == NO_NUMBER || bpf_map_update_elem(&flows, &p->key, &blank, BPF_ANY)) {
 		count(COUNTED_FULL, 0);
 		return 0;
 	}
 	f = bpf_map_lookup_elem(&flows, &p->key);
 	if (f) {
+		f->station = number;
 		f->weight_q8 = weight_of(p);
 		f->dscp = p->dscp;
 	}
 	return f;
 }
 
-/* The flow of a SYN or SYN-ACK, if it is to be known, and its station. */
-static __always_inline struct flow *begin_flow(const struct packet *p, struct station **s)
+/* The flow of a SYN or SYN-ACK, if it is to be known. */
+static __always_inline struct flow *begin_flow(const struct packet *p)
 {
 	struct flow *f = p->flags & TCP_ACK ? bpf_map_lookup_elem(&flows, &p->key) : open_flow(p);
 
@@ -115,42 +143,34 @@ static __always_inline struct flow *begin_flow(const struct packet *p, struct st
 		close_flow(f, &p->key);
 		return 0;
 	}
-	*s = station_of(&p->key);
 	return f;
 }
 
 /* What is no segment of a connection that goes on: it is met, and may begin or end one. */
-static __always_inline void meet(struct __sk_buff *skb, const struct packet *p, int kind, u64 now_ns, struct glance queue,
-				 struct station *s)
+static __always_inline void meet(struct __sk_buff *skb, const struct packet *p, int kind, u64 now_ns, struct glance queue)
 {
+	int begins = kind == COUNTED_DATA && p->flags & TCP_SYN;
+	struct flow *f = kind == COUNTED_DATA && !begins ? bpf_map_lookup_elem(&flows, &p->key) : 0;
+	struct station_key client = client_of(p);
+	struct station *s = queue_of(number_of(&client));
 	struct found found = {};
-	struct flow *f;
 
-	if (s) {
-		bpf_spin_lock(&s->lock);
-		found = proxy_meets(&settings, s, now_ns, queue, skb->len, kind != COUNTED_DATA, p->flags & TCP_SYN);
-		bpf_spin_unlock(&s->lock);
+	if (s && take(&s->lock)) {
+		found = proxy_meets(&settings, s, now_ns, queue, skb->len, !f && !begins, begins);
+		give(&s->lock);
 	}
 	if (kind != COUNTED_DATA) {
 		count(kind, skb->len);
-	} else if (p->flags & TCP_SYN) {
-		f = begin_flow(p, &s);
-		if (f && s) {
-			bpf_spin_lock(&s->lock);
+	} else if (begins) {
+		f = begin_flow(p);
+		s = f ? queue_of(f->station) : 0;
+		if (s && take(&s->lock)) {
 			proxy_server_begins(f, p, now_ns, found.wait_ns);
-			bpf_spin_unlock(&s->lock);
+			give(&s->lock);
 		}
+	} else if (f && p->flags & TCP_RST) {
+		close_flow(f, &p->key);
 	} else {
-		f = bpf_map_lookup_elem(&flows, &p->key);
-		if (f && s) {
-			close_flow(f, &p->key);
-			return;
-		}
-		if (s) {
-			bpf_spin_lock(&s->lock);
-			s->other_bytes += skb->len;
-			bpf_spin_unlock(&s->lock);
-		}
 		count(COUNTED_MIDSTREAM, p->size_bytes);
 	}
 }
@@ -160,29 +180,25 @@ int to_client(struct __sk_buff *skb)
 {
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
+	int goes_on = kind == COUNTED_DATA && !(p.flags & (TCP_SYN | TCP_RST));
 	struct glance queue = glance_of(skb);
 	u64 now_ns = bpf_ktime_get_ns();
-	struct station *s = station_of(&p.key);
+	struct flow *f = goes_on ? bpf_map_lookup_elem(&flows, &p.key) : 0;
+	struct station *s = f ? queue_of(f->station) : 0;
 	struct found found;
-	struct flow *f;
 	u32 weight_q8;
 
-	if (kind != COUNTED_DATA || p.flags & (TCP_SYN | TCP_RST)) {
-		meet(skb, &p, kind, now_ns, queue, s);
+	if (!s) {
+		meet(skb, &p, kind, now_ns, queue);
 		return TCX_PASS_ON;
 	}
-	f = bpf_map_lookup_elem(&flows, &p.key);
-	weight_q8 = f && settings.has_dscp && p.dscp != f->dscp ? weight_of(&p) : 0;
-	if (s) {
-		bpf_spin_lock(&s->lock);
+	weight_q8 = settings.has_dscp && p.dscp != f->dscp ? weight_of(&p) : 0;
+	if (take(&s->lock)) {
 		found = proxy_meets(&settings, s, now_ns, queue, skb->len, 0, 0);
-		if (f)
-			proxy_forwards(&settings, f, s, &p, now_ns, queue, found, weight_q8);
-		else
-			s->other_bytes += skb->len;
-		bpf_spin_unlock(&s->lock);
+		proxy_forwards(&settings, f, s, &p, now_ns, queue, found, weight_q8);
+		give(&s->lock);
 	}
-	count(f && s ? COUNTED_DATA : COUNTED_MIDSTREAM, p.size_bytes);
+	count(COUNTED_DATA, p.size_bytes);
 	return TCX_PASS_ON;
 }
 
@@ -202,19 +218,19 @@ int to_server(struct __sk_buff *skb)
 		return TCX_PASS_ON;
 	}
 	if (p.flags & TCP_SYN) {
-		f = begin_flow(&p, &s);
-		if (!f || !s)
+		f = begin_flow(&p);
+		s = f ? queue_of(f->station) : 0;
+		if (!s || !take(&s->lock))
 			return TCX_PASS_ON;
-		bpf_spin_lock(&s->lock);
 		window = proxy_client_begins(f, &p, now_ns);
-		bpf_spin_unlock(&s->lock);
+		give(&s->lock);
 		if (window < p.window && !settings.observe_only)
 			put_window(skb, &p, window);
 		return TCX_PASS_ON;
 	}
 	f = bpf_map_lookup_elem(&flows, &p.key);
-	s = station_of(&p.key);
-	if (!f || !s) {
+	s = f ? queue_of(f->station) : 0;
+	if (!s) {
 		count(COUNTED_MIDSTREAM, p.size_bytes);
 		return TCX_PASS_ON;
 	}
@@ -224,9 +240,12 @@ int to_server(struct __sk_buff *skb)
 	}
 	if (!(p.flags & TCP_ACK) || !(f->flags & FLOW_ESTABLISHED))
 		return TCX_PASS_ON;
-	bpf_spin_lock(&s->lock);
-	window = proxy_hears(&settings, f, s, &p, now_ns, queue, chance(now_ns));
-	bpf_spin_unlock(&s->lock);
+	if (take(&s->lock)) {
+		window = proxy_hears(&settings, f, s, &p, now_ns, queue, chance(now_ns));
+		give(&s->lock);
+	} else {
+		window = proxy_field(f, &p);
+	}
 	if (window < p.window && !settings.observe_only && !put_window(skb, &p, window))
 		count(COUNTED_LOWERED, 0);
 	count(COUNTED_ACK, p.size_bytes);
@@ -238,14 +257,13 @@ static long rest_one(void *map, struct flow_key *key, struct flow *f, u64 *now_n
 {
 	struct station *s;
 
-	(void)map;
+	(void)map, (void)key;
 	if (f->delivered == f->sent || !proxy_is_silent(f, *now_ns))
 		return 0;
-	s = station_of(key);
-	if (s) {
-		bpf_spin_lock(&s->lock);
+	s = queue_of(f->station);
+	if (s && take(&s->lock)) {
 		proxy_rests(f, s);
-		bpf_spin_unlock(&s->lock);
+		give(&s->lock);
 	}
 	return 0;
 }

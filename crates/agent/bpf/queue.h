@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
-/* What shares the device's own queue: all of its connections. */
+/* What shares a queue, by the queue's number. 0 is the device's own; the agent makes room for more where queues are hidden. */
 #ifndef LASTHOP_QUEUE_H
 #define LASTHOP_QUEUE_H
 
 #include "kernel.h"
+#include "lock.h"
 #include "state.h"
 
 struct {
@@ -11,13 +12,11 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct station);
-} whole_queue SEC(".maps");
+} queues SEC(".maps");
 
-static __always_inline struct station *device_queue(void)
+static __always_inline struct station *queue_of(u32 number)
 {
-	u32 key = 0;
-
-	return bpf_map_lookup_elem(&whole_queue, &key);
+	return bpf_map_lookup_elem(&queues, &number);
 }
 
 #endif

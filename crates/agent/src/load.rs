@@ -34,8 +34,22 @@ impl Programs {
         let values = constants.initial_value_mut().ok_or_else(|| anyhow!("the settings have no place"))?;
         let place = values.get_mut(..size_of::<Settings>()).ok_or_else(|| anyhow!("the settings have no room"))?;
         place.copy_from_slice(settings.as_bytes());
+        let is_hidden = mode == Mode::Proxy && settings.is_hidden != 0;
+        let clients = open.maps().find(|map| map.name() == "clients").map_or(0, |map| map.max_entries());
+        if let Some(mut queues) = open.maps_mut().find(|map| map.name() == "queues").filter(|_| is_hidden) {
+            queues.set_max_entries(1 + clients)?;
+        }
         let object = open.load().context("the kernel does not take the programs: Linux 6.6 or newer is needed")?;
-        Ok(Self { mode, is_hidden: settings.is_hidden != 0, object })
+        let programs = Self { mode, is_hidden, object };
+        for number in (1..=clients).filter(|_| is_hidden) {
+            programs.spare(number)?;
+        }
+        Ok(programs)
+    }
+
+    /// Gives a hidden queue's number to whoever comes next.
+    fn spare(&self, number: u32) -> Result<()> {
+        Ok(self.map("spare")?.update(&[], &number.to_ne_bytes(), MapFlags::ANY)?)
     }
 
     /// Whose they are.
@@ -115,33 +129,34 @@ impl Programs {
         if !self.mode.sees_queues() {
             return Ok(vec![]);
         }
-        let read =
-            |value: &[u8]| StationRecord::read_from_bytes(value).map_err(|_| anyhow!("a station of another layout"));
-        let mut found = Vec::new();
+        let queues = self.map("queues")?;
+        let queue = |number: &[u8]| -> Result<StationRecord> {
+            // Its lock is the programs' own: each number by itself is whole.
+            let value = queues.lookup(number, MapFlags::ANY)?.unwrap_or_default();
+            StationRecord::read_from_bytes(&value).map_err(|_| anyhow!("a station of another layout"))
+        };
         if !self.is_hidden {
-            if let Some(value) = self.map("whole_queue")?.lookup(&[0; 4], MapFlags::LOCK)? {
-                found.push((StationKey::default(), read(&value)?));
-            }
-            return Ok(found);
+            return Ok(vec![(StationKey::default(), queue(&[0; 4])?)]);
         }
-        let map = self.map("stations")?;
-        for key in map.keys() {
-            let Some(value) = map.lookup(&key, MapFlags::LOCK)? else { continue };
+        let mut found = Vec::new();
+        let clients = self.map("clients")?;
+        for key in clients.keys() {
+            // It may have gone since.
+            let Some(number) = clients.lookup(&key, MapFlags::ANY)? else { continue };
             let key = StationKey::read_from_bytes(&key).map_err(|_| anyhow!("a station's key of another layout"))?;
-            found.push((key, read(&value)?));
+            found.push((key, queue(&number)?));
         }
         Ok(found)
     }
 
-    /// Forgets what shared a queue.
+    /// Forgets what shared a queue; its number is another's from now on.
     ///
     /// # Errors
     /// The kernel's; none if it was forgotten before.
     pub fn forget_station(&self, key: &StationKey) -> Result<()> {
-        match self.map("stations")?.delete(key.as_bytes()) {
-            Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(()),
-        }
+        let Some(number) = self.map("clients")?.lookup_and_delete(key.as_bytes())? else { return Ok(()) };
+        self.map("queues")?.update(&number, StationRecord::default().as_bytes(), MapFlags::ANY)?;
+        Ok(self.map("spare")?.update(&[], &number, MapFlags::ANY)?)
     }
 
     /// Has the proxy's programs look through the connections: what is silent has nothing under way.

@@ -85,10 +85,25 @@ mod tests {
     /// One of 256 clients opens its next connection.
     fn syn(number: u32) -> Vec<u8> {
         let [_, high, low, client] = number.to_be_bytes();
+        syn_of([0, client], [16 + high, low])
+    }
+
+    /// A client opens a connection from a port.
+    fn syn_of(client: [u8; 2], port: [u8; 2]) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 40, 0, 1, 0x40, 0, 64, 6, 0, 0];
-        frame.extend([10, 1, 0, client, 10, 2, 0, 2, 16 + high, low, 0, 80]);
+        frame.extend([10, 1, client[0], client[1], 10, 2, 0, 2, port[0], port[1], 0, 80]);
         frame.extend([0, 0, 0, 99, 0, 0, 0, 0, 5 << 4, 2, 250, 240, 0, 0, 0, 0]);
         frame
+    }
+
+    /// The programs; none, and a line, where they may not be loaded.
+    fn loaded() -> Option<Programs> {
+        let programs = Programs::load(Mode::Proxy, &Config::default().settings(14, true));
+        if let Err(error) = &programs {
+            assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
+            eprintln!("SKIPPED: {error:#}");
+        }
+        programs.ok()
     }
 
     fn counted(programs: &Programs, kind: &str) -> u64 {
@@ -104,15 +119,7 @@ mod tests {
 
     #[test]
     fn tables_are_bounded_and_those_silent_for_longest_make_room() {
-        let settings = Config::default().settings(14, true);
-        let programs = match Programs::load(Mode::Proxy, &settings) {
-            Ok(programs) => programs,
-            Err(error) => {
-                assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
-                eprintln!("SKIPPED: {error:#}");
-                return;
-            }
-        };
+        let Some(programs) = loaded() else { return };
         let (room, map) = (programs.room().unwrap(), programs.map("flows").unwrap());
         let empty = memory(&map);
         for number in 0..room as u32 + 1000 {
@@ -125,7 +132,13 @@ mod tests {
         assert_eq!((programs.flows().unwrap().len(), counted(&programs, "table_full")), (room, 1000));
         let stations = programs.stations().unwrap().len();
         assert_eq!(stations, 256);
-        println!("{stations} stations of {} B", programs.map("stations").unwrap().value_size());
+        let queues = programs.map("queues").unwrap();
+        println!(
+            "{stations} stations of {} B, all {} of them {} B",
+            queues.value_size(),
+            queues.max_entries(),
+            memory(&queues)
+        );
         // All of them established, as if each had been seen 100 µs after the one before, the last one now.
         let now_ns = clock::monotonic_ns();
         for (place, (key, flow)) in programs.flows().unwrap().into_iter().enumerate() {
@@ -145,5 +158,26 @@ mod tests {
         // After two hours nothing is left.
         reap(&programs, now_ns + IDLE_NS + CLOSED_NS).unwrap();
         assert!(programs.flows().unwrap().is_empty() && programs.stations().unwrap().is_empty());
+    }
+    #[test]
+    fn hidden_queues_are_bounded_and_their_numbers_are_given_again() {
+        let Some(programs) = loaded() else { return };
+        let map = programs.map("clients").unwrap();
+        let room = map.max_entries();
+        for turn in 1..=3 {
+            for client in 0..=room as u16 {
+                programs.try_packet("to_server", &syn_of(client.to_be_bytes(), [16, turn])).unwrap();
+            }
+            // One client too many, whose connection is let alone.
+            let (stations, flows) = (programs.stations().unwrap(), programs.flows().unwrap());
+            assert_eq!((stations.len() as u32, flows.len() as u32), (room, room));
+            assert_eq!(counted(&programs, "table_full"), u64::from(turn));
+            let clients: BTreeSet<_> = stations.iter().map(|(key, _)| key.client).collect();
+            assert!(flows.iter().all(|(key, _)| clients.contains(&key.client)));
+            let numbers: BTreeSet<_> = map.keys().map(|key| map.lookup(&key, MapFlags::ANY).unwrap()).collect();
+            assert_eq!(numbers.len() as u32, room);
+            reap(&programs, clock::monotonic_ns() + IDLE_NS + CLOSED_NS).unwrap();
+            assert!(programs.flows().unwrap().is_empty() && programs.stations().unwrap().is_empty());
+        }
     }
 }

@@ -132,9 +132,9 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			f->sent = end;
 			client_ns = flow_client_ns(f, found.nearest_ns);
 		}
-		if (f->epoch != found.epoch || !f->is_counted) {
+		if (f->epoch != found.epoch || !(f->flags & FLOW_COUNTED)) {
 			f->epoch = found.epoch;
-			f->is_counted = 1;
+			f->flags |= FLOW_COUNTED;
 			counted_q8 = f->weight_q8;
 			delay_ns = f->rtt_ns + recent_least(&f->upstream);
 			shortest_ns = flow_client_ns(f, found.nearest_ns) + recent_least(&f->upstream);

@@ -151,6 +151,7 @@ struct clock {
 #define FLOW_CLOSING 32 /* a FIN was seen */
 #define FLOW_STARTED 128 /* CLAMP's slow start is over */
 #define FLOW_REFILLING 256 /* what CLAMP's slow start left empty is refilled */
+#define FLOW_COUNTED 512 /* it was counted in some epoch */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /* Under the lock of its station; first what each packet needs, for that to be in few lines of the cache. */
@@ -164,7 +165,7 @@ struct flow {
 	u32 edge; /* where the window ends that was advertised */
 	u32 scale; /* of the client's windows */
 	u32 epoch; /* the last one it was counted in */
-	u32 is_counted; /* it was counted in any */
+	u32 station; /* the number of what it shares its queue with */
 	u32 weight_q8;
 	u32 dscp; /* of its data */
 	u64 seen_ns; /* its last packet */
@@ -206,7 +207,7 @@ struct station_key {
 
 /* First what each packet needs, as with flows. */
 struct station {
-	struct bpf_spin_lock lock; /* of its connections as well */
+	u32 lock; /* of its connections as well */
 	u32 chosen; /* horizon */
 	u64 seen_ns; /* the last look at the queue */
 	u64 queue_bytes; /* what it held */

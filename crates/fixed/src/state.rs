@@ -134,7 +134,7 @@ pub struct FlowRecord {
     edge: u32,
     scale: u32,
     epoch: u32,
-    is_counted: u32,
+    station: u32,
     /// φ.
     pub weight_q8: u32,
     dscp: u32,

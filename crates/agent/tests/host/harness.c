@@ -63,6 +63,8 @@ int main(int count, char **words)
 		settings.is_hidden |= !strcmp(words[i], "hidden");
 		settings.is_clamp |= !strcmp(words[i], "clamp");
 	}
+	for (unsigned int number = 1; number <= HOST_SPARE; number++)
+		host_push(&number);
 	while (taken(head, sizeof(head))) {
 		struct __sk_buff *skb = &host_packet.seen;
 		unsigned int bytes = head[1] << 8 | head[2];

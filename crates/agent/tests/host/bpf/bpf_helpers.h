@@ -124,6 +124,28 @@ static void *host_lookup(const void *map, int is_array, size_t key_bytes, const 
 	host_update(map, sizeof(*(map)->key), at, sizeof(*(map)->value), from, flags)
 #define bpf_map_delete_elem(map, at) host_remove(host_find(map, sizeof(*(map)->key), at))
 
+/* A queue of numbers: those of the queues that are nobody's. */
+#define HOST_SPARE 16
+static unsigned int host_spare[HOST_SPARE];
+static unsigned int host_spares;
+
+static long host_push(const unsigned int *number)
+{
+	if (host_spares == HOST_SPARE)
+		return -E2BIG;
+	host_spare[host_spares++] = *number;
+	return 0;
+}
+
+static long host_pop(unsigned int *number)
+{
+	*number = host_spares ? host_spare[--host_spares] : 0;
+	return *number ? 0 : -ENOENT;
+}
+
+#define bpf_map_push_elem(map, number, flags) host_push(number)
+#define bpf_map_pop_elem(map, number) host_pop(number)
+
 /* The map of the agent's own whose entries one program looks through. */
 static long bpf_for_each_map_elem(void *map, void *each, void *context, unsigned long long flags)
 {
@@ -158,6 +180,25 @@ static void bpf_spin_unlock(struct bpf_spin_lock *lock)
 {
 	if (--lock->val)
 		abort();
+}
+
+/* That of queues, in the place of lock.h. Now and then another processor has it for too long. */
+#define LASTHOP_LOCK_H
+
+static int take(unsigned int *lock)
+{
+	if (*lock)
+		abort();
+	host_random = host_random * 1664525 + 1013904223;
+	*lock = host_random >> 26 > 0;
+	return *lock;
+}
+
+static void give(unsigned int *lock)
+{
+	if (!*lock)
+		abort();
+	*lock = 0;
 }
 
 static unsigned long long bpf_ktime_get_ns(void)
