@@ -8,18 +8,18 @@
 #undef FACE
 
 CASE(busy_window_add, (busy_window_add(STATE_OF(busy_window), now_ns, v[0]), STATE_OF(busy_window)->rate))
-CASE(busy_window_rest, (busy_window_rest(STATE_OF(busy_window)), 0))
+CASE(busy_window_rest, (busy_window_rest(STATE_OF(busy_window)), STATE_OF(busy_window)->rate))
 CASE(binned_rate_add, (binned_rate_add(STATE_OF(binned_rate), now_ns, v[0]), binned_rate(STATE_OF(binned_rate))))
 CASE(recent_least_add, (recent_least_add(STATE_OF(recent_least), now_ns, v[0], v[1]), recent_least(STATE_OF(recent_least))))
-CASE(share_rate_add, (share_rate_add(STATE_OF(share_rate), v[0], v[1]), share_rate_over(STATE_OF(share_rate), v[2])))
-CASE(share_rate_raise, (share_rate_raise(STATE_OF(share_rate), v[0]), share_rate_over(STATE_OF(share_rate), v[2])))
+CASE(share_rate_add, (share_rate_add(STATE_OF(share_rate), v[0], v[1]), share_rate_over(STATE_OF(share_rate), v[2] & 7)))
+CASE(share_rate_raise, (share_rate_raise(STATE_OF(share_rate), v[0]), share_rate_over(STATE_OF(share_rate), v[2] & 7)))
 
 CASE(station_look, (station_look(s, now_ns, v[0], v[1]), station_rate(s)))
 CASE(station_hear, (station_hear(s, now_ns, v[0]), station_rate(s)))
 CASE(station_forward, (station_forward(s, now_ns, v[0], v[1]), s->due_bytes))
 CASE(station_arrival, (station_arrival(s, now_ns), s->average_q16))
-CASE(station_pass, (station_pass(s, v[0], v[1] & 1), station_weights(s)))
-CASE(station_price, station_price_q30(s, now_ns, v[0]))
+CASE(station_pass, (station_pass(s, v[0], v[1] & 1), s->other_bytes))
+CASE(station_price, station_price_q30(s, now_ns, v[2]))
 CASE(passer_comes, ({
 	struct packet p = vector_packet(v);
 	station_turn(s, now_ns);
@@ -32,9 +32,9 @@ CASE(passer_goes, ({
 	STATE_OF(passer)->path_ns;
 }))
 
-CASE(receiver_arrival, (receiver_arrival(r, now_ns, v[0], v[1]), 0))
+CASE(receiver_arrival, (receiver_arrival(r, now_ns, v[0], v[1]), r->round_bytes))
 CASE(receiver_rtt, (r->asked_ns = now_ns - v[0], receiver_rtt(r, now_ns), r->rtt_ns))
-CASE(receiver_let_go, (receiver_let_go(r), 0))
+CASE(receiver_let_go, (receiver_let_go(r), r->window_q16))
 CASE(receiver_window, ({
 	r->mss = 1 + (u16)v[0];
 	r->weight_q8 = (u16)v[1];
@@ -59,18 +59,18 @@ CASE(receiver_pools, ({
 CASE(proxy_server_begins, ({
 	struct packet p = vector_packet(v);
 	proxy_server_begins(f, &p, now_ns, v[14]);
-	0;
+	f->edge;
 }))
 CASE(proxy_client_begins, ({
 	struct packet p = vector_packet(v);
 	f->weight_q8 = 256;
 	proxy_client_begins(f, &p, now_ns);
 }))
-CASE(proxy_meets, (*STATE_OF(found) = proxy_meets(set, s, now_ns, vector_glance(v), v[0], v[1] & 1, v[2] & 1), 0))
+CASE(proxy_meets, (*STATE_OF(found) = proxy_meets(set, s, now_ns, vector_glance(v), v[0], v[1] & 1, v[2] & 1), s->passed_bytes))
 CASE(proxy_forwards, ({
 	struct packet p = vector_packet(v);
 	proxy_forwards(set, f, s, &p, now_ns, vector_glance(v), *STATE_OF(found), v[9] & 1023);
-	0;
+	f->forwarded_bytes;
 }))
 CASE(proxy_hears, ({
 	struct packet p = vector_packet(v);
@@ -83,22 +83,22 @@ CASE(qfcp_close, ({
 	struct qfcp_settings set = vector_qfcp(v);
 	struct qfcp_sight sight = vector_sight(now_ns, v);
 	qfcp_close(STATE_OF(qfcp_router), &set, &sight);
-	STATE_OF(qfcp_router)->rate;
+	STATE_OF(qfcp_router)->output;
 }))
 CASE(qfcp_count, ({
 	struct qfcp_sight sight = vector_sight(now_ns, v);
 	qfcp_count(STATE_OF(qfcp_router), &sight, v[4], v[5]);
-	0;
+	STATE_OF(qfcp_router)->input_bytes;
 }))
 CASE(xcp_turn, ({
 	struct xcp_settings set = vector_xcp(v);
 	xcp_turn(STATE_OF(xcp_router), &set, now_ns, v[0]);
-	0;
+	STATE_OF(xcp_router)->raise.left_q8;
 }))
 CASE(xcp_count, ({
 	struct xcp_header header = vector_header(v);
 	xcp_count(STATE_OF(xcp_router), v[0], &header, v[5]);
-	0;
+	STATE_OF(xcp_router)->input_bytes;
 }))
 CASE(xcp_deal, ({
 	struct xcp_header header = vector_header(v);
