@@ -15,7 +15,7 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 pub(crate) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What tells a metric's values apart: names, and what each stands for.
-pub(crate) type Labels = Vec<(String, String)>;
+pub(crate) type LabelSet = Vec<(String, String)>;
 /// What goes up and down, and need not be whole.
 pub(crate) type Real = Gauge<f64, AtomicU64>;
 
@@ -47,9 +47,9 @@ pub(crate) fn tell<M: Sum<N>, N>(
     registry: &mut Registry,
     name: &str,
     help: &str,
-    values: impl IntoIterator<Item = (Labels, N)>,
+    values: impl IntoIterator<Item = (LabelSet, N)>,
 ) {
-    let family = Family::<Labels, M>::default();
+    let family = Family::<LabelSet, M>::default();
     for (labels, value) in values {
         family.get_or_create(&labels).add(value);
     }

@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use crate::exposition::{Labels, Real, tell, written};
+use crate::exposition::{LabelSet, Real, tell, written};
 use crate::status::{QueueStatus, Status};
 
 /// All metrics, as text of `OpenMetrics`.
@@ -21,7 +21,7 @@ pub fn text(status: &Status) -> String {
 }
 
 /// What is true of the device, of one `kind` of things there: the label's name and its value.
-fn labels(status: &Status, kind: Option<(&str, &str)>) -> Labels {
+fn labels(status: &Status, kind: Option<(&str, &str)>) -> LabelSet {
     let device = ("device", status.device.as_str());
     let both = std::iter::once(device).chain(kind);
     both.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()

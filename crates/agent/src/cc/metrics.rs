@@ -6,7 +6,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use super::KernelControl;
-use crate::exposition::{Labels, Real, tell, written};
+use crate::exposition::{LabelSet, Real, tell, written};
 
 type Reading = fn(&KernelControl) -> Option<f64>;
 type Count = fn(&KernelControl) -> u64;
@@ -31,7 +31,7 @@ const SO_FAR: [(&str, &str, Count); 4] = [
 /// together.
 pub fn text(controls: &[KernelControl]) -> String {
     let mut registry = Registry::with_prefix("lasthop_cc");
-    let labels = |control: &KernelControl| -> Labels {
+    let labels = |control: &KernelControl| -> LabelSet {
         vec![("control".to_owned(), control.name.clone()), ("law".to_owned(), control.law.clone())]
     };
     for (name, help, reading) in NOW {

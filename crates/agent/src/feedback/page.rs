@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use crate::exposition::{Labels, Real, TYPE, tell, written};
+use crate::exposition::{LabelSet, Real, TYPE, tell, written};
 
 /// How often it is brought up to date.
 const EVERY_NS: u64 = 1_000_000_000;
@@ -93,7 +93,7 @@ impl FeedbackPage {
 fn text(status: &Value) -> String {
     let mut registry = Registry::with_prefix("lasthop_agent");
     let word = |key: &str| status.get(key).and_then(Value::as_str).map(|value| (key.to_owned(), value.to_owned()));
-    let labels: Labels = ["law", "device", "cgroup"].into_iter().filter_map(word).collect();
+    let labels: LabelSet = ["law", "device", "cgroup"].into_iter().filter_map(word).collect();
     for (key, help, grows) in FIELDS {
         let Some(value) = status.get(key).and_then(Value::as_f64) else { continue };
         let (name, value) = match (key.strip_suffix("_bps"), key.strip_suffix("_s")) {
