@@ -142,9 +142,9 @@ pub(crate) fn simulation(
             }
             ahead::gates(&mut parts, &mut flows, &proxies);
         }
-        let turns = if ahead { ahead::turns(&parts, &mut flows) } else { vec![] };
+        let merges = if ahead { ahead::merges(&parts, &mut flows) } else { vec![] };
         let (end, recorder) = (labels.span.until, recorder.take());
-        World::new(parts, Hosts { flows, stations, pools, end, packets: 0, recorder, capture, proxies, turns })
+        World::new(parts, Hosts { flows, stations, pools, end, packets: 0, recorder, capture, proxies, merges })
     };
     let worlds = components.into_iter().map(world).collect();
     Ok((Worlds::new(worlds, of_flow, of_node), labels))

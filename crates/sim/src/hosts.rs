@@ -13,11 +13,11 @@ use lasthop_core::units::{Bytes, Instant};
 
 use crate::capture::{Capture, Point};
 use crate::host::{self, Host, ReceivingEnd, SendingEnd};
+use crate::merge::{Coming, Merge};
 use crate::network::{Ends, Home, Network, Place, Returning, Waiting};
 use crate::probe::Recorder;
 use crate::stations::{Seat, StationEnd, StationTold};
 use crate::summary::CountedFlow;
-use crate::turns::{Coming, Turns};
 
 /// The simulated ends of all flows. Number `n` of the wakes is the host of flow `n`, then come the receivers, and at last
 /// the recorder.
@@ -36,8 +36,8 @@ pub(crate) struct Hosts {
     pub(crate) capture: Option<Capture>,
     /// The proxies of access points, by their numbers among the nodes.
     pub(crate) proxies: BTreeMap<u32, Box<KernelProxy>>,
-    /// Of the links where acknowledgements take turns.
-    pub(crate) turns: Vec<Turns>,
+    /// Of the links to which acknowledgements of several flows come.
+    pub(crate) merges: Vec<Merge>,
 }
 
 /// The ends of a flow. Each packet touches the first lines of the sender and of the receiver, and all behind them.
@@ -80,8 +80,8 @@ impl Feed {
 enum Concluded {
     /// It is heard, waits for its host, or is lost.
     Done,
-    /// It takes one of these turns, and until this instant they are known.
-    Turns(u32, Option<Instant>),
+    /// It is in this merge, of which all is known that comes before this instant.
+    Merge(u32, Option<Instant>),
     /// It goes the general way.
     Answer(Ack),
 }
@@ -96,7 +96,7 @@ impl FlowEnds {
         (number, end): (u32, Instant),
         at: Instant,
         (segment, signal): (&Segment, &Signal),
-        (packets, turns): (&mut u64, &mut [Turns]),
+        (packets, merges): (&mut u64, &mut [Merge]),
     ) -> Concluded {
         let Self { host, receiver, exit, feed, .. } = self;
         let Some(out) = exit.transit(at, segment.size()) else { return Concluded::Done };
@@ -107,12 +107,12 @@ impl FlowEnds {
         else {
             let ack = answer(receiver, out, &{ *segment }, signal);
             let Some(Feed { returning: Some(returning), .. }) = feed else { return Concluded::Answer(ack) };
-            let all = &mut turns[returning.turns as usize];
+            let all = &mut merges[returning.merge as usize];
             if let Some(at) = returning.there.transit(out, ack.size()) {
                 let coming = Coming { at, lane: returning.lane, flow: number, ack };
                 all.put(coming, |lane, other| network.wakes_before(at, lane, other));
             }
-            return Concluded::Turns(returning.turns, all.known_until(at));
+            return Concluded::Merge(returning.merge, all.known_until(at));
         };
         let ack = receiver.answer(out, segment, signal);
         if let Some(at) = network.come_home(home, out, ack.size) {
@@ -236,10 +236,10 @@ impl Ends<Packet> for Hosts {
                 Place::Through(node) => {
                     let told = (&segment, &Signal::None);
                     if let Some(at) = network.foresee(node, now, segment.size()) {
-                        let counted = (&mut self.packets, &mut *self.turns);
+                        let counted = (&mut self.packets, &mut *self.merges);
                         match flow.conclude(network, (number, self.end), at, told, counted) {
                             Concluded::Done => {}
-                            Concluded::Turns(turns, known) => self.take_turns(network, turns, known),
+                            Concluded::Merge(merge, known) => self.take_merged(network, merge, known),
                             // A copy, so that on the short way the segment need not be in memory; below likewise.
                             Concluded::Answer(answer) => {
                                 self.send_back(network, number, (&{ segment }, told.1), answer)
@@ -269,9 +269,9 @@ impl Ends<Packet> for Hosts {
         let flow = &mut self.flows[packet.flow as usize];
         let (segment, end) = (Segment::of(packet), self.end);
         let told = (&segment, &packet.signal);
-        match flow.conclude(network, (packet.flow, end), at, told, (&mut self.packets, &mut self.turns)) {
+        match flow.conclude(network, (packet.flow, end), at, told, (&mut self.packets, &mut self.merges)) {
             Concluded::Done => {}
-            Concluded::Turns(turns, known) => self.take_turns(network, turns, known),
+            Concluded::Merge(merge, known) => self.take_merged(network, merge, known),
             Concluded::Answer(answer) => self.send_back(network, packet.flow, (&{ segment }, told.1), answer),
         }
     }
@@ -325,7 +325,7 @@ impl Hosts {
     /// Segments and acknowledgements on the lines that are kept here.
     pub(crate) fn under_way(&self) -> usize {
         let fed = self.flows.iter().filter_map(|flow| flow.feed.as_ref()).map(|feed| feed.line.len());
-        fed.chain(self.turns.iter().map(Turns::len)).sum()
+        fed.chain(self.merges.iter().map(Merge::len)).sum()
     }
 
     /// The answer goes back the general way.
@@ -345,18 +345,18 @@ impl Hosts {
         network.send_back(self, at, answer);
     }
 
-    /// Those who take these turns and come by `known` do so now; the next of the others has its entry in the event list.
+    /// Those of a merge that come by `known` do so now; the next of the others has its entry in the event list.
     #[inline]
-    fn take_turns(&mut self, network: &mut Network<Packet>, turns: u32, known: Option<Instant>) {
-        let Self { flows, turns: all, end, .. } = self;
-        let turns = &mut all[turns as usize];
+    fn take_merged(&mut self, network: &mut Network<Packet>, merge: u32, known: Option<Instant>) {
+        let Self { flows, merges, end, .. } = self;
+        let merge = &mut merges[merge as usize];
         while let Some(Coming { at, flow, ack, .. }) =
-            known.and_then(|known| turns.first(known)).filter(|first| first.at < *end)
+            known.and_then(|known| merge.first(known)).filter(|first| first.at < *end)
         {
             flows[*flow as usize].bring_home(network, (*flow, *end), *at, ack);
-            turns.pass();
+            merge.pass();
         }
-        if let Some((at, lane)) = turns.new_entry() {
+        if let Some((at, lane)) = merge.new_entry() {
             network.schedule_lane(lane, at);
         }
     }
@@ -365,19 +365,19 @@ impl Hosts {
     #[inline(never)]
     fn wake_returning(&mut self, network: &mut Network<Packet>, flow: u32, now: Instant) {
         let Some(Feed { returning: Some(returning), .. }) = &self.flows[flow as usize].feed else { return };
-        let (number, lane) = (returning.turns, returning.lane);
-        let turns = &mut self.turns[number as usize];
-        if !turns.is_due(now, lane) {
+        let (number, lane) = (returning.merge, returning.lane);
+        let merge = &mut self.merges[number as usize];
+        if !merge.is_due(now, lane) {
             return;
         }
-        let known = turns.known_at(now);
+        let known = merge.known_at(now);
         if known.is_none()
-            && let Some(Coming { flow, ack, .. }) = turns.first(now)
+            && let Some(Coming { flow, ack, .. }) = merge.first(now)
         {
             self.flows[*flow as usize].bring_home(network, (*flow, self.end), now, ack);
-            turns.pass();
+            merge.pass();
         }
-        self.take_turns(network, number, known);
+        self.take_merged(network, number, known);
     }
 
     /// What the ends of each flow counted.

@@ -56,6 +56,7 @@ mod capture;
 pub mod events;
 mod host;
 mod hosts;
+mod merge;
 pub mod metrics;
 pub mod network;
 pub mod node;
@@ -65,7 +66,6 @@ mod stations;
 mod summary;
 pub mod table;
 mod trace;
-mod turns;
 mod world;
 mod worlds;
 

@@ -17,10 +17,10 @@ use lasthop_core::units::Duration;
 use super::AssembledFlow;
 use crate::host::SendingEnd;
 use crate::hosts::{Feed, FlowEnds};
+use crate::merge::Merge;
 use crate::network::gate::{Gate, MOST_LINES};
 use crate::network::{Home, Hop, Lane, NOBODY, Parts, Place, Returning, Route, Traveller, Waiting};
 use crate::node::Node;
-use crate::turns::Turns;
 
 /// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
 #[derive(Debug, Default)]
@@ -108,11 +108,11 @@ fn returning<P: Traveller>(network: &mut Parts<P>, number: u32, route: &Route) -
     }
     network.kept_for[lane as usize] = network.routes.len() as u32 + number;
     let [there, path] = [lane, home].map(|lane| network.lanes[lane as usize].line.take_path());
-    Some(Returning { there, lane, node, turns: 0, path, waiting: Waiting { lane: home, count: 0 } })
+    Some(Returning { there, lane, node, merge: 0, path, waiting: Waiting { lane: home, count: 0 } })
 }
 
-/// The turns that acknowledgements take at the links to which they [return](Returning).
-pub(super) fn turns<P: Traveller>(network: &Parts<P>, flows: &mut [FlowEnds]) -> Vec<Turns> {
+/// What merges acknowledgements at the links to which they [return](Returning).
+pub(super) fn merges<P: Traveller>(network: &Parts<P>, flows: &mut [FlowEnds]) -> Vec<Merge> {
     // For each link: from which one the data leaves behind all that comes, and the least time from there.
     let mut leads: BTreeMap<u32, Option<(u32, Duration)>> = BTreeMap::new();
     for (ends, route) in flows.iter().zip(&network.routes) {
@@ -126,15 +126,15 @@ pub(super) fn turns<P: Traveller>(network: &Parts<P>, flows: &mut [FlowEnds]) ->
             };
         }
     }
-    let (mut turns, mut numbers) = (vec![], BTreeMap::new());
+    let (mut merges, mut numbers) = (vec![], BTreeMap::new());
     for returning in flows.iter_mut().filter_map(|ends| ends.feed.as_mut()?.returning.as_mut()) {
-        returning.turns = *numbers.entry(returning.node).or_insert_with(|| {
+        returning.merge = *numbers.entry(returning.node).or_insert_with(|| {
             let lead = leads.get(&returning.node).copied().flatten();
-            turns.push(Turns::new(lead.map(|(_, lead)| lead)));
-            turns.len() as u32 - 1
+            merges.push(Merge::new(lead.map(|(_, lead)| lead)));
+            merges.len() as u32 - 1
         });
     }
-    turns
+    merges
 }
 
 /// Where acknowledgements [return](Returning): the link that foresees when the data leaves it for the receiver, and the least time

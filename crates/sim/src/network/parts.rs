@@ -119,8 +119,8 @@ pub(crate) struct Returning {
     pub(crate) there: Path,
     pub(crate) lane: u32,
     pub(crate) node: u32,
-    /// The number of the [turns](crate::turns) that are taken there.
-    pub(crate) turns: u32,
+    /// The number of the [merge](crate::merge) there.
+    pub(crate) merge: u32,
     /// From there home.
     pub(crate) path: Path,
     pub(crate) waiting: Waiting,

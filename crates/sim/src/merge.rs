@@ -17,9 +17,9 @@ use std::collections::VecDeque;
 use lasthop_core::packet::Ack;
 use lasthop_core::units::{Duration, Instant};
 
-/// The acknowledgements on their way to such a link, in order.
+/// The acknowledgements on their way to such a link, merged in order of time.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct Merge {
     /// The least time between a departure of data and the arrival of its acknowledgement, where all data leaves one link.
     lead: Option<Duration>,
     coming: VecDeque<Coming>,
@@ -36,7 +36,7 @@ pub(crate) struct Coming {
     pub(crate) ack: Ack,
 }
 
-impl Turns {
+impl Merge {
     pub(crate) fn new(lead: Option<Duration>) -> Self {
         Self { lead, coming: VecDeque::new(), entry: None }
     }
@@ -115,24 +115,24 @@ mod tests {
 
     #[test]
     fn what_is_known_comes_in_order_and_the_rest_has_one_entry() {
-        let mut turns = Turns::new(Some(Duration::from_millis(20)));
+        let mut merge = Merge::new(Some(Duration::from_millis(20)));
         for (ms, lane) in [(40, 1), (30, 2), (25, 1), (30, 3), (45, 2)] {
             // Of two at once the one with the greater number, so that order of arrival is not enough.
-            turns.put(coming(ms, lane), |a, b| a > b);
+            merge.put(coming(ms, lane), |a, b| a > b);
         }
-        let known = turns.known_until(at(10)).unwrap();
+        let known = merge.known_until(at(10)).unwrap();
         assert_eq!(known, at(30));
         for expected in [(at(25), 1), (at(30), 3), (at(30), 2)] {
-            assert_eq!(turns.first(known).map(|first| (first.at, first.lane)), Some(expected));
-            turns.pass();
+            assert_eq!(merge.first(known).map(|first| (first.at, first.lane)), Some(expected));
+            merge.pass();
         }
-        assert!(turns.first(known).is_none() && turns.len() == 2);
+        assert!(merge.first(known).is_none() && merge.len() == 2);
         // One entry is enough until something comes earlier.
-        assert_eq!((turns.new_entry(), turns.new_entry()), (Some((at(40), 1)), None));
-        turns.put(coming(35, 3), |a, b| a > b);
-        assert_eq!((turns.new_entry(), turns.new_entry()), (Some((at(35), 3)), None));
-        assert!(!turns.is_due(at(40), 1) && turns.is_due(at(35), 3) && !turns.is_due(at(35), 3));
-        assert_eq!(turns.new_entry(), Some((at(35), 3)));
-        assert_eq!(Turns::new(None).known_until(at(10)), None);
+        assert_eq!((merge.new_entry(), merge.new_entry()), (Some((at(40), 1)), None));
+        merge.put(coming(35, 3), |a, b| a > b);
+        assert_eq!((merge.new_entry(), merge.new_entry()), (Some((at(35), 3)), None));
+        assert!(!merge.is_due(at(40), 1) && merge.is_due(at(35), 3) && !merge.is_due(at(35), 3));
+        assert_eq!(merge.new_entry(), Some((at(35), 3)));
+        assert_eq!(Merge::new(None).known_until(at(10)), None);
     }
 }
