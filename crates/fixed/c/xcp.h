@@ -159,11 +159,9 @@ LASTHOP_INLINE void xcp_decide(struct xcp_router *r, const struct xcp_settings *
 	r->intervals++;
 }
 
-/* Ends the interval at its own end, if it is over. Those without a packet are all alike. */
+/* Ends the interval at its own end, if it is over. Of a silence, the second and those after it last as the very first (ns-2). */
 LASTHOP_INLINE void xcp_turn(struct xcp_router *r, const struct xcp_settings *s, u64 now_ns, u64 queue_bytes)
 {
-	u64 silent;
-
 	if (!r->began_ns) {
 		r->interval_ns = INTERVAL_FIRST_NS;
 		r->span_ns = STANDING_FIRST_NS;
@@ -173,11 +171,9 @@ LASTHOP_INLINE void xcp_turn(struct xcp_router *r, const struct xcp_settings *s,
 	if (now_ns - r->began_ns < r->interval_ns)
 		return;
 	xcp_decide(r, s);
-	silent = now_ns > r->began_ns ? (now_ns - r->began_ns) / r->interval_ns : 0;
-	if (silent) {
-		r->began_ns += (silent - 1) * r->interval_ns;
+	if (now_ns > r->began_ns && now_ns - r->began_ns >= r->interval_ns) {
+		xcp_stand(r, s, r->began_ns + r->interval_ns, queue_bytes);
 		xcp_decide(r, s);
-		/* What is left of the silence is counted in intervals as long as the first. */
 		if (now_ns > r->began_ns)
 			r->began_ns += (now_ns - r->began_ns) / r->interval_ns * r->interval_ns;
 	}
