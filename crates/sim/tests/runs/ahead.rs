@@ -43,11 +43,11 @@ fn a_link_asked_ahead_of_time_gives_the_same_answers() {
 }
 
 #[test]
-fn delays_that_differ_keep_their_lanes() {
+fn acknowledgements_whose_delays_differ_merge_without_an_event_each() {
     let differs = [("flow[near].sink.delay", "1 ms")];
-    let (kept, in_time) = (run(&differs), run(&[differs[0], ("probe.every", "1 s")]));
-    assert_eq!(figures(&kept), figures(&in_time));
-    assert!(kept.events > kept.packets * 3 / 2, "{} events for {} packets", kept.events, kept.packets);
+    let (ahead, in_time) = (run(&differs), run(&[differs[0], ("probe.every", "1 s")]));
+    assert_eq!(figures(&ahead), figures(&in_time));
+    assert!(ahead.events < ahead.packets * 11 / 10, "{} events for {} packets", ahead.events, ahead.packets);
 }
 
 #[test]
