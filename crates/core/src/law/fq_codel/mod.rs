@@ -216,9 +216,10 @@ impl<P: Parcel, L: FlowLaw> AqmLaw<P> for FairQueues<P, L> {
     /// //= RFC 8290 §4.1
     fn make_room(&mut self) -> Dropped {
         let mut dropped = Dropped::default();
+        let has_some = |place: &usize| !self.flows[*place].backlog.is_empty();
         let bytes_of = |place: &usize| self.flows[*place].backlog.bytes();
-        // Of queues alike the first in turn.
-        let fattest = self.new.iter().chain(&self.old).copied().rev().max_by_key(bytes_of);
+        // Of queues alike the first in turn. Empty ones may wait their turn out beside packets of no bytes.
+        let fattest = self.new.iter().chain(&self.old).copied().rev().filter(has_some).max_by_key(bytes_of);
         let Some(place) = fattest else { return dropped };
         let backlog = &mut self.flows[place].backlog;
         for _ in 0..(backlog.len() / 2).clamp(1, self.batch) {
@@ -277,6 +278,17 @@ mod tests {
         // 1500 B a turn: a packet of the first, two of the second.
         let wanted = [(1, 0), (2, 0), (2, 1), (1, 1), (2, 2), (2, 3), (1, 2), (2, 4), (2, 5)];
         assert_eq!(order(&mut fq), wanted);
+    }
+
+    #[test]
+    fn packets_of_no_bytes_make_room_beside_an_empty_queue() {
+        let mut fq = fq(FqParams::default());
+        let empty = |flow| Packet::data(flow, 0, 0, 0, Instant::ZERO);
+        fq.enqueue(at(0), empty(1));
+        assert!(fq.dequeue(at(0), &mut Dropped::default()).is_some());
+        // That queue waits its turn out, empty and first.
+        fq.enqueue(at(0), empty(2));
+        assert_eq!(fq.make_room(), Dropped { packets: 1, bytes: Bytes::ZERO });
     }
 
     //= RFC 8290 §4.1, §4.2
