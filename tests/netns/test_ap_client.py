@@ -110,7 +110,7 @@ def test_devices_without_an_ethernet_header(host: str) -> None:
     assert status["counts"]["stamped"]["packets"] > 100
     assert told["counts"]["priced"]["packets"] > 100
     assert told["counts"]["lowered"]["packets"] > 100
-    # The rate of a moment wavers by a fifth on a slow machine, as what makes distances is an ordinary program.
+    # What makes distances is an ordinary program: on a slow machine a moment may be a fifth off.
     rates = [each["queues"][0]["rate_bps"] for each in seen]
     assert statistics.median(rates) == pytest.approx(10e6, rel=0.1), rates
 
