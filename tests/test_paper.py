@@ -20,7 +20,7 @@ from lasthop.figures import make
 from lasthop.lab import Lab, Sweep
 from lasthop.lab.measures import OPERATORS, POINT
 from lasthop.paper import FOLDER, Paper, folder_of, load_paper, select, stems
-from lasthop.plot import hidden_curves, new_figure
+from lasthop.plot import hidden_curves, lay_out, new_figure, svg_of
 from lasthop.report import Picture, Section, render
 from lasthop.runs import Runner
 from lasthop.scenario import load
@@ -235,9 +235,25 @@ def test_a_curve_under_another_is_named() -> None:
     for name, height in (("under", 1.0), ("seen", 2.0), ("over", 1.0)):
         axes.plot([0.0, 1.0, 2.0], [height] * 3, label=name)
     axes.plot([0.5, 1.5], [1.0, 1.0], "--")
+    lay_out(figure)
     assert hidden_curves(figure) == [("under", "over")]
     axes.lines[0].set_ydata([1.0, 1.0, 1.2])
     assert hidden_curves(figure) == []
+
+
+def test_a_figure_is_laid_out_once_for_all_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = new_figure(4.0, 3.0)
+    axes = figure.subplots()
+    axes.set(xlabel="time [s]", ylabel="goodput [Mbit/s]")
+    draw, draws = type(axes).draw, []
+    monkeypatch.setattr(type(axes), "draw", lambda *its: (draws.append(its), draw(*its)))
+    lay_out(figure)
+    place = axes.get_position().bounds
+    assert place != new_figure(4.0, 3.0).subplots().get_position().bounds, "room for the labels"
+    for _ in range(2):
+        assert "<path" in svg_of(figure)
+    assert axes.get_position().bounds == place
+    assert len(draws) == 3, "once for the layout, and once for each file"
 
 
 def brief(stem: str) -> Paper:

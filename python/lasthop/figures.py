@@ -14,7 +14,7 @@ from .atomic import make_folder, write_text
 from .claims import HOPELESS, Checked, Claim, chance_to_decide, check
 from .errors import UserError
 from .paper import Paper, select
-from .plot import hidden_curves, new_figure, save, styled, svg_of
+from .plot import hidden_curves, lay_out, new_figure, save, styled, svg_of
 from .report import Network, Picture, Section, render
 from .runs import Runner
 from .topology import draw_topology
@@ -134,6 +134,7 @@ def _draw(
     canvas = new_figure(*drawing.size)
     with styled():
         drawing.draw(canvas)
+    lay_out(canvas)
     save(canvas, f"{stem}.png")
     title = str(paper.figures[figure]["title"])
     write_frame(

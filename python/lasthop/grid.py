@@ -97,14 +97,14 @@ def points_of(grid: Grid) -> list[tuple[tuple[str, str], ...]]:
     return list(itertools.product(*axes))
 
 
-def flatten(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary as one row: totals first, then every flow and queue by name."""
+def flatten(summary: Mapping[str, Any], *, flows: bool = True) -> dict[str, Any]:
+    """A summary as one row: totals first, then every queue and, if wanted, every flow by name."""
     row: dict[str, Any] = {
         "total_goodput_bps": total_goodput(summary),
         "mean_delay_s": mean_delay(summary),
     }
     for key, value in summary.items():
-        if key in ("scenario", "seed", "version", "notes"):
+        if key in ("scenario", "seed", "version", "notes") or (key == "flows" and not flows):
             continue
         if key in ("flows", "queues"):
             for item in value:

@@ -21,7 +21,6 @@ STYLE: Any = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": "medium",
-    "figure.constrained_layout.use": True,
     "font.size": 9,
     "grid.alpha": 0.3,
     "legend.fontsize": "small",
@@ -42,7 +41,7 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure as MatplotlibFigure
 
     with mpl.rc_context(STYLE):
-        return MatplotlibFigure(figsize=(width, height))
+        return MatplotlibFigure(figsize=(width, height), layout="constrained")
 
 
 def styled(more: Any = ()) -> Any:
@@ -111,14 +110,24 @@ def svg_of(figure: Figure) -> str:
     return buffer.getvalue().partition("<svg")[1] + buffer.getvalue().partition("<svg")[2]
 
 
+def lay_out(figure: Figure) -> None:
+    """Gives all that is on a figure its place, once for all files that it is written to.
+
+    Otherwise each of them would have it laid out anew, and drawn twice for that.
+    """
+    with styled():
+        figure.draw_without_rendering()
+    figure.set_layout_engine(None)
+
+
 def hidden_curves(figure: Figure) -> list[tuple[str, str]]:
     """Named curves that lie wholly under a later one of the same axes: its name, the other's.
 
-    Wholly: each of its points is less than a pixel and a half away from the other curve.
+    Wholly: each of its points is less than a pixel and a half away from the other curve, where
+    both are on a figure that has been laid out.
     """
     import numpy as np
 
-    figure.draw_without_rendering()
     found = []
     for axes in figure.axes:
         named = [

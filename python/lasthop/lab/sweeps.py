@@ -48,6 +48,11 @@ class Run:
         """The summary with dotted names, ``system.goodput_bps``, as in a sweep's file."""
         return flatten(self.summary)
 
+    @cached_property
+    def totals(self) -> dict[str, Any]:
+        """The same without those of single flows, of which there may be many."""
+        return flatten(self.summary, flows=False)
+
     def flow(self, name: str) -> pd.DataFrame:
         """The samples of a flow."""
         return of_flow(self.tables, name)
@@ -320,7 +325,8 @@ def value_of(column: Column, run: Run) -> Any:
     """One column of a run; NaN where the run has no such figure."""
     if callable(column):
         return column(run)
-    if column not in run.figures:
-        raise UserError(f"{column}: no such figure of the run, e.g. {next(iter(run.figures))}")
-    found = run.figures[column]
+    figures = run.totals if column in run.totals else run.figures
+    if column not in figures:
+        raise UserError(f"{column}: no such figure of the run, e.g. {next(iter(figures))}")
+    found = figures[column]
     return float("nan") if found is None else found
