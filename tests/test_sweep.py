@@ -15,7 +15,9 @@ import lasthop
 import pandas as pd
 import pytest
 from conftest import SHORT, Command, assert_one_line
+from lasthop import journal
 from lasthop.grid import parse_grid, points_of, split_values
+from lasthop.record import Record
 
 GRID = {"ap[0].price.a": ["3 kB", "9 kB"], "flow[1].rtt": ["80 ms", "130 ms"]}
 
@@ -484,3 +486,16 @@ def test_the_command_prints_rows_and_writes_the_table(command: Command, short: P
     again = command("rerun", "s.parquet")
     assert (again.returncode, again.stdout) == (0, "s.parquet: reproduced bit for bit\n")
     assert not os.path.exists(short.parent / "s.parquet.journal")
+
+
+def test_the_journal_of_complete_work_is_not_unpacked_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = journal.Journal(str(tmp_path / "runs.journal"))
+    for number in range(20):
+        kept.add(f"{number:064}", Record("", {"seed": number}))
+    unpacked = []
+    read = journal._record
+    monkeypatch.setattr(journal, "_record", lambda line: (unpacked.append(line), read(line))[1])
+    assert kept.remove() == [] and not (tmp_path / "runs.journal").exists()
+    assert len(unpacked) == 1
