@@ -20,8 +20,9 @@ Its keys besides the names of the sweep's axes:
 
 An axis may be given several values, ``["smooth", "reno"]``, ``{ from = 30, upto = 300 }`` or
 ``"all"``: then the point is several, and ``pick`` says which of them counts, seed by seed:
-``least``, ``greatest``, or ``{ furthest_from = 1 }``. Where a few seeds foretell that one of them
-is never picked, no more are run for it.
+``least``, ``greatest``, or ``{ furthest_from = 1 }``. Where a few seeds make it unlikely that one
+of them is picked with the next, no more are run for it: among many that are alike the picked value
+may be somewhat less extreme than if all had been run.
 
 **Operators** take a list of measures, for which the keys beside the operator hold, too:
 
@@ -238,7 +239,11 @@ def _picked(
 ) -> list[Values]:
     """Of several values a seed, the one that is wanted.
 
-    Who would be picked neither so far nor, foreseen to 97.5 %, with one more seed is left out.
+    Who would be picked neither so far nor, foreseen to 97.5 %, with one more seed is left out. That
+    takes values for normal, and does not look further than one seed: who is left out would have
+    been picked now and then. Of ten that are alike, with 24 seeds, the mean of what is picked is
+    less extreme by an eighth of its interval's half-width where values are normal, and by two
+    fifths where they are log-normal (σ = 1).
     """
     if pick is None:
         return [values for one in several for values in evaluate(one, lab)]
