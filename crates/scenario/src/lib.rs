@@ -136,7 +136,7 @@ parameters! {
         /// hold for acknowledgements without a link too.
         pub loss: Option<LossParams> = None;
         /// Whether acknowledgements come back over a link of the same rate, delay and buffer; otherwise they come back over
-        /// the delay alone.
+        /// another link that leads back, if there is one, or else over the delay alone.
         pub duplex: bool = true;
     }
     check(p) {

@@ -314,7 +314,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
         self.nodes.len() as u32 - 1
     }
 
-    /// Two links for each duplex one: there, and back.
+    /// Two links for each duplex one: there, and back. Where one alone leads there, the other way is known by its delay.
     fn links(&mut self) -> Result<(), ScenarioError> {
         for (i, link) in self.scenario.link.iter().enumerate() {
             let place = format!("link[{i}]");
@@ -326,8 +326,18 @@ impl<'s, P: Traveller> Builder<'s, P> {
             };
             let there = direction(&link.name)?;
             let back = if link.duplex { Some(direction(&names::back(&link.name))?) } else { None };
-            self.links.entry((&link.from, &link.to)).or_insert((Some(there), link));
-            self.links.entry((&link.to, &link.from)).or_insert((back, link));
+            for (from, to, node) in [(&link.from, &link.to, Some(there)), (&link.to, &link.from, back)] {
+                let known = self.links.entry((from, to)).or_insert((node, link));
+                match (known.0, node) {
+                    (None, Some(_)) => *known = (node, link),
+                    (Some(_), Some(_)) if !std::ptr::eq(known.1, link) => {
+                        let message =
+                            format!("{:?} leads from {from:?} to {to:?} as well: wanted one link", known.1.name);
+                        return Err(ScenarioError::at(&place, message));
+                    }
+                    _ => {}
+                }
+            }
         }
         Ok(())
     }

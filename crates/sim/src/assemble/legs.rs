@@ -70,14 +70,14 @@ impl<P: Traveller> Builder<'_, P> {
                 let message = format!("there is no [[link]] from {from:?} to {to:?}");
                 ScenarioError::at(&format!("path[{}]", i + 1), message)
             };
-            let (Some(&(Some(node), link)), Some(&(way_back, _))) =
+            let (Some(&(Some(node), link)), Some(&(way_back, link_back))) =
                 (self.links.get(&(from, to)), self.links.get(&(to, from)))
             else {
                 return Err(missing());
             };
             there.push(Leg::over(Place::Node(node), link.delay));
             back.push(match way_back {
-                Some(node) => Leg::over(Place::Node(node), link.delay),
+                Some(node) => Leg::over(Place::Node(node), link_back.delay),
                 None => {
                     let loss = self.loss_of_acks(link.loss.as_ref(), &link.name)?;
                     Leg { over: None, delay: link.delay, loss }

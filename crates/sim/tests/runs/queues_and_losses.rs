@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues' management and error models from the scenario on: each key moves something, and what they are for comes true.
 
+use lasthop_sim::Summary;
+
 use crate::{figures, refuse, run};
 
 const DUMBBELL: &str = crate::dumbbell!(
@@ -211,4 +213,59 @@ fn asking_ahead_of_time_changes_no_loss_and_no_management() {
         let (ahead, in_time) = (run(RADIO, &[(key, value)]), run(RADIO, &[(key, value), ("probe.every", "1 s")]));
         assert_eq!(figures(&ahead), figures(&in_time), "{key} = {value}");
     }
+}
+
+#[test]
+fn two_simplex_links_are_there_and_back() {
+    let down =
+        r#"{ name = "down", from = "server", to = "client", rate = "10 Mbit/s", delay = "20 ms", duplex = false }"#;
+    let up = r#"{ name = "up", from = "client", to = "server", rate = "100 kbit/s", delay = "5 ms", duplex = false }"#;
+    let line = |one: &str, other: &str| {
+        format!(
+            r#"
+                duration = "20 s"
+                warmup = "5 s"
+                link = [{one}, {other}]
+                [[flow]]
+                name = "download"
+                path = ["server", "client"]
+                rtt = "40 ms"
+                [[flow]]
+                name = "upload"
+                path = ["client", "server"]
+                rtt = "40 ms"
+                start = "20 s"
+            "#
+        )
+    };
+    let utilisation = |summary: &Summary| {
+        assert_eq!(summary.queues.iter().map(|queue| queue.name.as_str()).collect::<Vec<_>>(), ["down", "up"]);
+        [0, 1].map(|i| summary.queues[i].utilisation.unwrap())
+    };
+    // 100 kbit/s of acknowledgements of 40 bytes, one for two packets of 1500, let 7.5 Mbit/s through.
+    let alone = run(&line(down, up), &[]);
+    let [of_down, of_up] = utilisation(&alone);
+    assert!(of_up > 0.9 && (0.7..0.8).contains(&of_down), "{of_down}, {of_up}");
+    let both = run(&line(down, up), &[("flow[upload].start", "0 s")]);
+    assert!(utilisation(&both)[1] > 0.9 && both.flows[1].goodput_bps > 1e4, "{both:?}");
+    // In which order the links are named is nothing to the flows.
+    let swapped = run(&line(up, down), &[]);
+    assert_eq!(format!("{:?}", swapped.flows), format!("{:?}", alone.flows));
+}
+
+#[test]
+fn two_links_that_lead_the_same_way_are_refused() {
+    let parallel = |duplex, from, to| {
+        let link = |name, from, to| {
+            format!(r#"{{ name = {name:?}, from = {from:?}, to = {to:?}, rate = "1 Mbit/s", duplex = {duplex} }}"#)
+        };
+        let (first, second) = (link("first", "a", "b"), link("second", from, to));
+        let flow = r#"{ name = "one", path = ["a", "b"], rtt = "40 ms" }"#;
+        refuse(&format!("duration = \"1 s\"\nlink = [{first}, {second}]\nflow = [{flow}]"), &[])
+    };
+    let wanted = |from, to| format!("link[1]: \"first\" leads from {from:?} to {to:?} as well: wanted one link");
+    assert_eq!(parallel(true, "b", "a"), wanted("b", "a"));
+    assert_eq!(parallel(true, "a", "b"), wanted("a", "b"));
+    assert_eq!(parallel(false, "a", "b"), wanted("a", "b"));
+    assert!(parallel(false, "b", "a").starts_with("accepted"));
 }
