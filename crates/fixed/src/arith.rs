@@ -11,11 +11,11 @@ unsafe extern "C" {
     #[link_name = "lasthop_squared_q31"]
     pub safe fn squared_q31(factor_q31: u64) -> u64;
 
-    /// e^(-t/1.6 s) for t up to 6.4 s, more counting as 6.4 s; within 1e-3. Its square is that of 800 ms, the square of that one of 400 ms, and so on: one cubic for all horizons. /
+    /// e^(-t/1.6 s) for t up to 6.4 s, more counting as 6.4 s; within 1e-3. Its square is that of 800 ms, the square of that one of 400 ms, and so on: one cubic for all horizons.
     #[link_name = "lasthop_decay_1600ms_q31"]
     pub safe fn decay_1600ms_q31(t_ns: u64) -> u64;
 
-    /// e^(-x) for x in Q24, any; within 2e-4 below 16, and 0 beyond. By halving until x is at most 1/8, a cubic, and as many squarings. /
+    /// e^(-x) for x in Q24, any; within 2e-4 below 16, and 0 beyond. By halving until x is at most 1/8, a cubic, and as many squarings.
     #[link_name = "lasthop_decay_q31"]
     pub safe fn decay_q31(x_q24: u64) -> u64;
 

@@ -15,7 +15,7 @@ unsafe extern "C" {
     #[link_name = "lasthop_right_edge"]
     pub safe fn right_edge(ack: u32, window_bytes: u64, edge: u32) -> u32;
 
-    /// The header's field for that edge: rounded up, so that the edge stays, at most the receiver's own, never raised. An edge that is no later than the ACK says nothing: the field stays as it is, so that no window of ours is ever zero. /
+    /// The header's field for that edge: rounded up, so that the edge stays, at most the receiver's own, never raised. An edge that is no later than the ACK says nothing: the field stays as it is, so that no window of ours is ever zero.
     #[link_name = "lasthop_window_field"]
     pub safe fn window_field(ack: u32, edge: u32, scale: u32, own: u16) -> u16;
 }
