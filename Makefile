@@ -30,7 +30,7 @@ demo: setup
 	$(BIN)/python -m lasthop.demo
 
 test: setup $(VENV)/.test-tools
-	cargo test $(WORKSPACE) --release
+	cargo test $(WORKSPACE) --profile checked
 	$(BIN)/python -m pytest
 	$(MAKE) check-speed
 

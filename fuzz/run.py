@@ -39,11 +39,11 @@ def build() -> Path:
     told = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True, cwd=ROOT)
     host = next(line.split()[1] for line in told.stdout.splitlines() if line.startswith("host:"))
     # With the target named, the flags are not those of build scripts too.
-    command = ["cargo", "build", "--profile", "fuzz", "--package", "lasthop-fuzz", "--bins"]
+    command = ["cargo", "build", "--profile", "checked", "--package", "lasthop-fuzz", "--bins"]
     command += ["--features", "libfuzzer", "--target", host, "--target-dir", "target/fuzz"]
     environment = {**os.environ, "RUSTFLAGS": " ".join(COVERAGE), "CARGO_INCREMENTAL": "0"}
     subprocess.run(command, cwd=ROOT, check=True, env=environment)
-    return ROOT / "target" / "fuzz" / host / "fuzz"
+    return ROOT / "target" / "fuzz" / host / "checked"
 
 
 def words(node: object) -> set[str]:
