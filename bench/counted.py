@@ -29,6 +29,12 @@ __attribute__((section("classifier"), used)) int {NOTHING}(void *packet)
     (void)packet;
     return -1; /* whatever other program is there has its say */
 }}
+
+__attribute__((section("xdp"), used)) int lasthop_copied(void *packet)
+{{
+    (void)packet;
+    return 2; /* XDP_PASS */
+}}
 """
 
 
@@ -73,12 +79,32 @@ def counting(built: House) -> Iterator[None]:
         built.run("router", "sysctl", "-qw", f"{STATS}={before}")
 
 
+@contextmanager
+def compiled(source: str) -> Iterator[Path]:
+    """A program's object, as long as this lasts."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "program.o"
+        clang = ["clang", "-target", "bpf", "-O2", "-g", "-I/usr/include/x86_64-linux-gnu"]
+        clang += ["-x", "c", "-c", "-", "-o", str(program)]
+        subprocess.run(clang, input=source, text=True, check=True)
+        yield program
+
+
+def copy_packets(built: House) -> None:
+    """Has packets on their way to the client copied at each device, none longer than the link's.
+
+    So they are as a card's driver makes them: in memory of their own, one by one. Virtual Ethernet
+    hands on what the server's stack has made, of up to 64 kB, in memory that the server keeps.
+    """
+    with compiled(PROGRAM) as program:
+        for where, device in (("router", "wan"), ("modem", "wan"), ("client", "eth")):
+            built.run(where, "ip", "link", "set", "dev", device, "xdp", "obj", program,
+                      "sec", "xdp")  # fmt: skip
+
+
 def see_nothing(built: House, *ways: str) -> None:
     """Puts the program that does nothing to the router's device, `"egress"` or `"ingress"`."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "nothing.o"
-        clang = ["clang", "-target", "bpf", "-O2", "-g", "-x", "c", "-c", "-", "-o", str(program)]
-        subprocess.run(clang, input=PROGRAM, text=True, check=True)
+    with compiled(PROGRAM) as program:
         built.run("router", "tc", "qdisc", "add", "dev", "lan", "clsact")
         for way in ways:
             built.run("router", "tc", "filter", "add", "dev", "lan", way, "bpf", "da", "obj",

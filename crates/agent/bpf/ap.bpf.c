@@ -13,7 +13,7 @@
 #include "kernel.h"
 #include "packet.h"
 #include "passer.h"
-#include "price.h"
+#include "pricing.h"
 #include "queue.h"
 #include "state.h"
 #include "station.h"
@@ -41,6 +41,54 @@ static __always_inline struct passer *passer_of(const struct packet *p)
 	return bpf_map_lookup_elem(&passers, &p->key);
 }
 
+/* One who was counted: more data in the same epoch tell nothing new of it, and it need not be looked for. Under the queue's lock. */
+struct counted_one {
+	struct flow_key key;
+	u32 counted; /* as its passer has it */
+	u32 mss;
+};
+
+#define COUNTED_ONES 1024
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, COUNTED_ONES);
+	__type(key, u32);
+	__type(value, struct counted_one);
+} counted_ones SEC(".maps");
+
+/* The place in which a connection would be, by a hash of its key: whoever comes later has it. */
+static __always_inline struct counted_one *counted_at(const struct flow_key *key)
+{
+	u32 words[sizeof(*key) / sizeof(u32)], sum = 0, at;
+
+	__builtin_memcpy(words, key, sizeof(words));
+	UNROLLED
+	for (u32 i = 0; i < sizeof(words) / sizeof(u32); i++)
+		sum += words[i] * (2654435769U * (2 * i + 1));
+	at = (sum ^ sum >> 16) & (COUNTED_ONES - 1);
+	return bpf_map_lookup_elem(&counted_ones, &at);
+}
+
+static __always_inline int is_same(const struct flow_key *one, const struct flow_key *other)
+{
+	u32 a[sizeof(*one) / sizeof(u32)], b[sizeof(*one) / sizeof(u32)], differs = 0;
+
+	__builtin_memcpy(a, one, sizeof(a));
+	__builtin_memcpy(b, other, sizeof(b));
+	UNROLLED
+	for (u32 i = 0; i < sizeof(a) / sizeof(u32); i++)
+		differs |= a[i] ^ b[i];
+	return !differs;
+}
+
+/* Whether a packet is of one who was counted in this epoch and tells nothing new, as far as can be known without the lock. */
+static __always_inline int is_known(const struct counted_one *one, const struct station *s, const struct packet *p)
+{
+	return p->payload && !(p->flags & TCP_SYN) && one->counted == s->epoch + 1 && p->segment <= one->mss &&
+	       is_same(&one->key, &p->key);
+}
+
 SEC("tcx/egress")
 int to_client(struct __sk_buff *skb)
 {
@@ -49,11 +97,16 @@ int to_client(struct __sk_buff *skb)
 	struct backlog queue = backlog_of(skb);
 	struct station *s = queue_of(0);
 	u64 now_ns = bpf_ktime_get_ns(), a_bytes;
-	struct passer *f = kind == COUNTED_DATA ? passer_of(&p) : 0;
-	u32 price_q30, before_q30, at;
+	struct counted_one *one = kind == COUNTED_DATA ? counted_at(&p.key) : 0;
+	struct passer *f = 0;
+	u32 price_q30, mss = 0;
 
 	if (!s)
 		return TCX_PASS_ON;
+	if (one && is_known(one, s, &p))
+		mss = one->mss;
+	else if (one)
+		f = passer_of(&p);
 	if (take(&s->lock)) {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 		station_arrival(s, now_ns);
@@ -63,9 +116,13 @@ int to_client(struct __sk_buff *skb)
 		a_bytes = most(settings.a_bytes, s->a_bytes);
 		if (f) {
 			passer_comes(f, s, &p, now_ns);
-			if (f->mss)
-				a_bytes = station_a_of(&settings, s, f->mss);
+			mss = f->mss;
+			one->key = p.key;
+			one->counted = f->counted;
+			one->mss = mss;
 		}
+		if (mss)
+			a_bytes = station_a_of(&settings, s, mss);
 		price_q30 = station_price_q30(s, now_ns, a_bytes);
 		give(&s->lock);
 	} else {
@@ -76,9 +133,8 @@ int to_client(struct __sk_buff *skb)
 	if (settings.observe_only)
 		return TCX_PASS_ON;
 	/* Whoever wrote one into it, on its way here or in a server: nobody's price but ours goes on. */
-	at = price_at(skb, &p, &before_q30);
-	if (at) {
-		if (!price_replace(skb, &p, at, before_q30, price_q30))
+	if (p.price_at) {
+		if (!price_replace(skb, &p, price_q30))
 			count(COUNTED_OVERWRITTEN, 0);
 		return TCX_PASS_ON;
 	}

@@ -10,8 +10,9 @@
  */
 #include "counts.h"
 #include "kernel.h"
+#include "lock.h"
 #include "packet.h"
-#include "price.h"
+#include "pricing.h"
 #include "receiver.h"
 #include "state.h"
 #include "weight.h"
@@ -73,7 +74,8 @@ static __always_inline struct receiver *begin_receiver(const struct packet *p)
 /* A SYN or SYN-ACK of the server. */
 static __always_inline void hear_server(struct receiver *r, const struct packet *p, u64 now_ns)
 {
-	bpf_spin_lock(&r->lock);
+	if (!take(&r->lock))
+		return;
 	if (p->has_scale)
 		r->flags |= FLOW_SERVER_SCALES;
 	r->seen_ns = now_ns;
@@ -84,7 +86,7 @@ static __always_inline void hear_server(struct receiver *r, const struct packet 
 		if (r->asked_ns)
 			receiver_rtt(r, now_ns);
 	}
-	bpf_spin_unlock(&r->lock);
+	give(&r->lock);
 }
 
 /* What a SYN leaves for data: 536 B where it says nothing (RFC 9293), and as much less as options take (RFC 6691). */
@@ -98,7 +100,8 @@ static __always_inline u32 segment_of(const struct packet *p, u32 mtu)
 /* One of the station. */
 static __always_inline void hear_station(struct receiver *r, const struct packet *p, u32 segment, u64 now_ns)
 {
-	bpf_spin_lock(&r->lock);
+	if (!take(&r->lock))
+		return;
 	if (p->has_scale)
 		r->flags |= FLOW_CLIENT_SCALES;
 	r->scale = p->scale;
@@ -111,17 +114,18 @@ static __always_inline void hear_station(struct receiver *r, const struct packet
 		r->ack = p->ack;
 		r->edge = p->ack + p->window;
 	}
-	bpf_spin_unlock(&r->lock);
+	give(&r->lock);
 }
 
 /* Data of a connection that is known; 1 if the law heard their price. */
-static __always_inline int hear_data(struct receiver *r, const struct packet *p, u64 now_ns, u32 segments, int has_price,
-				     u32 price_q30)
+static __always_inline int hear_data(struct receiver *r, const struct packet *p, u64 now_ns, u32 segments)
 {
+	int has_price = p->price_at != 0;
 	u32 end = p->seq + p->payload;
 	u64 gap_ns;
 
-	bpf_spin_lock(&r->lock);
+	if (!take(&r->lock))
+		return has_price;
 	r->seen_ns = now_ns;
 	if (p->flags & TCP_FIN)
 		r->flags |= FLOW_CLOSING;
@@ -138,14 +142,14 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 		r->arrived_bytes += p->payload;
 		receiver_arrival(r, now_ns, p->size_bytes, segments);
 		if (has_price) {
-			r->price_q30 = price_q30;
+			r->price_q30 = p->price_q30;
 			r->priced_ns = now_ns;
 			receiver_window(r, gap_ns, p->payload, settings.tau_bytes);
 		} else if (now_ns - r->priced_ns > STALE_NS) {
 			receiver_let_go(r);
 		}
 	}
-	bpf_spin_unlock(&r->lock);
+	give(&r->lock);
 	return has_price;
 }
 
@@ -167,18 +171,18 @@ __attribute__((noinline)) int meet_others(const struct flow_key *key, u64 now_ns
 
 	if (!r || !pool)
 		return 0;
-	bpf_spin_lock(&pool->lock);
-	pool_turn(pool, now_ns);
-	bpf_spin_unlock(&pool->lock);
-	bpf_spin_lock(&r->lock);
-	is_pooled = receiver_pools(r, pool, &part);
-	bpf_spin_unlock(&r->lock);
-	if (!is_pooled)
+	if (!take(&pool->lock))
 		return 0;
-	bpf_spin_lock(&pool->lock);
-	pool_add(pool, &part);
-	bpf_spin_unlock(&pool->lock);
-	return 1;
+	pool_turn(pool, now_ns);
+	is_pooled = take(&r->lock);
+	if (is_pooled) {
+		is_pooled = receiver_pools(r, pool, &part);
+		give(&r->lock);
+	}
+	if (is_pooled)
+		pool_add(pool, &part);
+	give(&pool->lock);
+	return is_pooled;
 }
 
 /* Data of it came with a price: whether others are to be met. */
@@ -211,8 +215,7 @@ int to_client(struct __sk_buff *skb)
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
 	u64 now_ns = bpf_ktime_get_ns();
-	u32 price_q30 = 0, segments = skb->gso_segs;
-	int has_price = price_at(skb, &p, &price_q30) != 0;
+	u32 segments = skb->gso_segs;
 	struct receiver *r;
 
 	if (kind == COUNTED_DATA && p.flags & TCP_SYN) {
@@ -223,7 +226,7 @@ int to_client(struct __sk_buff *skb)
 		r = known_receiver(&p, &kind);
 		if (r && !(r->flags & FLOW_ESTABLISHED))
 			r->seen_ns = now_ns;
-		else if (r && hear_data(r, &p, now_ns, segments, has_price, price_q30)) {
+		else if (r && hear_data(r, &p, now_ns, segments)) {
 			if (has_others_to_meet(r, now_ns))
 				meet_others(&p.key, now_ns);
 		} else if (r && p.payload)
@@ -231,20 +234,32 @@ int to_client(struct __sk_buff *skb)
 	}
 	count(kind, p.size_bytes ? p.size_bytes : skb->len);
 	/* What goes up is what the server has sent. */
-	if (has_price && !settings.observe_only && !price_remove(skb, &p))
+	if (p.price_at && !settings.observe_only && !price_remove(skb, &p))
 		count(COUNTED_PRICED, 0);
 	return TCX_PASS_ON;
 }
 
-/* An ACK of the station: the window that it is to say. */
+/* The field of a window that ends at the connection's edge. */
+static __always_inline u16 field_of(struct receiver *r, const struct packet *p, u32 scale)
+{
+	u16 window = r->window_q16 ? window_field(p->ack, r->edge, scale, p->window) : p->window;
+	u32 said = p->ack + ((u32)window << scale);
+
+	/* What was said stands. */
+	if ((!r->window_q16 || is_after(r->edge, p->ack)) && is_after(said, r->edge))
+		r->edge = said;
+	return window;
+}
+
+/* An ACK of the station: the field that it is to say. */
 static __always_inline u16 window_of(struct receiver *r, const struct packet *p, u64 now_ns, u32 random)
 {
 	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
 	u32 scale = (r->flags & both) == both ? r->scale & 15 : 0;
-	u16 window = p->window;
-	u32 said;
+	u16 window;
 
-	bpf_spin_lock(&r->lock);
+	if (!take(&r->lock))
+		return field_of(r, p, scale);
 	r->seen_ns = now_ns;
 	r->own_bytes = (u64)p->window << scale;
 	if (p->flags & TCP_FIN)
@@ -265,17 +280,11 @@ static __always_inline u16 window_of(struct receiver *r, const struct packet *p,
 		r->duplicates++;
 	}
 	r->field = p->window;
+	window = field_of(r, p, scale);
 	r->flags &= ~FLOW_LIMITED;
-	if (r->window_q16)
-		window = window_field(p->ack, r->edge, scale, p->window);
-	said = p->ack + ((u32)window << scale);
-	if (!r->window_q16 || is_after(r->edge, p->ack)) {
-		if (is_after(said, r->edge))
-			r->edge = said;
-	}
 	if (window < p->window)
 		r->flags |= FLOW_LIMITED;
-	bpf_spin_unlock(&r->lock);
+	give(&r->lock);
 	return window;
 }
 

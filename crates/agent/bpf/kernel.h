@@ -58,14 +58,26 @@ extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 #define first_end(skb) ((const void *)(long)(skb)->data_end)
 #endif
 
+#define CHECKSUM_COMPLETE 2
 #define CHECKSUM_PARTIAL 3
+
+static __always_inline unsigned int sums_of(struct __sk_buff *skb)
+{
+	struct sk_buff *kernel = bpf_cast_to_kern_ctx(skb);
+
+	return BPF_CORE_READ_BITFIELD(kernel, ip_summed);
+}
 
 /* Whether a packet's checksum is still to be computed: its field has that of the pseudo-header alone. */
 static __always_inline int is_unsummed(struct __sk_buff *skb)
 {
-	struct sk_buff *kernel = bpf_cast_to_kern_ctx(skb);
+	return sums_of(skb) == CHECKSUM_PARTIAL;
+}
 
-	return BPF_CORE_READ_BITFIELD(kernel, ip_summed) == CHECKSUM_PARTIAL;
+/* Whether a device has added up all of a packet, by which its checksum will be judged. */
+static __always_inline int is_summed(struct __sk_buff *skb)
+{
+	return sums_of(skb) == CHECKSUM_COMPLETE;
 }
 
 /* What whole segments are rounded by: the clock's nanoseconds times the golden ratio, mod 1 (Knuth, 6.4). */

@@ -4,6 +4,7 @@
 #define LASTHOP_PACKET_H
 
 #include "kernel.h"
+#include "price.h"
 #include "state.h"
 
 #define OPTION_MSS 2
@@ -200,14 +201,14 @@ static __always_inline void keep_tcp(const struct __sk_buff *skb, struct packet 
 }
 
 /*
- * Reads what nearly all packets are, without a call: TCP right behind the fixed part of an IP header, in one piece with it,
- * without options or with a time stamp alone. 0, and nothing is kept, if it is any other or not well formed.
+ * Reads what nearly all packets are, without a call: TCP right behind the fixed part of an IP header or the price behind that, in
+ * one piece with it, without options or with a time stamp alone. 0, and nothing is kept, if it is any other or not well formed.
  */
 static __always_inline int read_plain(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
 {
 	const u8 *bytes = first_bytes(skb), *end = first_end(skb), *ip_bytes = bytes + link_header_bytes;
 	u32 source[4] = {}, dest[4] = {};
-	u32 at = link_header_bytes, length, options;
+	u32 at = link_header_bytes, length, options, price_at = 0, price_raw = 0;
 	const struct tcp_header *tcp;
 	u16 type = skb->protocol;
 	u8 version, dscp;
@@ -219,36 +220,58 @@ static __always_inline int read_plain(struct __sk_buff *skb, u32 link_header_byt
 	}
 	if (type == bpf_htons(0x0800)) {
 		const struct ipv4_header *ip = (const void *)ip_bytes;
+		const struct price_v4 *price = (const void *)(ip + 1);
 
-		tcp = (const void *)(ip + 1);
+		tcp = (const void *)price;
 		if ((const u8 *)(tcp + 1) > end)
 			return 0;
-		if (ip->version_length != 0x45 || ip->fragment & bpf_htons(0x3fff) || ip->protocol != 6)
+		if (ip->fragment & bpf_htons(0x3fff) || ip->protocol != 6)
 			return 0;
+		/* The header's less than its length makes a length that no packet has. */
+		length = length_of(skb, bpf_ntohs(ip->length), at) - sizeof(*ip);
+		at += sizeof(*ip);
+		if (ip->version_length == 0x47 && is_price_v4(price)) {
+			tcp = (const void *)(price + 1);
+			price_at = at + __builtin_offsetof(struct price_v4, price_q30);
+			price_raw = price->price_q30;
+		} else if (ip->version_length != 0x45) {
+			return 0;
+		}
 		version = 4;
 		dscp = ip->tos >> 2;
 		source[2] = dest[2] = bpf_htonl(0xffff);
 		source[3] = ip->source;
 		dest[3] = ip->dest;
-		/* The header's less than its length makes a length that no packet has. */
-		length = length_of(skb, bpf_ntohs(ip->length), at) - sizeof(*ip);
-		at += sizeof(*ip);
 	} else if (type == bpf_htons(0x86dd)) {
 		const struct ipv6_header *ip = (const void *)ip_bytes;
+		const struct price_v6 *price = (const void *)(ip + 1);
 
-		tcp = (const void *)(ip + 1);
+		tcp = (const void *)price;
 		if ((const u8 *)(tcp + 1) > end)
 			return 0;
-		if (bpf_ntohl(ip->version_flow) >> 28 != 6 || ip->next != 6)
+		if (bpf_ntohl(ip->version_flow) >> 28 != 6)
 			return 0;
+		at += sizeof(*ip);
+		length = length_of(skb, bpf_ntohs(ip->length), at);
+		if (ip->next == DESTINATION_OPTIONS && price->next == 6 && is_price_v6(price)) {
+			tcp = (const void *)(price + 1);
+			price_at = at + __builtin_offsetof(struct price_v6, price_q30);
+			price_raw = price->price_q30;
+		} else if (ip->next != 6) {
+			return 0;
+		}
 		version = 6;
 		dscp = bpf_ntohl(ip->version_flow) >> 22 & 63;
 		__builtin_memcpy(source, ip->source, 16);
 		__builtin_memcpy(dest, ip->dest, 16);
-		at += sizeof(*ip);
-		length = length_of(skb, bpf_ntohs(ip->length), at);
 	} else {
 		return 0;
+	}
+	if (price_at) {
+		if ((const u8 *)(tcp + 1) > end)
+			return 0;
+		length -= PRICE_BYTES;
+		at += PRICE_BYTES;
 	}
 	options = (tcp->data_offset >> 4) * 4 - sizeof(*tcp);
 	if (length > skb->len - at || length < sizeof(*tcp) + options)
@@ -264,7 +287,9 @@ static __always_inline int read_plain(struct __sk_buff *skb, u32 link_header_byt
 	} else if (options) {
 		return 0;
 	}
-	packet->is_plain = 1;
+	packet->is_plain = !price_at;
+	packet->price_at = price_at;
+	packet->price_q30 = bpf_ntohl(price_raw);
 	packet->ip_version = version;
 	packet->ip_at = link_header_bytes;
 	packet->dscp = dscp;
@@ -298,13 +323,16 @@ __noinline int read_any_packet(struct __sk_buff *skb, u32 link_header_bytes, int
 		if (ip.version_length >> 4 != 4 || header < 20)
 			return COUNTED_MALFORMED;
 		packet->ip_version = 4;
+		length = length_of(skb, bpf_ntohs(ip.length), at);
+		/* It may be cut off. */
+		if (header >= sizeof(ip) + PRICE_BYTES && header <= length && at + header <= skb->len)
+			keep_price_v4(skb, packet, at + sizeof(ip));
 		if (ip.fragment & bpf_htons(0x3fff))
 			return COUNTED_FRAGMENT;
 		protocol = ip.protocol;
 		source[2] = dest[2] = bpf_htonl(0xffff);
 		source[3] = ip.source;
 		dest[3] = ip.dest;
-		length = length_of(skb, bpf_ntohs(ip.length), at);
 		if (length < header)
 			return COUNTED_MALFORMED;
 		length -= header;
@@ -321,6 +349,8 @@ __noinline int read_any_packet(struct __sk_buff *skb, u32 link_header_bytes, int
 		protocol = ip.next;
 		at += sizeof(ip);
 		length = length_of(skb, bpf_ntohs(ip.length), at);
+		if (protocol == DESTINATION_OPTIONS && length >= PRICE_BYTES)
+			keep_price_v6(skb, packet, at);
 		__builtin_memcpy(source, ip.source, 16);
 		__builtin_memcpy(dest, ip.dest, 16);
 		for (int i = 0; i < EXTENSIONS_MOST; i++) {
@@ -378,6 +408,24 @@ static __always_inline int read_packet(struct __sk_buff *skb, u32 link_header_by
 /* How far in a packet what is written in place begins at most: the verifier wants a bound. */
 #define IN_PLACE_MOST 255
 
+/* So many bytes of a packet, if they are in one piece with what precedes them; else 0. */
+static __always_inline void *in_place(struct __sk_buff *skb, u32 at, u32 bytes)
+{
+	u8 *found;
+
+	if (at > IN_PLACE_MOST)
+		return 0;
+	found = (u8 *)first_bytes(skb) + at;
+	return found + bytes <= (const u8 *)first_end(skb) ? found : 0;
+}
+
+/* What has been added up, in 16 bits; up to 2^32 - 2^16. */
+static __always_inline u16 folded(u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (u16)((sum & 0xffff) + (sum >> 16));
+}
+
 /*
  * Puts another window into the header, and with it the checksum (RFC 1624) unless that is still to be computed: what
  * bpf_l4_csum_replace would do. In place where the header is in one piece with what precedes it: the call costs 35 ns where
@@ -388,21 +436,15 @@ static __always_inline long put_window(struct __sk_buff *skb, const struct packe
 	u16 raw[2] = { bpf_htons(window), packet->check_raw };
 	u32 sum = (u16)~packet->check_raw + (u16)~packet->window_raw + raw[0];
 	u32 at = packet->tcp_at + __builtin_offsetof(struct tcp_header, window);
-	u8 *field;
+	void *field = in_place(skb, at, sizeof(raw));
 
 	_Static_assert(__builtin_offsetof(struct tcp_header, check) == __builtin_offsetof(struct tcp_header, window) + 2, "");
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
 	if (!is_unsummed(skb))
-		raw[1] = ~sum;
-	if (at <= IN_PLACE_MOST) {
-		field = (u8 *)first_bytes(skb) + at;
-		if (field + sizeof(raw) <= (const u8 *)first_end(skb)) {
-			__builtin_memcpy(field, raw, sizeof(raw));
-			return 0;
-		}
-	}
-	return bpf_skb_store_bytes(skb, at, raw, sizeof(raw), 0);
+		raw[1] = ~folded(sum);
+	if (!field)
+		return bpf_skb_store_bytes(skb, at, raw, sizeof(raw), 0);
+	__builtin_memcpy(field, raw, sizeof(raw));
+	return 0;
 }
 
 #endif

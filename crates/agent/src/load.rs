@@ -80,20 +80,16 @@ impl Programs {
     /// # Errors
     /// If the kernel does not give them.
     pub fn flows(&self) -> Result<Vec<(FlowKey, Connection)>> {
-        type Read = fn(&[u8]) -> Option<Connection>;
-        let (read, locks): (Read, _) = match self.mode {
-            // Its lock is its station's: each number by itself is whole.
-            Mode::Proxy => (|value| FlowRecord::read_from_bytes(value).ok().map(Connection::Steered), MapFlags::ANY),
-            Mode::Client => {
-                (|value| ReceiverRecord::read_from_bytes(value).ok().map(Connection::Priced), MapFlags::LOCK)
-            }
+        let read: fn(&[u8]) -> Option<Connection> = match self.mode {
+            Mode::Proxy => |value| FlowRecord::read_from_bytes(value).ok().map(Connection::Steered),
+            Mode::Client => |value| ReceiverRecord::read_from_bytes(value).ok().map(Connection::Priced),
             Mode::Ap => return Ok(vec![]),
         };
         let map = self.map("flows")?;
         let mut found = Vec::new();
         for key in map.keys() {
-            // It may have gone since.
-            let Some(value) = map.lookup(&key, locks)? else { continue };
+            // It may have gone since. Its lock is the programs' own: each number by itself is whole.
+            let Some(value) = map.lookup(&key, MapFlags::ANY)? else { continue };
             let (Ok(key), Some(flow)) = (FlowKey::read_from_bytes(&key), read(&value)) else {
                 return Err(anyhow!("a connection of another layout"));
             };

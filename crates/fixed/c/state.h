@@ -9,13 +9,6 @@
 #include "share.h"
 #include "estimate.h"
 
-/* On the host nobody shares. */
-#ifndef __LINUX_BPF_H__
-struct bpf_spin_lock {
-	u32 value;
-};
-#endif
-
 #define TCP_FIN 1
 #define TCP_SYN 2
 #define TCP_RST 4
@@ -109,6 +102,8 @@ struct packet {
 	u32 ack;
 	u32 stamp; /* TSval */
 	u32 echo; /* TSecr */
+	u32 price_at; /* where an access point's price is; 0: there is none */
+	u32 price_q30;
 	u16 window; /* the field */
 	u16 window_raw; /* the same in network order */
 	u16 check_raw; /* the checksum, as it stands there */
@@ -364,7 +359,7 @@ struct passer {
 
 /* A connection whose data may come with the price of an access point. */
 struct receiver {
-	struct bpf_spin_lock lock;
+	u32 lock;
 	u32 flags;
 	u32 scale; /* of the station's windows */
 	u32 mss; /* the largest payload of a segment */
@@ -405,7 +400,7 @@ struct receiver {
 
 /* The connections of a station, taken together: see pool.h. */
 struct pool {
-	struct bpf_spin_lock lock;
+	u32 lock;
 	u32 epoch; /* the running one */
 	u64 began_ns; /* when it did */
 	u64 length_ns;

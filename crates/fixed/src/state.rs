@@ -459,6 +459,10 @@ pub struct PacketRecord {
     pub stamp: u32,
     /// TSecr.
     pub echo: u32,
+    /// Where an access point's price is; 0: there is none.
+    pub price_at: u32,
+    /// \[2⁻³⁰ s\].
+    pub price_q30: u32,
     /// The window's field.
     pub window: u16,
     /// The same in network order.

@@ -48,6 +48,12 @@ static int reads_alike(struct __sk_buff *skb, int to_client)
 	return read_any_packet(skb, LINK_HEADER_BYTES, to_client, &any) == COUNTED_DATA && !memcmp(&plain, &any, sizeof(any));
 }
 
+/* What of a packet its device has added up. */
+static unsigned int all_of(const struct __sk_buff *skb)
+{
+	return skb->len > LINK_HEADER_BYTES ? host_sum(LINK_HEADER_BYTES, skb->len - LINK_HEADER_BYTES) : 0;
+}
+
 int main(int count, char **words)
 {
 	unsigned char head[3];
@@ -82,15 +88,23 @@ int main(int count, char **words)
 			return 1;
 		if (bytes >= LINK_HEADER_BYTES)
 			memcpy(&type, host_packet.bytes + LINK_HEADER_BYTES - 2, sizeof(type));
+		/* Some have no more than a part of their headers there. */
+		host_packet.piece = bpf_get_prandom_u32() >> 30 ? bytes : bpf_get_prandom_u32() >> 25;
 		memset(skb, 0, sizeof(*skb));
 		skb->len = bytes;
 		skb->protocol = type;
 		if (!reads_alike(skb, head[0]))
 			return 1;
+		/* One device makes no sums, another one those of the segments, a third one those of whole packets. */
+		in_kernel.ip_summed = bpf_get_prandom_u32() >> 30;
+		host_packet.sum = all_of(skb);
 		verdict = head[0] ? to_client(skb) : to_server(skb);
 		if (verdict != (unsigned int)TCX_PASS_ON)
 			return 1;
-		bytes = host_packet.seen.len;
+		/* The sum of a packet is as good as the packet was; 0 is 65,535. */
+		if (in_kernel.ip_summed == CHECKSUM_COMPLETE && host_packet.sum % 0xffff != all_of(skb) % 0xffff)
+			return 1;
+		bytes = skb->len;
 		head[1] = bytes >> 8;
 		head[2] = bytes;
 		fwrite(head, 1, sizeof(head), stdout);

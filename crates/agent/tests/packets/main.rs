@@ -12,6 +12,7 @@ mod support;
 use lasthop_agent::config::Config;
 use lasthop_agent::load::Programs;
 use lasthop_agent::mode::Mode;
+use lasthop_linux::clock;
 use support::or_skipped;
 
 use frames::{ACK, OPTIONS, SYN, Segment, extended, folded, from_client, from_server, sum, unsummed, window, with_v6};
@@ -96,6 +97,26 @@ fn a_price_is_written_where_the_page_says_and_taken_out_again() {
     assert_eq!(priced[54..62], [6, 0, 0x3e, 4, 0, 0, 0, 0]);
     assert_eq!(priced[62..], plain[54..]);
     assert_eq!(client.try_packet("to_client", &priced).unwrap(), (PASSES_ON, plain));
+}
+
+#[test]
+fn connections_are_counted_once_an_epoch_however_many_there_are() {
+    const CONNECTIONS: u16 = 800;
+    let data = |port| Segment { ports: (80, port), ..from_server(1000, 100, ACK, &[], 100) }.frame();
+    let frames: Vec<Vec<u8>> = (1..=CONNECTIONS).map(data).collect();
+    // An epoch takes 300 ms from the first packet on: where it was over too soon, once more.
+    for _ in 0..20 {
+        let Some(ap) = loaded(Mode::Ap) else { return };
+        let began_ns = clock::monotonic_ns();
+        for frame in frames.iter().cycle().take(3 * frames.len()) {
+            ap.try_packet("to_client", frame).unwrap();
+        }
+        if clock::monotonic_ns() - began_ns < 300_000_000 {
+            assert_eq!(ap.stations().unwrap()[0].1.weights_q8, u64::from(CONNECTIONS) << 8);
+            return;
+        }
+    }
+    panic!("2400 packets take longer than 300 ms");
 }
 
 #[test]

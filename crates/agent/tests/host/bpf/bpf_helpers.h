@@ -23,6 +23,8 @@ struct host_packet {
 	struct __sk_buff seen;
 	unsigned char *bytes;
 	unsigned int link_header_bytes;
+	unsigned int piece; /* so many bytes, or all, are in one with the first */
+	unsigned int sum; /* what its device has added up from its link header on, and who changes it has been told */
 };
 
 /* Behind a link header words are aligned, as the kernel has it (NET_IP_ALIGN). */
@@ -39,7 +41,7 @@ static void host_free(unsigned char *bytes)
 }
 
 #define first_bytes(skb) ((const void *)host_packet.bytes)
-#define first_end(skb) ((const void *)(host_packet.bytes + host_packet.seen.len))
+#define first_end(skb) ((const void *)(host_packet.bytes + (host_packet.seen.len < host_packet.piece ? host_packet.seen.len : host_packet.piece)))
 
 static struct host_packet host_packet;
 static unsigned long long host_now_ns = 1000000000;
@@ -227,20 +229,41 @@ static long bpf_skb_load_bytes(const void *skb, unsigned int at, void *to, unsig
 	return 0;
 }
 
-static long bpf_skb_store_bytes(void *skb, unsigned int at, const void *from, unsigned int bytes, unsigned long long flags)
-{
-	(void)skb, (void)flags;
-	if (!host_within(at, bytes))
-		return -EFAULT;
-	memcpy(host_packet.bytes + at, from, bytes);
-	return 0;
-}
-
 static unsigned int host_folded(unsigned long long sum)
 {
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
 	return sum;
+}
+
+/* What bytes of a packet add up to, each in the place that it has in a word. */
+static unsigned int host_sum(unsigned int at, unsigned int bytes)
+{
+	unsigned long long sum = 0;
+
+	for (unsigned int i = at; i < at + bytes; i++)
+		sum += (i - host_packet.link_header_bytes) & 1 ? host_packet.bytes[i] << 8 : host_packet.bytes[i];
+	return host_folded(sum);
+}
+
+static long long bpf_csum_update(void *skb, unsigned int sum)
+{
+	(void)skb;
+	return host_packet.sum = host_folded((unsigned long long)host_packet.sum + sum);
+}
+
+static long bpf_skb_store_bytes(void *skb, unsigned int at, const void *from, unsigned int bytes, unsigned long long flags)
+{
+	unsigned int before;
+
+	(void)skb;
+	if (!host_within(at, bytes))
+		return -EFAULT;
+	before = host_sum(at, bytes);
+	memcpy(host_packet.bytes + at, from, bytes);
+	if (flags & BPF_F_RECOMPUTE_CSUM)
+		bpf_csum_update(skb, (0xffff - before) + host_sum(at, bytes));
+	return 0;
 }
 
 /* RFC 1624. */
@@ -271,34 +294,13 @@ static long bpf_l4_csum_replace(void *skb, unsigned int at, unsigned long long b
 	return host_replace(at, before, after, flags & 15);
 }
 
-static long long bpf_csum_diff(const void *from, unsigned int from_bytes, const void *to, unsigned int to_bytes,
-			       unsigned int seed)
-{
-	unsigned long long sum = seed;
-	unsigned int word;
-
-	if (from_bytes % 4 || to_bytes % 4)
-		return -EINVAL;
-	for (unsigned int i = 0; i < from_bytes; i += 4) {
-		memcpy(&word, (const char *)from + i, 4);
-		sum += ~word;
-	}
-	for (unsigned int i = 0; i < to_bytes; i += 4) {
-		memcpy(&word, (const char *)to + i, 4);
-		sum += word;
-	}
-	while (sum >> 32)
-		sum = (sum & 0xffffffff) + (sum >> 32);
-	return sum;
-}
-
 /* Room behind the fixed part of the network header, or none any more there; as net/core/filter.c checks it. */
 static long bpf_skb_adjust_room(void *skb, int by, unsigned int mode, unsigned long long flags)
 {
 	unsigned int type = host_packet.seen.protocol, base = type == __builtin_bswap16(0x0800) ? 20 : 40, at, bytes;
 	unsigned char *moved;
 
-	(void)skb, (void)flags;
+	(void)flags;
 	if (mode != BPF_ADJ_ROOM_NET || by > 0xfff || by < -0xfff)
 		return -EINVAL;
 	if (type != __builtin_bswap16(0x0800) && type != __builtin_bswap16(0x86dd))
@@ -306,6 +308,9 @@ static long bpf_skb_adjust_room(void *skb, int by, unsigned int mode, unsigned l
 	at = host_packet.link_header_bytes + base;
 	if (!host_within(at, by < 0 ? (unsigned int)-by : 0))
 		return -ENOTSUP;
+	/* What is made is zero. */
+	if (by < 0)
+		bpf_csum_update(skb, 0xffff - host_sum(at, -by));
 	bytes = host_packet.seen.len + by;
 	moved = host_bytes(bytes);
 	memcpy(moved, host_packet.bytes, at);
