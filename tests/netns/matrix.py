@@ -104,8 +104,8 @@ def _pairs(cell: Cell) -> set[Any]:
     return set(itertools.combinations(zip(AXES, cell, strict=True), 2))
 
 
-def measure(cell: Cell) -> dict[str, float]:
-    """Goodputs and p99 of pings with and without the agent."""
+def measure(cell: Cell, target_ms: float = TARGET_MS) -> dict[str, float]:
+    """Goodputs and p99 of pings with and without the agent, which aims at such a queue."""
     slow = "modem" if cell.way == "proxy, outstanding" else "router"
     bytes_per_s = cell.mbits * 125_000
     host = SERVER if cell.ip == 4 else SERVER6
@@ -117,7 +117,7 @@ def measure(cell: Cell) -> dict[str, float]:
     ) as built:
         built.helper("server", "serve", cell.congestion)
         plain, plain_ms = load(built, cell, host)
-        queue_s = attach(built, cell, bytes_per_s)
+        queue_s = attach(built, cell, bytes_per_s, target_ms)
         rates, waits_ms = load(built, cell, host)
     return {
         # Data that waited behind a gap may come at once, faster than the line.
@@ -131,15 +131,15 @@ def measure(cell: Cell) -> dict[str, float]:
     }
 
 
-def attach(built: House, cell: Cell, bytes_per_s: int) -> float:
+def attach(built: House, cell: Cell, bytes_per_s: int, target_ms: float = TARGET_MS) -> float:
     """Puts the agent in; gives the delay of the queue that it aims at [s]."""
-    target_s = TARGET_MS / 1e3
+    target_s = target_ms / 1e3
     if cell.way == "ap and client":
         a_bytes = int(bytes_per_s * target_s) - cell.flows * TAU_BYTES
         stamp(built, "--a", f"{max(a_bytes, 5_000)} B")
         obey(built, "--tau", f"{TAU_BYTES} B")
         return (max(a_bytes, 5_000) + cell.flows * TAU_BYTES) / bytes_per_s
-    built.agent("--target", f"{TARGET_MS:g} ms")
+    built.agent("--target", f"{target_ms:g} ms")
     # Windows of two segments are the least: with many flows the queue cannot be shorter.
     away_s = statistics.mean(away_ms(cell)) / 1e3
     return max(target_s, cell.flows * 2 * SEGMENT_BYTES / bytes_per_s - away_s)
@@ -259,6 +259,9 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="*", default=[], metavar="NAME=VALUE", help='e.g. "flows=4"'
     )
+    parser.add_argument(
+        "--target", type=float, default=TARGET_MS, metavar="MS", help="the queue that is aimed at"
+    )
     parser.add_argument("--at-once", type=int, default=os.cpu_count(), help="houses at a time")
     parser.add_argument(
         "--out",
@@ -280,7 +283,7 @@ def main() -> None:
     kept = _kept(options.out, chosen) if options.out and options.out.exists() else []
     try:
         with ThreadPoolExecutor(options.at_once) as pool:
-            asked = {pool.submit(measure, cell): cell for cell in chosen}
+            asked = {pool.submit(measure, cell, options.target): cell for cell in chosen}
             for done in as_completed(asked):
                 cell = asked[done]
                 rows.append({**cell._asdict(), **done.result()})
