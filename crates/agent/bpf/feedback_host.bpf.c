@@ -375,8 +375,8 @@ static __always_inline void pace(struct sock *sk, u64 rate)
 		sk->sk_pacing_rate = ~0UL;
 		return;
 	}
-	/* What the window allows is what is paced, if it is more: a window has a segment at least. */
-	sk->sk_pacing_rate = most(PACING_QUARTERS * rate / 4,
+	/* What the window allows is what is paced, if it is more: a window has a segment at least. 0 would be no pace at all. */
+	sk->sk_pacing_rate = most(most(PACING_QUARTERS * rate / 4, 1),
 				  (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / most(tp->srtt_us >> 3, 1));
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
