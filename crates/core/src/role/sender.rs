@@ -146,8 +146,16 @@ impl AnySender {
     /// New data was acknowledged.
     #[inline(always)]
     pub fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        // A copy for each law: one that looks at little of it has the rest not made.
-        with!(mut self, law => law.on_ack(window, &{ *ack }));
+        match self {
+            // TCP's own looks at little of the sample: so the rest is not made for it.
+            Self::Aimd(law) => law.on_ack(window, ack),
+            others => others.on_ack_of_others(window, &{ *ack }),
+        }
+    }
+
+    #[inline(never)]
+    fn on_ack_of_others(&mut self, window: &mut Window, ack: &AckSample) {
+        with!(mut self, law => law.on_ack(window, ack));
     }
 
     /// Duplicate acknowledgements tell of a loss.
