@@ -14,7 +14,7 @@
 use lasthop_core::units::Instant;
 
 /// The pending wakes, earliest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct EventList {
     /// The root is the last of the first four; the children of entry number i, counted from it, are the four of number i + 1.
     heap: Vec<Four>,
@@ -22,6 +22,8 @@ pub struct EventList {
     len: usize,
     /// The root has been handed out: the next entry may take its place, which saves a removal.
     hole: bool,
+    /// The earliest instant, without that of the entry that has been handed out; asked for each packet.
+    next: Instant,
     /// What each element is called in the whole network, if these are those of a part; nothing: as it is here.
     names: Vec<u32>,
 }
@@ -66,13 +68,14 @@ impl EventList {
     /// The list of a part of a network, in the whole of which the elements have these `names`, each greater than the one
     /// before: so ties are broken there as here.
     pub(crate) fn of_part(names: Vec<u32>) -> Self {
-        Self { names, ..Self::default() }
+        Self { heap: vec![], len: 0, hole: false, next: Instant::MAX, names }
     }
 
     /// Adds a wake.
     #[inline]
     pub fn push(&mut self, at: Instant, id: u32) {
         let entry = self.entry(at, id);
+        self.next = self.next.min(at);
         if self.hole {
             self.hole = false;
             self.sift_down(entry);
@@ -95,12 +98,7 @@ impl EventList {
     /// Whether `at` lies before all wakes, without the one that is being served.
     #[inline]
     pub fn is_before_all(&self, at: Instant) -> bool {
-        let is_before = |entry: &u128| at.as_nanos() < (entry >> 64) as u64;
-        if self.hole {
-            self.heap.get(1).is_none_or(|Four(below)| below.iter().all(is_before))
-        } else {
-            self.len == 0 || is_before(&self.heap[ROOT.0].0[ROOT.1])
-        }
+        at < self.next
     }
 
     /// Takes out the earliest wake if it comes before `until`.
@@ -114,6 +112,8 @@ impl EventList {
             return None;
         }
         self.hole = true;
+        let below = self.heap.get(1).map(|Four(below)| below.map(|entry| unpack(entry).0));
+        self.next = below.into_iter().flatten().min().unwrap_or(Instant::MAX);
         Some((at, id))
     }
 
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn ties_do_not_depend_on_who_came_first_and_favour_nobody() {
         let winner = |at: u64, ids: [u32; 2]| {
-            let mut events = EventList::default();
+            let mut events = EventList::of_part(vec![]);
             ids.iter().for_each(|&id| events.push(Instant::from_nanos(at), id));
             events.pop_before(Instant::MAX).map(|(_, id)| id)
         };
@@ -198,7 +198,7 @@ mod tests {
         /// Pops interleaved with pushes come out as from a sorted list, and what comes before all is known.
         #[test]
         fn pops_come_in_order(steps in prop::collection::vec((0u64..50, any::<bool>()), 1..300)) {
-            let mut events = EventList::default();
+            let mut events = EventList::of_part(vec![]);
             let mut sorted: Vec<(u64, u32)> = vec![];
             let mut now = 0;
             for (id, &(delay, pop)) in steps.iter().enumerate() {
