@@ -141,15 +141,18 @@ impl SegmentLine {
     pub fn take(&mut self) -> Option<(Segment, Option<Instant>)> {
         self.len = self.len.checked_sub(1)?;
         let head = self.head;
-        if self.len == 0 {
-            return Some((head, None));
-        }
-        if self.first.segments > 0 {
-            self.follow()
-        } else {
-            self.take_behind()
-        }
-        Some((head, Some(self.transit(self.head.sent, self.head.size()))))
+        let next = match self.len {
+            0 => None,
+            _ => {
+                if self.first.segments > 0 {
+                    self.follow()
+                } else {
+                    self.take_behind()
+                }
+                Some(self.transit(self.head.sent, self.head.size()))
+            }
+        };
+        Some((head, next))
     }
 
     /// When a segment that was sent then is out. A plain path knows the time that the size takes, but for the first; a chain's is
@@ -169,27 +172,29 @@ impl SegmentLine {
         }
     }
 
-    /// The next of the first run is the head.
+    /// The next of the first run is the head, as long as the one before.
     #[inline(always)]
     fn follow(&mut self) {
         let Run { times, segments } = &mut self.first;
         *segments -= 1;
-        let sent = self.head.sent + Duration::from_nanos(*times >> AGO_BITS);
-        let echo = Instant::from_nanos(sent.as_nanos() - (*times & ((1 << AGO_BITS) - 1)));
-        let seq = self.head.seq + u64::from(self.head.payload);
-        self.head = Segment { seq, sent, echo, size: self.size, payload: self.payload, is_pushed: false };
+        self.head.seq += u64::from(self.head.payload);
+        self.head.sent += Duration::from_nanos(*times >> AGO_BITS);
+        self.head.echo = Instant::from_nanos(self.head.sent.as_nanos() - (*times & ((1 << AGO_BITS) - 1)));
     }
 
     /// The next is the head where the first run has been taken.
     #[inline(never)]
     fn take_behind(&mut self) {
-        let Some(word) = self.between.pop_front() else {
-            self.first = std::mem::take(&mut self.last);
-            return self.follow();
-        };
-        if word != WHOLE {
-            self.first = Run { times: word & ((1 << TIMES_BITS) - 1), segments: word >> TIMES_BITS };
-            return self.follow();
+        let word = self.between.pop_front();
+        if word != Some(WHOLE) {
+            self.first = match word {
+                None => std::mem::take(&mut self.last),
+                Some(word) => Run { times: word & ((1 << TIMES_BITS) - 1), segments: word >> TIMES_BITS },
+            };
+            self.follow();
+            // The one before was perhaps of another size.
+            (self.head.size, self.head.payload, self.head.is_pushed) = (self.size, self.payload, false);
+            return;
         }
         let mut next = || self.between.pop_front().unwrap_or_default();
         let (seq, [sent, echo], lengths) = (next(), [next(), next()].map(Instant::from_nanos), next());

@@ -223,7 +223,7 @@ impl Receiver {
     #[inline(always)]
     fn on_data(&mut self, now: Instant, data: &Segment, signal: &Signal) -> bool {
         if !self.has_started {
-            self.start(now, data);
+            self.start(now, &{ *data }); // a copy, so that others need not be in memory
         }
         let (start, end) = (data.seq, data.seq + u64::from(data.payload));
         let before = self.next;
@@ -295,7 +295,7 @@ impl Receiver {
     fn advertise(&mut self, now: Instant, data: &Segment, signal: &Signal) {
         let buffer = self.config.buffer;
         let window = if self.law.is_plain() {
-            if self.config.autotuning { self.tune(now, data) } else { buffer }
+            if self.config.autotuning { self.tune(now, &{ *data }) } else { buffer }
         } else {
             self.law.on_packet(
                 &DataSample {
