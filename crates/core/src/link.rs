@@ -56,11 +56,10 @@ enum Waiting<P> {
 struct Foreseen<P> {
     limit: Option<Amount>,
     aqm: AnyAqm<P>,
-    /// What waits, and what of it waits behind the first.
+    /// What waits; of what waits behind the first, how much that is.
     first: Train,
     behind: VecDeque<Train>,
-    packets: usize,
-    bytes: Bytes,
+    held_behind: Held,
     busy_until: Instant,
     /// Until when somebody waits.
     held_until: Instant,
@@ -80,7 +79,13 @@ struct Train {
 
 impl Train {
     /// Nothing waits, for ever.
-    const NONE: Self = Self { start: Instant::MAX, sending: Duration::ZERO, size: Bytes::ZERO, packets: 0 };
+    const NONE: Self = Self { start: Instant::MAX, sending: Duration::ZERO, size: Bytes::MAX, packets: 0 };
+
+    /// How much waits.
+    #[inline(always)]
+    fn held(self) -> Held {
+        Held { packets: self.packets as usize, bytes: Bytes::new(self.size.get() * self.packets) }
+    }
 
     /// When the transmission of each starts.
     fn starts(self) -> impl Iterator<Item = Instant> {
@@ -296,8 +301,7 @@ impl<P: Parcel> Foreseen<P> {
             aqm,
             first: Train::NONE,
             behind: VecDeque::new(),
-            packets: 0,
-            bytes: Bytes::ZERO,
+            held_behind: Held { packets: 0, bytes: Bytes::ZERO },
             busy_until: Instant::ZERO,
             held_until: Instant::ZERO,
             meter: Meter::new(span),
@@ -307,7 +311,7 @@ impl<P: Parcel> Foreseen<P> {
     /// When the packet will have left, if it is let in.
     #[inline(always)]
     fn admit(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
-        if self.busy_until >= now || self.packets > 0 || !self.is_drop_tail() {
+        if self.busy_until >= now || self.first.packets > 0 || !self.is_drop_tail() {
             return self.admit_behind_others(now, size, sending);
         }
         self.busy_until = now + sending;
@@ -319,18 +323,17 @@ impl<P: Parcel> Foreseen<P> {
     #[inline(never)]
     fn admit_behind_others(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
         while self.first.start < now {
-            self.packets -= 1;
-            self.bytes -= self.first.size;
             self.first.start += self.first.sending;
             self.first.packets -= 1;
             if self.first.packets == 0 {
-                self.first = self.behind.pop_front().unwrap_or(Train::NONE);
+                self.end_train();
             }
         }
         // What comes as a transmission ends waits for that, if for no time. A packet that need not wait needs no room.
         let start = self.busy_until.max(now);
         let waits = start > now || (self.busy_until == now && now > Instant::ZERO);
-        let is_room = !waits || admits(self.limit, self.packets, self.bytes, size);
+        let held = self.held();
+        let is_room = !waits || admits(self.limit, held.packets, held.bytes, size);
         let accepted = if self.is_drop_tail() { is_room } else { self.judge(now, size, is_room) };
         if !accepted {
             self.meter.arrive(now, false);
@@ -341,13 +344,10 @@ impl<P: Parcel> Foreseen<P> {
                 self.meter.hold(self.held_until, now, Bytes::ZERO);
             }
             self.held_until = start;
-            self.packets += 1;
-            self.bytes += size;
-            let last = self.behind.back_mut().unwrap_or(&mut self.first);
-            if last.size == size && last.packets > 0 {
-                last.packets += 1;
+            if self.behind.is_empty() && self.first.size == size {
+                self.first.packets += 1;
             } else {
-                self.begin_train(Train { start, sending, size, packets: 1 });
+                self.join_behind(Train { start, sending, size, packets: 1 });
             }
         }
         self.busy_until = (start + sending).min(Instant::LATEST);
@@ -367,16 +367,38 @@ impl<P: Parcel> Foreseen<P> {
         if self.busy_until < now {
             self.aqm.on_rest(self.busy_until);
         }
-        self.aqm.admits(now, Held { packets: self.packets, bytes: self.bytes }, size, is_room)
+        self.aqm.admits(now, self.held(), size, is_room)
     }
 
+    /// What waits.
+    #[inline(always)]
+    fn held(&self) -> Held {
+        let (first, Held { packets, bytes }) = (self.first.held(), self.held_behind);
+        Held { packets: first.packets + packets, bytes: first.bytes + bytes }
+    }
+
+    /// A packet, a train of its own, waits behind others that are not all as long as it, or as the first.
     #[inline(never)]
-    fn begin_train(&mut self, train: Train) {
+    fn join_behind(&mut self, new: Train) {
         if self.first.packets == 0 {
-            self.first = train;
-        } else {
-            self.behind.push_back(train);
+            self.first = new;
+            return;
         }
+        self.held_behind.packets += 1;
+        self.held_behind.bytes += new.size;
+        match self.behind.back_mut() {
+            Some(last) if last.size == new.size => last.packets += 1,
+            _ => self.behind.push_back(new),
+        }
+    }
+
+    /// Nothing waits any more of the first.
+    #[inline(never)]
+    fn end_train(&mut self) {
+        self.first = self.behind.pop_front().unwrap_or(Train::NONE);
+        let Held { packets, bytes } = self.first.held();
+        self.held_behind.packets -= packets;
+        self.held_behind.bytes -= bytes;
     }
 
     /// The start of the transmission and the size of each that waits at `now`.

@@ -168,7 +168,7 @@ fn littles_law_holds_and_nobody_gets_more_than_the_channel_offers() {
             // L = λW. Packets that the radio loses wait, too, but count in L only.
             let littles = meter.departed.as_f64() / 40.0 * meter.delay.mean_s().unwrap();
             let ratio = meter.mean_bytes() / littles;
-            let lost = meter.losses as f64 / (meter.losses + meter.departures) as f64;
+            let lost = meter.losses as f64 / (meter.losses + meter.departures()) as f64;
             assert!((0.99..1.01 + 2.0 * lost).contains(&ratio), "{ratio} at {}, {lost} lost", station.name());
             let throughput_bps = meter.departed.as_f64() * 8.0 / 40.0;
             total_bps += throughput_bps;
@@ -236,7 +236,7 @@ fn settled(radio: FadingRadio, seconds: u64) -> Vec<(f64, f64)> {
             *mean += station.margin().unwrap() / 50.0;
         }
     }
-    let error_rate = |meter: &crate::stats::Meter| meter.losses as f64 / (meter.losses + meter.departures) as f64;
+    let error_rate = |meter: &crate::stats::Meter| meter.losses as f64 / (meter.losses + meter.departures()) as f64;
     ap.stations().iter().zip(margins).map(|(station, mean)| (error_rate(station.queue().meter()), mean)).collect()
 }
 
