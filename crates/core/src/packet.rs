@@ -80,9 +80,9 @@ const HOLD_UNIT_NS: u64 = 10;
 const PUSHED: u32 = 1 << 16;
 
 /// What a TCP acknowledgement tells, without the packet that it travels in: where the way back holds no surprise, it comes to
-/// its host as this.
-#[derive(Clone, Debug)]
-pub struct Ack {
+/// its host as this. A sender hears it with its blocks lent.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<S = Box<SackBlocks>> {
     /// Next byte that the receiver expects.
     pub number: u64,
     /// Advertised window \[B\].
@@ -96,7 +96,7 @@ pub struct Ack {
     /// Feedback from routers.
     pub signal: Signal,
     /// Selective acknowledgements, if any.
-    pub sack: Option<Box<SackBlocks>>,
+    pub sack: Option<S>,
     /// Whether it answers a SYN, acknowledges data, or updates the window.
     pub kind: Kind,
 }
@@ -113,6 +113,13 @@ impl Ack {
     #[inline]
     pub fn size(&self) -> Bytes {
         Bytes::new(u64::from(self.size))
+    }
+
+    /// The same with its blocks lent.
+    #[inline(always)]
+    pub fn lend(&self) -> Ack<&SackBlocks> {
+        let &Self { number, window, size, sent, echo, signal, ref sack, kind } = self;
+        Ack { number, window, size, sent, echo, signal, sack: sack.as_deref(), kind }
     }
 
     /// The packet of flow `flow` that it travels in.

@@ -116,14 +116,14 @@ impl FlowEnds {
         };
         let ack = receiver.answer(out, segment, signal);
         if let Some(at) = network.come_home(home, out, ack.size) {
-            hear(network, (number, end), (&mut host.app, sender), (line, *lane, to, &mut home.waiting), at, &ack);
+            hear(network, (number, end), (&mut host.app, sender), (line, *lane, to, &mut home.waiting), at, ack);
         }
         Concluded::Done
     }
 
     /// The acknowledgement is at the link on its way home at `now`, in its turn.
     #[inline(always)]
-    fn bring_home(&mut self, network: &mut Network<Packet>, (number, end): (u32, Instant), now: Instant, ack: &Ack) {
+    fn bring_home(&mut self, network: &mut Network<Packet>, (number, end): (u32, Instant), now: Instant, ack: Ack) {
         if let Self {
             host: Host { sender: SendingEnd::Tcp(sender), app },
             feed: Some(Feed { line, lane, to, returning: Some(returning), .. }),
@@ -151,16 +151,16 @@ fn hear(
     (app, sender): (&mut App, &mut tcp::Sender),
     (line, lane, to, waiting): (&mut SegmentLine, u32, &Place, &mut Waiting),
     at: Instant,
-    ack: &Ack,
+    ack: Ack,
 ) {
     if at >= end {
         return; // it comes too late to be heard
     }
     let is_free = app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
     if waiting.count > 0 || (!is_free && !act_before(network, (app, sender), (line, lane, to), at)) {
-        return network.wait(waiting, at, ack.clone().into_packet(number));
+        return network.wait(waiting, at, ack.into_packet(number));
     }
-    sender.hear(at, ack);
+    sender.hear(at, &ack.lend());
     fill(network, (line, lane, to), sender);
     // The application's next wake has been scheduled before, or one that it has had, which schedules the next.
     network.schedule_end(number, sender.next_wake());
@@ -351,10 +351,9 @@ impl Hosts {
         let Self { flows, merges, end, .. } = self;
         let merge = &mut merges[merge as usize];
         while let Some(Coming { at, flow, ack, .. }) =
-            known.and_then(|known| merge.first(known)).filter(|first| first.at < *end)
+            known.and_then(|known| merge.take_if(|at| at <= known && at < *end))
         {
-            flows[*flow as usize].bring_home(network, (*flow, *end), *at, ack);
-            merge.pass();
+            flows[flow as usize].bring_home(network, (flow, *end), at, ack);
         }
         if let Some((at, lane)) = merge.new_entry() {
             network.schedule_lane(lane, at);
@@ -372,10 +371,9 @@ impl Hosts {
         }
         let known = merge.known_at(now);
         if known.is_none()
-            && let Some(Coming { flow, ack, .. }) = merge.first(now)
+            && let Some(Coming { flow, ack, .. }) = merge.take_if(|at| at <= now)
         {
-            self.flows[*flow as usize].bring_home(network, (*flow, self.end), now, ack);
-            merge.pass();
+            self.flows[flow as usize].bring_home(network, (flow, self.end), now, ack);
         }
         self.take_merged(network, number, known);
     }

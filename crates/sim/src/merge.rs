@@ -65,16 +65,10 @@ impl Merge {
         self.lead.map(|_| now)
     }
 
-    /// The first to come, if it does by `known`.
-    #[inline]
-    pub(crate) fn first(&self, known: Instant) -> Option<&Coming> {
-        self.coming.front().filter(|first| first.at <= known)
-    }
-
-    /// The first has come.
-    #[inline]
-    pub(crate) fn pass(&mut self) {
-        self.coming.pop_front();
+    /// Takes the first to come if it does at such an instant.
+    #[inline(always)]
+    pub(crate) fn take_if(&mut self, comes: impl Fn(Instant) -> bool) -> Option<Coming> {
+        if comes(self.coming.front()?.at) { self.coming.pop_front() } else { None }
     }
 
     /// The entry that the event list must have for the first to come, if it has none as early.
@@ -123,10 +117,9 @@ mod tests {
         let known = merge.known_until(at(10)).unwrap();
         assert_eq!(known, at(30));
         for expected in [(at(25), 1), (at(30), 3), (at(30), 2)] {
-            assert_eq!(merge.first(known).map(|first| (first.at, first.lane)), Some(expected));
-            merge.pass();
+            assert_eq!(merge.take_if(|at| at <= known).map(|first| (first.at, first.lane)), Some(expected));
         }
-        assert!(merge.first(known).is_none() && merge.len() == 2);
+        assert!(merge.take_if(|at| at <= known).is_none() && merge.len() == 2);
         // One entry is enough until something comes earlier.
         assert_eq!((merge.new_entry(), merge.new_entry()), (Some((at(40), 1)), None));
         merge.put(coming(35, 3), |a, b| a > b);

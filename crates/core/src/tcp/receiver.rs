@@ -211,6 +211,8 @@ impl Receiver {
         self.close_samples(now);
     }
 
+    #[cold]
+    #[inline(never)]
     fn on_syn(&mut self, now: Instant) {
         let window = self.tuned().map_or_else(|| self.law.first_window(self.config.buffer), Autotuning::window);
         if self.syn_ack_sent.is_none() {
@@ -226,22 +228,22 @@ impl Receiver {
             self.start(now, &{ *data }); // a copy, so that others need not be in memory
         }
         let (start, end) = (data.seq, data.seq + u64::from(data.payload));
-        let before = self.next;
         let is_plain = start == self.next && end <= self.edge && self.ranges.is_empty();
-        if is_plain {
+        let brought = if is_plain {
             self.next = end;
+            u64::from(data.payload)
         } else {
-            self.take_irregular(now, start, end);
-        }
+            self.take_irregular(now, start, end)
+        };
         self.advertise(now, data, signal);
         if self.span.contains(now) {
             if now >= self.sample_end {
                 self.close_samples(now);
             }
             self.stats.packets += 1;
-            self.stats.delivered += Bytes::new(self.next - before);
+            self.stats.delivered += Bytes::new(brought);
         }
-        if self.next > before {
+        if brought > 0 {
             self.duplicate_acks = 0;
         } else {
             self.duplicate_acks += 1;
@@ -263,9 +265,10 @@ impl Receiver {
     }
 
     /// What is not simply the next segment: a repetition, one that comes too early, one that fills a gap, one beyond
-    /// the window.
+    /// the window. Gives by how much the next byte expected moves on.
     #[cold]
-    fn take_irregular(&mut self, now: Instant, start: u64, end: u64) {
+    fn take_irregular(&mut self, now: Instant, start: u64, end: u64) -> u64 {
+        let before = self.next;
         let counts = u64::from(self.span.contains(now));
         if end > self.edge {
             self.stats.refused += counts;
@@ -282,6 +285,7 @@ impl Receiver {
             self.stats.duplicates += counts;
             self.tell_twice(start, end);
         }
+        self.next - before
     }
 
     fn tell_twice(&mut self, start: u64, end: u64) {
@@ -469,18 +473,14 @@ impl Receiver {
     /// [`poll_departure`](Element::poll_departure) for a receiver without a [timer](Self::has_timer).
     #[inline(always)]
     pub fn answer(&mut self, now: Instant, heard: &Segment, signal: &Signal) -> Ack {
-        if !heard.is_data() {
-            return self.answer_syn(now, heard.sent);
-        }
-        self.on_data(now, heard, signal);
-        self.build(Due { at: now, echo: heard.sent, kind: Kind::Ack })
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn answer_syn(&mut self, now: Instant, echo: Instant) -> Ack {
-        self.on_syn(now);
-        self.build(Due { at: now, echo, kind: Kind::SynAck })
+        let kind = if heard.is_data() {
+            self.on_data(now, heard, signal);
+            Kind::Ack
+        } else {
+            self.on_syn(now);
+            Kind::SynAck
+        };
+        self.build(Due { at: now, echo: heard.sent, kind })
     }
 }
 

@@ -3,7 +3,7 @@
 //! to the law. Of those that repeat one, and of new ones in recovery, `recovery` has the rest.
 
 use super::{Sender, State};
-use crate::packet::{Ack, Kind, Signal};
+use crate::packet::{Ack, Kind, SackBlocks, Signal};
 use crate::role::{AckSample, FeedbackSample};
 use crate::tcp::config::Validation;
 use crate::units::{Duration, Instant};
@@ -12,18 +12,19 @@ use crate::units::{Duration, Instant};
 const DELAYED_ACK_S: f64 = 0.04;
 
 impl Sender {
-    /// An acknowledgement, or the answer to the SYN, comes at `now`.
+    /// An acknowledgement, or the answer to the SYN, comes at `now`. Of it others are shown copies, so that on the short way it need not
+    /// be in memory.
     #[inline(always)]
-    pub fn hear(&mut self, now: Instant, heard: &Ack) {
+    pub fn hear(&mut self, now: Instant, heard: &Ack<&SackBlocks>) {
         self.begin_event(now);
         if heard.kind == Kind::SynAck {
-            self.on_syn_ack(heard);
+            self.on_syn_ack(&{ *heard });
         } else {
             self.on_ack(heard);
         }
     }
 
-    fn on_syn_ack(&mut self, heard: &Ack) {
+    fn on_syn_ack(&mut self, heard: &Ack<&SackBlocks>) {
         if self.state != State::SynSent {
             return;
         }
@@ -45,7 +46,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, heard: &Ack) {
+    fn on_ack(&mut self, heard: &Ack<&SackBlocks>) {
         let ack = heard.number;
         let rtt = self.now.saturating_since(heard.echo);
         if self.span.contains(self.now) && heard.kind != Kind::Update {
@@ -75,7 +76,7 @@ impl Sender {
         if ack > self.una {
             self.on_new_ack(ack, rtt, heard);
         } else {
-            self.on_repeated_ack(heard, is_update);
+            self.on_repeated_ack(&{ *heard }, is_update);
         }
         if is_told {
             if self.config.takes_over {
@@ -113,7 +114,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn on_new_ack(&mut self, ack: u64, rtt: Duration, heard: &Ack) {
+    fn on_new_ack(&mut self, ack: u64, rtt: Duration, heard: &Ack<&SackBlocks>) {
         let acked = ack - self.una;
         let flight = self.nxt.saturating_sub(self.una);
         self.una = ack;
@@ -123,14 +124,14 @@ impl Sender {
         }
         let rtt = self.measure_rtt(ack, rtt, flight, heard);
         if self.state == State::Recovery {
-            self.on_ack_in_recovery(acked, heard);
+            self.on_ack_in_recovery(acked, &{ *heard });
             if self.config.grow_at_recovery_end && self.state == State::Open {
                 self.grow(acked, flight, rtt);
             }
         } else {
             self.start_timer(self.rto.timeout()); // RFC 6298 §5.3
             if self.duplicate_acks > 0 || self.state == State::Loss || heard.sack.is_some() {
-                self.leave_doubt(heard);
+                self.leave_doubt(&{ *heard });
             }
             let is_used = match self.config.validation {
                 Validation::Always => true,

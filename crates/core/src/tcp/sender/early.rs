@@ -6,7 +6,7 @@ use super::reduction::{Progress, Reduction};
 use super::timing::go_off;
 use super::tracking::TailProbe;
 use super::{Sender, State, TOO_LATE, Urgent, undo};
-use crate::packet::Ack;
+use crate::packet::{Ack, SackBlocks};
 use crate::role::AckSample;
 use crate::tcp::Segment;
 use crate::units::{Duration, Instant};
@@ -23,7 +23,7 @@ const LEAST_TICKS: u64 = 2;
 impl Sender {
     /// An acknowledgement of new data came; gives the round-trip time of the last segment that it acknowledges.
     #[cold]
-    pub(super) fn track_ack(&mut self, ack: u64, echoed: Duration, flight: u64, heard: &Ack) -> Duration {
+    pub(super) fn track_ack(&mut self, ack: u64, echoed: Duration, flight: u64, heard: &Ack<&SackBlocks>) -> Duration {
         let Some(t) = &mut self.tracking else { return echoed };
         let is_repetition = undo::twice(heard).is_some_and(|(_, end)| end < ack);
         let echo = Instant::from_nanos(self.now.as_nanos().saturating_sub(echoed.as_nanos()));
@@ -109,7 +109,7 @@ impl Sender {
     }
 
     /// Outside fast recovery: does an acknowledgement tell of losses? What was sent at `latest` has arrived.
-    pub(super) fn judge(&mut self, heard: &Ack, latest: Instant) {
+    pub(super) fn judge(&mut self, heard: &Ack<&SackBlocks>, latest: Instant) {
         if self.state == State::Loss {
             self.survey(heard);
             return;
@@ -124,7 +124,7 @@ impl Sender {
 
     /// When the last was sent of what is known to have arrived: what caused the acknowledgement, or a retransmission that it
     /// acknowledges, unless so short a time ago that the original must have come (Linux: tcp_rack_advance).
-    pub(super) fn latest_arrival(&self, heard: &Ack) -> Instant {
+    pub(super) fn latest_arrival(&self, heard: &Ack<&SackBlocks>) -> Instant {
         let Some(least) = self.tracking.as_ref().and_then(|t| t.min_rtt) else { return heard.echo };
         let latest = Instant::from_nanos(self.now.as_nanos().saturating_sub(least.as_nanos()));
         self.repairs.acknowledged(self.una, latest).map_or(heard.echo, |sent| sent.max(heard.echo))

@@ -10,7 +10,7 @@ impl Element<Packet> for Sender {
     /// Takes a SYN-ACK or an acknowledgement.
     #[inline]
     fn receive(&mut self, now: Instant, packet: Packet) {
-        self.hear(now, &packet.into_ack());
+        self.hear(now, &packet.into_ack().lend());
     }
 
     #[inline]

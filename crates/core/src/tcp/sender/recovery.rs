@@ -3,7 +3,7 @@
 //! transmit, time-outs. The law only says how far the window falls.
 
 use super::{Sender, State, TOO_LATE, Urgent};
-use crate::packet::Ack;
+use crate::packet::{Ack, SackBlocks};
 use crate::tcp::Segment;
 use crate::tcp::config::Recovery;
 use crate::units::{Duration, Instant};
@@ -17,9 +17,9 @@ const REORDERING_SHARE: f64 = 0.25;
 
 impl Sender {
     /// An acknowledgement that acknowledges nothing new; `is_update` if it changes the window.
-    pub(super) fn on_repeated_ack(&mut self, heard: &Ack, is_update: bool) {
+    pub(super) fn on_repeated_ack(&mut self, heard: &Ack<&SackBlocks>, is_update: bool) {
         let is_sack = self.config.recovery == Recovery::Sack;
-        let is_news = is_sack && self.board.update(heard.sack.as_deref(), self.una, self.max);
+        let is_news = is_sack && self.board.update(heard.sack, self.una, self.max);
         self.track_repeated_ack(heard.echo, is_news);
         if self.config.takes_back() && self.reconsider_repeated(heard, is_news) {
             return;
@@ -154,7 +154,7 @@ impl Sender {
     }
 
     /// New data is acknowledged in fast recovery: all of it, and recovery ends, or a part.
-    pub(super) fn on_ack_in_recovery(&mut self, acked: u64, heard: &Ack) {
+    pub(super) fn on_ack_in_recovery(&mut self, acked: u64, heard: &Ack<&SackBlocks>) {
         let is_full = self.recover.is_none_or(|recover| self.una >= recover);
         self.law.on_ack_in_recovery(self.now, acked as f64 / self.mss() as f64);
         if self.config.takes_back() && self.reconsider_recovery(heard, is_full) {
@@ -181,7 +181,7 @@ impl Sender {
             }
             Recovery::Sack => {
                 self.restart_timer();
-                self.board.update(heard.sack.as_deref(), self.una, self.max);
+                self.board.update(heard.sack, self.una, self.max);
                 self.board.high_rxt = self.board.high_rxt.max(self.una);
                 if is_full && self.config.rack {
                     let latest = self.latest_arrival(heard);
@@ -230,7 +230,7 @@ impl Sender {
     }
 
     /// What is lost and what is in the network, after an acknowledgement in SACK recovery.
-    pub(super) fn survey(&mut self, heard: &Ack) {
+    pub(super) fn survey(&mut self, heard: &Ack<&SackBlocks>) {
         let echo = if self.config.rack { self.latest_arrival(heard) } else { heard.echo };
         let mut is_worse = self.config.rack && self.detect(echo);
         if self.config.find_lost_retransmissions {
@@ -299,9 +299,9 @@ impl Sender {
 
     /// New data is acknowledged after duplicates, or after a time-out.
     #[cold]
-    pub(super) fn leave_doubt(&mut self, heard: &Ack) {
+    pub(super) fn leave_doubt(&mut self, heard: &Ack<&SackBlocks>) {
         let is_sack = self.config.recovery == Recovery::Sack;
-        let is_news = is_sack && self.board.update(heard.sack.as_deref(), self.una, self.max);
+        let is_news = is_sack && self.board.update(heard.sack, self.una, self.max);
         let latest = self.latest_arrival(heard);
         self.duplicate_acks = 0;
         self.inflation = 0;

@@ -2,7 +2,7 @@
 //! How a sender measures round-trip times.
 
 use super::{Sender, State, TOO_LATE};
-use crate::packet::Ack;
+use crate::packet::{Ack, SackBlocks};
 use crate::tcp::{Recovery, RttEstimator, SenderConfig};
 use crate::units::{Duration, Instant};
 
@@ -52,16 +52,16 @@ pub(super) fn go_off(now: Instant, wait: Duration, tick: Duration) -> Instant {
 impl Sender {
     /// The short way is without a jump through a table: most senders time one segment.
     #[inline(always)]
-    pub(super) fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64, heard: &Ack) -> Duration {
+    pub(super) fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64, heard: &Ack<&SackBlocks>) -> Duration {
         if self.clock != RttSource::Segment {
-            return self.measure_each_rtt(ack, rtt, flight, heard);
+            return self.measure_each_rtt(ack, rtt, flight, &{ *heard });
         }
         self.time_segment(ack);
         rtt
     }
 
     #[inline(never)]
-    fn measure_each_rtt(&mut self, ack: u64, rtt: Duration, flight: u64, heard: &Ack) -> Duration {
+    fn measure_each_rtt(&mut self, ack: u64, rtt: Duration, flight: u64, heard: &Ack<&SackBlocks>) -> Duration {
         match self.clock {
             RttSource::Segment => self.time_segment(ack),
             RttSource::Timestamps if self.config.echo_ends_back_off => self.weigh_rtt(rtt, flight),

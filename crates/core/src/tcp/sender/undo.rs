@@ -3,7 +3,7 @@
 //! (D-SACK), and after a time-out by what it has not sent again (F-RTO).
 
 use super::{Sender, State};
-use crate::packet::Ack;
+use crate::packet::{Ack, SackBlocks};
 use crate::role::Window;
 use crate::tcp::config::Recovery;
 use crate::units::Instant;
@@ -112,7 +112,7 @@ impl Sender {
 
     /// An acknowledgement of nothing new. True: it ends the response to a loss, and nothing else is to be done.
     #[cold]
-    pub(super) fn reconsider_repeated(&mut self, heard: &Ack, is_news: bool) -> bool {
+    pub(super) fn reconsider_repeated(&mut self, heard: &Ack<&SackBlocks>, is_news: bool) -> bool {
         let is_twice = self.hear_of_duplicates(heard);
         // What came twice tells nothing of what else has arrived.
         let latest = if is_news { self.latest_arrival(heard) } else { Instant::ZERO };
@@ -144,7 +144,7 @@ impl Sender {
 
     /// New data is acknowledged outside fast recovery (tcp_process_loss).
     #[cold]
-    pub(super) fn reconsider(&mut self, heard: &Ack, is_news: bool) {
+    pub(super) fn reconsider(&mut self, heard: &Ack<&SackBlocks>, is_news: bool) {
         self.hear_of_duplicates(heard);
         if self.state == State::Loss {
             self.weigh_timeout(true, is_news);
@@ -156,9 +156,9 @@ impl Sender {
     /// New data is acknowledged in fast recovery, all of it or a part. True: the response is taken back, or waits
     /// (tcp_try_undo_recovery, tcp_try_undo_partial).
     #[cold]
-    pub(super) fn reconsider_recovery(&mut self, heard: &Ack, is_full: bool) -> bool {
+    pub(super) fn reconsider_recovery(&mut self, heard: &Ack<&SackBlocks>, is_full: bool) -> bool {
         if self.config.recovery == Recovery::Sack {
-            self.board.update(heard.sack.as_deref(), self.una, self.max);
+            self.board.update(heard.sack, self.una, self.max);
         }
         self.hear_of_duplicates(heard);
         let was_delayed = self.was_delayed();
@@ -181,7 +181,7 @@ impl Sender {
         true
     }
 
-    fn judge_if_by_time(&mut self, heard: &Ack, latest: Instant) {
+    fn judge_if_by_time(&mut self, heard: &Ack<&SackBlocks>, latest: Instant) {
         if self.config.rack {
             self.judge(heard, latest);
         }
@@ -283,7 +283,7 @@ impl Sender {
     }
 
     /// Takes in what an acknowledgement says came twice; true if it says so.
-    fn hear_of_duplicates(&mut self, heard: &Ack) -> bool {
+    fn hear_of_duplicates(&mut self, heard: &Ack<&SackBlocks>) -> bool {
         let Some((start, end)) = twice(heard) else { return false };
         let segments = (end - start).div_ceil(self.mss());
         if let Some(t) = &mut self.tracking {
@@ -300,7 +300,7 @@ impl Sender {
 
 /// What the first block of an acknowledgement says came twice: it is acknowledged already, or lies within the second block
 /// (RFC 2883 §4).
-pub(super) fn twice(heard: &Ack) -> Option<(u64, u64)> {
+pub(super) fn twice(heard: &Ack<&SackBlocks>) -> Option<(u64, u64)> {
     let mut blocks = heard.sack.iter().flat_map(|blocks| blocks.iter());
     let (start, end) = blocks.next()?;
     let is_within = blocks.next().is_some_and(|(low, high)| low <= start && end <= high);
