@@ -56,7 +56,7 @@ enum Waiting<P> {
 struct Foreseen<P> {
     limit: Option<Amount>,
     aqm: AnyAqm<P>,
-    /// What waits; of what waits behind the first, how much that is.
+    /// What waits, and perhaps some that have gone; of what waits behind the first, how much that is.
     first: Train,
     behind: VecDeque<Train>,
     held_behind: Held,
@@ -75,21 +75,35 @@ struct Train {
     sending: Duration,
     size: Bytes,
     packets: u64,
+    /// How long a buffer full of such takes.
+    full: Duration,
 }
 
 impl Train {
     /// Nothing waits, for ever.
-    const NONE: Self = Self { start: Instant::MAX, sending: Duration::ZERO, size: Bytes::MAX, packets: 0 };
+    const NONE: Self =
+        Self { start: Instant::MAX, sending: Duration::ZERO, size: Bytes::MAX, packets: 0, full: Duration::ZERO };
+
+    /// A train of one.
+    fn new(start: Instant, sending: Duration, size: Bytes, limit: Option<Amount>) -> Self {
+        let most = match limit {
+            None => u64::MAX,
+            Some(Amount::Bytes(limit)) => limit.get() / size.get().max(1),
+            Some(Amount::Packets(limit)) => limit,
+        };
+        let full = Duration::from_nanos(sending.as_nanos().saturating_mul(most));
+        Self { start, sending, size, packets: 1, full }
+    }
 
     /// How much waits.
-    #[inline(always)]
     fn held(self) -> Held {
         Held { packets: self.packets as usize, bytes: Bytes::new(self.size.get() * self.packets) }
     }
 
-    /// When the transmission of each starts.
-    fn starts(self) -> impl Iterator<Item = Instant> {
-        (0..self.packets).map(move |before| self.start + self.sending * before)
+    /// When the transmission of each starts that waits at `now`.
+    fn starts(self, now: Instant) -> impl Iterator<Item = Instant> {
+        let gone = now.saturating_since(self.start).as_nanos().div_ceil(self.sending.as_nanos().max(1));
+        (gone..self.packets).map(move |before| self.start + self.sending * before)
     }
 }
 
@@ -311,12 +325,29 @@ impl<P: Parcel> Foreseen<P> {
     /// When the packet will have left, if it is let in.
     #[inline(always)]
     fn admit(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
+        if self.first.size == size && self.busy_until >= now && self.behind.is_empty() && self.is_drop_tail() {
+            return self.join_train(now, size, sending);
+        }
         if self.busy_until >= now || self.first.packets > 0 || !self.is_drop_tail() {
             return self.admit_behind_others(now, size, sending);
         }
         self.busy_until = now + sending;
         self.meter.pass_at_once(now, self.busy_until, size);
         Some(self.busy_until)
+    }
+
+    /// The same where all that wait are as long as the packet. How many they are follows from the time that they take from now on, or
+    /// from the first of them, so those that have gone are taken out later, if ever.
+    #[inline(always)]
+    fn join_train(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
+        let start = self.busy_until;
+        if start.saturating_since(now.max(self.first.start)) >= self.first.full {
+            self.meter.arrive(now, false);
+            return None;
+        }
+        self.hold(now, start);
+        self.first.packets += 1;
+        Some(self.send(now, start, size, sending))
     }
 
     /// The same where something is in transmission, or was when the last came, or more than the room decides.
@@ -340,19 +371,27 @@ impl<P: Parcel> Foreseen<P> {
             return None;
         }
         if waits {
-            if self.held_until < now {
-                self.meter.hold(self.held_until, now, Bytes::ZERO);
-            }
-            self.held_until = start;
-            if self.behind.is_empty() && self.first.size == size {
-                self.first.packets += 1;
-            } else {
-                self.join_behind(Train { start, sending, size, packets: 1 });
-            }
+            self.hold(now, start);
+            self.join(Train::new(start, sending, size, self.limit));
         }
+        Some(self.send(now, start, size, sending))
+    }
+
+    /// Somebody waits from `now` until `start`.
+    #[inline(always)]
+    fn hold(&mut self, now: Instant, start: Instant) {
+        if self.held_until < now {
+            self.meter.hold(self.held_until, now, Bytes::ZERO);
+        }
+        self.held_until = start;
+    }
+
+    /// What has come at `now` is sent from `start` on; gives when it has left.
+    #[inline(always)]
+    fn send(&mut self, now: Instant, start: Instant, size: Bytes, sending: Duration) -> Instant {
         self.busy_until = (start + sending).min(Instant::LATEST);
         self.meter.pass(now, start, self.busy_until, size);
-        Some(self.busy_until)
+        self.busy_until
     }
 
     /// Whether room alone decides.
@@ -371,29 +410,28 @@ impl<P: Parcel> Foreseen<P> {
     }
 
     /// What waits.
-    #[inline(always)]
     fn held(&self) -> Held {
         let (first, Held { packets, bytes }) = (self.first.held(), self.held_behind);
         Held { packets: first.packets + packets, bytes: first.bytes + bytes }
     }
 
-    /// A packet, a train of its own, waits behind others that are not all as long as it, or as the first.
-    #[inline(never)]
-    fn join_behind(&mut self, new: Train) {
+    /// A packet, a train of its own, waits behind all others.
+    fn join(&mut self, new: Train) {
         if self.first.packets == 0 {
             self.first = new;
-            return;
-        }
-        self.held_behind.packets += 1;
-        self.held_behind.bytes += new.size;
-        match self.behind.back_mut() {
-            Some(last) if last.size == new.size => last.packets += 1,
-            _ => self.behind.push_back(new),
+        } else if self.behind.is_empty() && self.first.size == new.size {
+            self.first.packets += 1;
+        } else {
+            self.held_behind.packets += 1;
+            self.held_behind.bytes += new.size;
+            match self.behind.back_mut() {
+                Some(last) if last.size == new.size => last.packets += 1,
+                _ => self.behind.push_back(new),
+            }
         }
     }
 
     /// Nothing waits any more of the first.
-    #[inline(never)]
     fn end_train(&mut self) {
         self.first = self.behind.pop_front().unwrap_or(Train::NONE);
         let Held { packets, bytes } = self.first.held();
@@ -403,10 +441,8 @@ impl<P: Parcel> Foreseen<P> {
 
     /// The start of the transmission and the size of each that waits at `now`.
     fn waiting_at(&self, now: Instant) -> impl Iterator<Item = (Instant, Bytes)> {
-        let all = core::iter::once(&self.first)
-            .chain(&self.behind)
-            .flat_map(|train| train.starts().map(|start| (start, train.size)));
-        all.filter(move |(start, _)| *start >= now)
+        let all = core::iter::once(&self.first).chain(&self.behind);
+        all.flat_map(move |train| train.starts(now).map(|start| (start, train.size)))
     }
 
     fn finish(&mut self, now: Instant) {
