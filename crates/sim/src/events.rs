@@ -5,8 +5,8 @@
 //! binary heap, and the four children of a node are one cache line. An element has at most one entry, so the list is as
 //! long as the network, not the traffic.
 //!
-//! Entries compare as whole 128-bit numbers: by time, and ties by a hash of time and element, as that is called in the whole
-//! network where these are the elements of a part. So ties have a total order that
+//! Entries compare by time, and ties by a hash of time and element, as that is called in the whole network where these are
+//! the elements of a part. So ties have a total order that
 //! depends on nothing else, neither on who came into the list first nor on what is asked ahead of time; and none wins
 //! more often than the other. (Ties by element would let one flow win every race for the last place in a buffer, and starve
 //! the rest.)
@@ -28,15 +28,54 @@ pub struct EventList {
     names: Vec<u32>,
 }
 
-/// Four entries in a cache line.
+/// Wake an element at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    at: u64,
+    /// The hash, and below it the element.
+    tie: u64,
+}
+
+/// Four entries in a cache line, their instants side by side: mostly these alone are compared.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Four([u128; 4]);
+struct Four {
+    at: [u64; 4],
+    tie: [u64; 4],
+}
 
 /// Where the root is.
 const ROOT: (usize, usize) = (0, 3);
 /// No entry: later than all.
-const NONE: u128 = u128::MAX;
+const NONE: Entry = Entry { at: u64::MAX, tie: u64::MAX };
+
+impl Four {
+    #[inline(always)]
+    fn get(&self, lane: usize) -> Entry {
+        Entry { at: self.at[lane], tie: self.tie[lane] }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, lane: usize, entry: Entry) {
+        (self.at[lane], self.tie[lane]) = (entry.at, entry.tie);
+    }
+
+    /// Where the least is, and its instant: a tournament without branches by the instants, and another by all if it comes in the instant of a second.
+    #[inline(always)]
+    fn least(&self) -> (usize, u64) {
+        let [at0, at1, at2, at3] = self.at;
+        let (a, first) = if at1 < at0 { (1, at1) } else { (0, at0) };
+        let (b, second) = if at3 < at2 { (3, at3) } else { (2, at2) };
+        let (least, at) = if second < first { (b, second) } else { (a, first) };
+        if first == second || self.at[least ^ 1] == at { (self.least_of_ties(), at) } else { (least, at) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn least_of_ties(&self) -> usize {
+        (0..4).min_by_key(|&lane| self.get(lane)).unwrap_or_default()
+    }
+}
 
 /// Where entry number `i` is.
 #[inline]
@@ -51,17 +90,17 @@ const ID_BITS: u32 = 24;
 pub(crate) const MOST_ELEMENTS: usize = 1 << ID_BITS;
 
 #[inline]
-fn pack(at: Instant, id: u32, name: u32) -> u128 {
+fn pack(at: Instant, id: u32, name: u32) -> Entry {
     // The finaliser of MurmurHash3 over both; a product alone would order the same two elements the same way too often.
     let mut hash = at.as_nanos() ^ u64::from(name).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    (u128::from(at.as_nanos()) << 64) | u128::from((hash >> ID_BITS << ID_BITS) | u64::from(id))
+    Entry { at: at.as_nanos(), tie: (hash >> ID_BITS << ID_BITS) | u64::from(id) }
 }
 
 #[inline]
-fn unpack(entry: u128) -> (Instant, u32) {
-    (Instant::from_nanos((entry >> 64) as u64), entry as u32 & ((1 << ID_BITS) - 1))
+fn unpack(entry: Entry) -> (Instant, u32) {
+    (Instant::from_nanos(entry.at), entry.tie as u32 & ((1 << ID_BITS) - 1))
 }
 
 impl EventList {
@@ -86,7 +125,7 @@ impl EventList {
     }
 
     #[inline]
-    fn entry(&self, at: Instant, id: u32) -> u128 {
+    fn entry(&self, at: Instant, id: u32) -> Entry {
         pack(at, id, self.names.get(id as usize).copied().unwrap_or(id))
     }
 
@@ -107,19 +146,19 @@ impl EventList {
         if self.hole {
             self.remove_root();
         }
-        let (at, id) = unpack(self.heap.first()?.0[ROOT.1]);
+        let (at, id) = unpack(self.heap.first()?.get(ROOT.1));
         if at >= until || self.len == 0 {
             return None;
         }
         self.hole = true;
-        let below = self.heap.get(1).map(|Four(below)| below.map(|entry| unpack(entry).0));
-        self.next = below.into_iter().flatten().min().unwrap_or(Instant::MAX);
+        let next = self.heap.get(1).map_or(u64::MAX, |below| below.least().1);
+        self.next = Instant::from_nanos(next);
         Some((at, id))
     }
 
     /// The instant of the wake that was served last, or else of the earliest.
     pub fn earliest(&self) -> Option<Instant> {
-        (self.len > 0).then(|| unpack(self.heap[ROOT.0].0[ROOT.1]).0)
+        (self.len > 0).then(|| unpack(self.heap[ROOT.0].get(ROOT.1)).0)
     }
 
     #[inline]
@@ -127,48 +166,46 @@ impl EventList {
         self.hole = false;
         self.len -= 1;
         let (four, lane) = place(self.len);
-        let last = std::mem::replace(&mut self.heap[four].0[lane], NONE);
+        let last = self.heap[four].get(lane);
+        self.heap[four].set(lane, NONE);
         if self.len > 0 {
             self.sift_down(last);
         }
     }
 
     #[inline]
-    fn sift_up(&mut self, (mut four, mut lane): (usize, usize), entry: u128) {
+    fn sift_up(&mut self, (mut four, mut lane): (usize, usize), entry: Entry) {
         if four == self.heap.len() {
-            self.heap.push(Four([NONE; 4]));
+            self.heap.push(Four { at: [NONE.at; 4], tie: [NONE.tie; 4] });
         }
         while four > 0 {
             let parent = place(four - 1);
-            let above = self.heap[parent.0].0[parent.1];
+            let above = self.heap[parent.0].get(parent.1);
             if above <= entry {
                 break;
             }
-            self.heap[four].0[lane] = above;
+            self.heap[four].set(lane, above);
             (four, lane) = parent;
         }
-        self.heap[four].0[lane] = entry;
+        self.heap[four].set(lane, entry);
     }
 
     /// Puts `entry` in place of the root.
     #[inline]
-    fn sift_down(&mut self, entry: u128) {
+    fn sift_down(&mut self, entry: Entry) {
         let (mut four, mut lane) = ROOT;
         loop {
             let below = 4 * four + lane - 2;
-            let Some(Four(children)) = self.heap.get(below) else { break };
-            // A tournament without branches.
-            let a = usize::from(children[1] < children[0]);
-            let b = 2 + usize::from(children[3] < children[2]);
-            let least = if children[b] < children[a] { b } else { a };
-            let child = children[least];
-            if entry <= child {
+            let Some(children) = self.heap.get(below) else { break };
+            let (least, at) = children.least();
+            let child = Entry { at, tie: children.tie[least] };
+            if entry.at <= at && entry <= child {
                 break;
             }
-            self.heap[four].0[lane] = child;
+            self.heap[four].set(lane, child);
             (four, lane) = (below, least);
         }
-        self.heap[four].0[lane] = entry;
+        self.heap[four].set(lane, entry);
     }
 }
 
