@@ -19,8 +19,9 @@ pub(crate) struct Host {
     pub(crate) app: App,
 }
 
-/// The sending side of a flow.
+/// The sending side of a flow. Which it is stands in front, here and below, and not in some corner that is in no cache.
 #[derive(Debug)]
+#[repr(u8)]
 pub(crate) enum SendingEnd {
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc::TfrcSender>),
@@ -28,6 +29,7 @@ pub(crate) enum SendingEnd {
 
 /// The receiving side of a flow.
 #[derive(Debug)]
+#[repr(u8)]
 pub(crate) enum ReceivingEnd {
     Tcp(tcp::Receiver),
     Tfrc(Box<tfrc::TfrcReceiver>),

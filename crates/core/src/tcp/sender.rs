@@ -132,7 +132,7 @@ pub struct Sender {
 
     flow: u32,
     widest_awnd: u32,
-    /// Timers due by then may be served.
+    /// Timers due by then, or by `now`, may be served.
     horizon: Instant,
     timed_at: Instant,
     /// `max` when the last recovery began or the timer last went off (RFC 6582's recover + 1).
@@ -271,7 +271,6 @@ impl Sender {
             self.catch_up(now);
         }
         self.now = now;
-        self.horizon = now;
         self.release = Instant::ZERO;
     }
 

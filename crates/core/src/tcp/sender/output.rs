@@ -31,7 +31,7 @@ impl Sender {
                 return Some(*segment);
             }
             self.rest();
-            if self.deadline > self.horizon {
+            if self.deadline > self.horizon.max(self.now) {
                 self.settled = true;
                 return None;
             }
