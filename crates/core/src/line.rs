@@ -186,11 +186,12 @@ impl Path {
     /// order of time, and they leave so.
     #[inline]
     pub fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
-        match &mut self.0 {
-            Way::Delay(delay) => Some(now + *delay),
-            Way::Plain(plain) => Some(plain.transit(now, size)),
-            Way::Chain(chain) => chain.transit(now, size),
-        }
+        // What cannot be lost need not be asked whether it was, so only a chain may leave by `?`.
+        Some(match &mut self.0 {
+            Way::Delay(delay) => now + *delay,
+            Way::Plain(plain) => plain.transit(now, size),
+            Way::Chain(chain) => chain.transit(now, size)?,
+        })
     }
 }
 

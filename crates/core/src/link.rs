@@ -325,15 +325,15 @@ impl<P: Parcel> Foreseen<P> {
     /// When the packet will have left, if it is let in.
     #[inline(always)]
     fn admit(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
-        if self.first.size == size && self.busy_until >= now && self.behind.is_empty() && self.is_drop_tail() {
-            return self.join_train(now, size, sending);
-        }
-        if self.busy_until >= now || self.first.packets > 0 || !self.is_drop_tail() {
-            return self.admit_behind_others(now, size, sending);
-        }
-        self.busy_until = now + sending;
-        self.meter.pass_at_once(now, self.busy_until, size);
-        Some(self.busy_until)
+        Some(if self.first.size == size && self.busy_until >= now && self.behind.is_empty() && self.is_drop_tail() {
+            self.join_train(now, size, sending)?
+        } else if self.busy_until >= now || self.first.packets > 0 || !self.is_drop_tail() {
+            self.admit_behind_others(now, size, sending)?
+        } else {
+            self.busy_until = now + sending;
+            self.meter.pass_at_once(now, self.busy_until, size);
+            self.busy_until
+        })
     }
 
     /// The same where all that wait are as long as the packet. How many they are follows from the time that they take from now on, or
