@@ -302,6 +302,11 @@ impl<P> Line<P> {
         self.packets.front()
     }
 
+    /// When the last one is out at the far end.
+    pub fn empty_at(&self) -> Option<Instant> {
+        self.packets.back().map(|last| last.at)
+    }
+
     /// Takes the head off the line if it is out at the far end by `now`.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Departure<P>> {
@@ -389,6 +394,7 @@ mod tests {
         assert_eq!(line.next_wake(), Some(at(10)));
         let departure = line.take(at(12)).unwrap();
         assert_eq!((departure.at, departure.packet.seq()), (at(10), 0));
+        assert_eq!(line.empty_at(), Some(at(13)));
         assert!(line.take(at(12)).is_none());
         assert_eq!(line.next_wake(), Some(at(13)));
     }

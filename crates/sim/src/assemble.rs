@@ -129,9 +129,9 @@ pub(crate) fn simulation(
     let builder: Builder<'_, Packet> = Builder { ahead: true, apart, ..Builder::new(scenario, seed, directory) };
     let Built { components, labels, mut recorder, of_flow, of_node, .. } = builder.build()?;
     let packets = scenario.probe.as_ref().is_some_and(|probe| probe.packets);
-    let world = |Component { mut parts, flows, stations, pools, proxies, .. }| {
+    let world = |Component { mut parts, mut flows, stations, pools, proxies, .. }| {
         if ahead {
-            ahead::shorten(&mut parts, &flows);
+            ahead::shorten(&mut parts, &mut flows);
         }
         let capture = packets.then(|| capture(&labels.flows, &flows));
         // In place: of many flows there is no room for two lists.
@@ -141,6 +141,7 @@ pub(crate) fn simulation(
                 flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
             }
             ahead::gates(&mut parts, &mut flows, &proxies);
+            ahead::fill_late(&mut parts, &flows);
         }
         let merges = if ahead { ahead::merges(&parts, &mut flows) } else { vec![] };
         let (end, recorder) = (labels.span.until, recorder.take());

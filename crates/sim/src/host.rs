@@ -142,6 +142,13 @@ impl Element<Packet> for ReceivingEnd {
 }
 
 impl Host {
+    /// What its sender was to do by itself before the end of the run is done, if it has not been [woken](Self::wake) for it.
+    pub(crate) fn finish(&mut self, end: Instant) {
+        if let SendingEnd::Tfrc(sender) = &mut self.sender {
+            sender.wake(Instant::from_nanos(end.as_nanos().saturating_sub(1)));
+        }
+    }
+
     /// Whether it has nothing to do by itself up to `at`.
     #[inline]
     pub(crate) fn is_free_until(&self, at: Instant) -> bool {

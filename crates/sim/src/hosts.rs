@@ -7,7 +7,7 @@ use lasthop_core::app::App;
 use lasthop_core::element::{Departure, Element};
 use lasthop_core::law::kernel::{KernelProxy, Pool};
 use lasthop_core::line::{Path, SegmentLine};
-use lasthop_core::packet::{Ack, Kind, Packet, Signal};
+use lasthop_core::packet::{Ack, Kind, Packet, Parcel, Signal};
 use lasthop_core::tcp::{self, Segment};
 use lasthop_core::units::{Bytes, Instant};
 
@@ -229,7 +229,7 @@ impl Ends<Packet> for Hosts {
             let Some(flow) = self.flows.get_mut(number as usize) else {
                 return self.wake_returning(network, number - self.flows.len() as u32, now);
             };
-            let Some(feed) = &mut flow.feed else { break };
+            let Some(feed) = &mut flow.feed else { return self.feed_late(network, number, now) };
             let Some((segment, next)) = feed.line.take() else { break };
             let lane = feed.lane;
             match feed.to {
@@ -267,6 +267,9 @@ impl Ends<Packet> for Hosts {
     #[inline]
     fn answer(&mut self, network: &mut Network<Packet>, at: Instant, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
+        if matches!(flow.receiver, ReceivingEnd::Tfrc(_)) {
+            return self.answer_rate(network, at, packet);
+        }
         let (segment, end) = (Segment::of(packet), self.end);
         let told = (&segment, &packet.signal);
         match flow.conclude(network, (packet.flow, end), at, told, (&mut self.packets, &mut self.merges)) {
@@ -326,6 +329,30 @@ impl Hosts {
     pub(crate) fn under_way(&self) -> usize {
         let fed = self.flows.iter().filter_map(|flow| flow.feed.as_ref()).map(|feed| feed.line.len());
         fed.chain(self.merges.iter().map(Merge::len)).sum()
+    }
+
+    /// The head of a rate-based flow's first lane is due at `now`. Its host is asked for more when nothing is left there.
+    #[inline(never)]
+    fn feed_late(&mut self, network: &mut Network<Packet>, flow: u32, now: Instant) {
+        let Some((lane, _)) = network.filled_lane(flow) else { return };
+        while let Some((packet, is_last)) = network.take_head(lane, now) {
+            if is_last && let SendingEnd::Tfrc(sender) = &mut self.flows[flow as usize].host.sender {
+                sender.wake(now);
+                self.pump_host(network, flow);
+            }
+            network.come_over(self, lane, now, packet);
+        }
+    }
+
+    /// A packet leaves for the receiver of a rate-based flow at `at`, and comes to it as soon as that is known.
+    #[inline(never)]
+    fn answer_rate(&mut self, network: &mut Network<Packet>, at: Instant, packet: &Packet) {
+        let FlowEnds { receiver, exit, .. } = &mut self.flows[packet.flow as usize];
+        if let Some(out) = exit.transit(at, packet.size()).filter(|out| *out < self.end) {
+            self.packets += u64::from(packet.kind() == Kind::Data);
+            receiver.receive(out, packet.clone());
+            self.pump_receiver(network, packet.flow);
+        }
     }
 
     /// The answer goes back the general way.
@@ -401,6 +428,10 @@ impl Hosts {
             while let Some(Departure { at, packet }) = self.flows[flow as usize].host.poll_departure() {
                 self.capture(at, Point::Sender, &packet);
                 network.send(self, at, packet);
+            }
+            if let Some((_, Some(last))) = network.filled_lane(flow) {
+                let wake = self.flows[flow as usize].host.app.next_wake();
+                return network.schedule_end(flow, wake.filter(|wake| *wake <= last));
             }
         }
         network.schedule_end(flow, self.flows[flow as usize].host.next_wake());

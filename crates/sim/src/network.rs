@@ -242,6 +242,30 @@ impl<P: Traveller> Network<P> {
         home.path.transit(at, size)
     }
 
+    /// A flow's first lane, if its host is asked for what goes onto it, and when all that is on it has left.
+    pub(crate) fn filled_lane(&self, flow: u32) -> Option<(u32, Option<Instant>)> {
+        let Hop::Lane(lane) = self.parts.hops[self.parts.routes[flow as usize].base as usize] else { return None };
+        let line = &self.parts.lanes[lane as usize].line;
+        (self.parts.kept_for[lane as usize] == flow).then(|| (lane, line.empty_at()))
+    }
+
+    /// Takes the head off a lane that its host fills if it is due at `now`. Gives with it whether nothing is left on the lane; else
+    /// the next has its entry in the event list, or is due at once.
+    pub(crate) fn take_head(&mut self, lane: u32, now: Instant) -> Option<(P, bool)> {
+        let line = &mut self.parts.lanes[lane as usize].line;
+        let departure = line.take(now)?;
+        let next = line.next_wake();
+        if let Some(next) = next.filter(|next| *next > now) {
+            self.events.push(next, lane);
+        }
+        Some((departure.packet, next.is_none()))
+    }
+
+    /// What was on a flow's first lane comes to the end of it.
+    pub(crate) fn come_over(&mut self, ends: &mut impl Ends<P>, lane: u32, now: Instant, packet: P) {
+        self.deliver(ends, self.parts.lanes[lane as usize].to, now, packet);
+    }
+
     /// Whether of two lanes that are due at `at` the first wakes before the other.
     #[cold]
     pub(crate) fn wakes_before(&self, at: Instant, lane: u32, other: u32) -> bool {

@@ -33,6 +33,7 @@ impl World {
         let (end, before) = (self.hosts.end, self.network.served());
         if !self.is_over && !self.network.serve(&mut self.hosts, end, events) {
             for flow in &mut self.hosts.flows {
+                flow.host.finish(end);
                 flow.receiver.finish(end);
             }
             self.network.finish(end);

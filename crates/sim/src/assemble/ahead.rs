@@ -7,6 +7,9 @@
 //! link can be asked as soon as a receiver answers, and the lanes are not needed. Nothing changes but the number of
 //! events; as the link's clock then runs ahead, samples of its queue would not be of their instant, so a scenario
 //! with probes keeps the lanes.
+//!
+//! A rate-based host sends at its own pace, until it hears of something else: what it does by itself it does in order whenever it is
+//! asked. It need not be as long as a packet of it is on its first lane, as none of those behind comes before.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +18,7 @@ use lasthop_core::line::SegmentLine;
 use lasthop_core::units::Duration;
 
 use super::AssembledFlow;
-use crate::host::SendingEnd;
+use crate::host::{ReceivingEnd, SendingEnd};
 use crate::hosts::{Feed, FlowEnds};
 use crate::merge::Merge;
 use crate::network::gate::{Gate, MOST_LINES};
@@ -29,8 +32,8 @@ struct InOrder {
     delay: Duration,
 }
 
-/// Replaces the hops to links and hosts that may be asked ahead of time.
-pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[AssembledFlow]) {
+/// Replaces the hops to links and ends that may be asked ahead of time.
+pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &mut [AssembledFlow]) {
     shorten_to_hosts(network);
 
     for (node, found) in in_order(network, flows) {
@@ -40,7 +43,47 @@ pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &[AssembledFl
             network.hops[route.base as usize + usize::from(route.back)] = Hop::Link(node, delay);
         }
     }
+    shorten_to_rate_receivers(network, flows);
     shorten_to_receivers(network);
+}
+
+/// The receiver of a rate-based flow keeps a timer, but first does by itself what was due before a packet. So it may be told of a
+/// packet as soon as it is known when that comes. It is told in order, and its feedback is never late: there is none of an instant
+/// before its timer's, for which it is woken. As above that changes nothing if the feedback is under way for some time.
+fn shorten_to_rate_receivers<P>(network: &mut Parts<P>, flows: &mut [AssembledFlow]) {
+    for (flow, route) in flows.iter_mut().zip(&network.routes) {
+        let hops = &mut network.hops[route.base as usize..][..usize::from(route.hops)];
+        let (there, back) = hops.split_at_mut(usize::from(route.back));
+        if let (ReceivingEnd::Tfrc(_), [.., Hop::Lane(_), last], [first_back, ..]) = (&flow.ends.receiver, there, back)
+            && let Hop::Lane(lane) = *last
+            && takes_time(&network.lanes, first_back)
+        {
+            flow.ends.exit = network.lanes[lane as usize].line.take_path();
+            *last = Hop::Receiver;
+        }
+    }
+}
+
+/// The hosts of rate-based flows are not woken while anything is on their first lanes, which they then fill.
+pub(super) fn fill_late<P>(network: &mut Parts<P>, flows: &[FlowEnds]) {
+    network.kept_for.resize(network.lanes.len(), NOBODY);
+    for (number, (ends, route)) in (0..).zip(flows.iter().zip(&network.routes)) {
+        let first = &network.hops[route.base as usize];
+        if let (SendingEnd::Tfrc(_), Hop::Lane(lane)) = (&ends.host.sender, first)
+            && takes_time(&network.lanes, first)
+        {
+            network.kept_for[*lane as usize] = number;
+        }
+    }
+}
+
+/// Whether what goes a hop is there later than it left.
+fn takes_time<P>(lanes: &[Lane<P>], hop: &Hop) -> bool {
+    match *hop {
+        Hop::Lane(lane) | Hop::Host(lane) => lanes[lane as usize].line.path().takes_time(),
+        Hop::Link(..) => true,
+        Hop::Receiver => false,
+    }
 }
 
 /// A host that is asked ahead of time puts packets onto its first lane ahead of time. That changes nothing as long as none of

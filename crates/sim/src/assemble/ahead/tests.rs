@@ -193,6 +193,16 @@ fn acknowledgements_that_take_turns_take_no_events() {
     }
 }
 
+#[test]
+fn packets_of_rate_based_flows_take_an_event_each() {
+    let text = dumbbell("sender = \"tfrc\"\njitter = \"0.1 ms\"").replace("rtt = \"10 ms\"", "rtt = \"100 ms\"");
+    let (ahead, in_time) = (summary(&text, 1, true).unwrap(), summary(&text, 1, false).unwrap());
+    // Feedback, which comes once in a round trip of some seven packets here, takes three.
+    assert!(ahead.packets > 2000 && 10 * ahead.events < 16 * ahead.packets, "{} of {}", ahead.events, ahead.packets);
+    assert!(in_time.events > 3 * in_time.packets, "{} of {}", in_time.events, in_time.packets);
+    check(&text, 1).unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
