@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The agent of a station: a receiving host, or a proxy in front of it.
 
+use super::arrival::{Known, StationArrival};
 use super::equations;
 use super::flow::{StationFlow, Taken};
 use super::line::StationLine;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::RecentLeast;
 use crate::law::share;
-use crate::packet::StationStamp;
 use crate::parameter::{Parameter, above};
 use crate::parameters;
 use crate::units::Duration;
@@ -61,58 +61,6 @@ parameters! {
     check(p) {
         ensure(p.demand || !p.balance, "balance", p.balance, "false, or `demand` with it")?;
     }
-}
-
-/// What an arrival lets know of the line and the path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Known {
-    /// The router has stamped it.
-    Stamped {
-        /// What the router has told.
-        stamp: StationStamp,
-        /// A sample of the round-trip time \[s\], if it gives one.
-        rtt_s: Option<f64>,
-    },
-    /// No router tells anything: the agent has found it from acknowledgements.
-    Found(Found),
-}
-
-/// What is known of a hidden queue. Where no header is counted in rates and queues, arrivals have none either.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
-    /// μ̂ \[B/s\]; none before it is known.
-    pub rate: Option<f64>,
-    /// q: what the packet left behind it \[B\].
-    pub queue_bytes: f64,
-    /// x: what the packet has waited \[s\].
-    pub waited_s: f64,
-    /// d of its flow \[s\].
-    pub delay_s: f64,
-    /// What acknowledgements wait on their way \[s\].
-    pub ack_delay_s: f64,
-    /// Whether the queue is being drained, to see d.
-    pub is_draining: bool,
-}
-
-/// A data packet of a flow, as the agent sees it once the flow's receiver has taken it in.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StationArrival {
-    /// When it came \[s\].
-    pub t_s: f64,
-    /// Its size on the wire \[B\].
-    pub size_bytes: f64,
-    /// Its payload \[B\].
-    pub payload_bytes: f64,
-    /// What it tells of the line.
-    pub told: Known,
-    /// All that the flow has received \[B of payload\], out of order or not.
-    pub received: u64,
-    /// The right edge of the flow's window, as a byte of payload.
-    pub edge: u64,
-    /// How far right its buffer lets the window end.
-    pub most_edge: u64,
-    /// Whether it is acknowledged at once, so that the acknowledgement can tell of a window.
-    pub is_acknowledged: bool,
 }
 
 /// A window to be advertised.
@@ -203,7 +151,7 @@ impl StationAgent {
 
     /// Takes in a flow of a `weight` above 0 with segments of `mss` bytes; gives its number.
     pub fn add(&mut self, weight: f64, mss: u32) -> usize {
-        self.flows.push(StationFlow::new(weight, mss, &self.keys));
+        self.flows.push(StationFlow::new(weight, mss, self.keys.memory));
         self.flows.len() - 1
     }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A flow of a station, as its agent knows it.
 
-use super::agent::{Known, StationArrival, StationKeys};
+use super::arrival::{Known, StationArrival};
 use super::equations;
 use super::grants::Grants;
 use crate::estimator::RecentLeast;
+use crate::units::Duration;
 
 /// Segments that a flow may have on their way before the line is known.
 pub(super) const FIRST_SEGMENTS: u32 = 10;
@@ -73,12 +74,13 @@ pub(super) struct StationFlow {
 }
 
 impl StationFlow {
-    pub(super) fn new(weight: f64, mss: u32, keys: &StationKeys) -> Self {
+    /// A flow whose delay is the least of the last one to two intervals of `memory`.
+    pub(super) fn new(weight: f64, mss: u32, memory: Duration) -> Self {
         Self {
             weight,
             mss_bytes: f64::from(mss),
             wire: 1.0,
-            delay_s: RecentLeast::new(keys.memory.as_secs_f64()),
+            delay_s: RecentLeast::new(memory.as_secs_f64()),
             d_s: 0.0,
             rate: None,
             received: 0,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A line as those see it whom its packets reach.
 
-use super::agent::Found;
+use super::arrival::Found;
 use super::equations;
 use crate::estimator::{BusyRate, RateEstimator};
 use crate::packet::StationStamp;

@@ -17,6 +17,7 @@
 //! without the balance of shares a flow has what the others leave.
 
 mod agent;
+mod arrival;
 pub mod equations;
 mod flow;
 mod grants;
@@ -27,6 +28,7 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use agent::{Found, Grant, KAPPA, Known, StationAgent, StationArrival, StationKeys, TARGET};
+pub use agent::{Grant, KAPPA, StationAgent, StationKeys, TARGET};
+pub use arrival::{Found, Known, StationArrival};
 pub use receiver::StationReceiver;
 pub use router::{StationRouter, StationRouterParams};
