@@ -185,6 +185,13 @@ impl<P: Parcel> Link<P> {
         }
     }
 
+    /// The line has a number among those that one path crosses.
+    pub fn call_line(&mut self, number: u8) {
+        if let Waiting::Held { queue, .. } = &mut self.buffer {
+            queue.call_line(number);
+        }
+    }
+
     /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
     pub fn call_flows(&mut self, names: &Arc<[u32]>) {
         if let Waiting::Held { queue, .. } = &mut self.buffer {

@@ -370,6 +370,11 @@ impl<P: Parcel> Queue<P> {
         self.marker.weigh(flow, weight);
     }
 
+    /// The line has a number among those that one path crosses.
+    pub fn call_line(&mut self, number: u8) {
+        self.marker.call_line(number);
+    }
+
     /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
     pub fn call_flows(&mut self, names: &Arc<[u32]>) {
         self.aqm.call_flows(names);

@@ -199,6 +199,11 @@ impl<P: Parcel> Wlan<P> {
         self.interfaces.iter_mut().for_each(|interface| interface.queue.weigh(flow, weight));
     }
 
+    /// Its queues have a number among the lines that one path crosses.
+    pub fn call_line(&mut self, number: u8) {
+        self.interfaces.iter_mut().for_each(|interface| interface.queue.call_line(number));
+    }
+
     /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
     pub fn call_flows(&mut self, names: &Arc<[u32]>) {
         self.interfaces.iter_mut().for_each(|interface| interface.queue.call_flows(names));

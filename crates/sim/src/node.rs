@@ -171,6 +171,11 @@ impl<P: Parcel> Node<P> {
         each!(self, element => element.weigh(flow, weight));
     }
 
+    /// Its line has a number among those that one path crosses.
+    pub(crate) fn call_line(&mut self, number: u8) {
+        each!(self, element => element.call_line(number));
+    }
+
     /// Flow `n` is number `names[n]` of the whole network, of which this is a part.
     pub(crate) fn call_flows(&mut self, names: &Arc<[u32]>) {
         each!(self, element => element.call_flows(names));

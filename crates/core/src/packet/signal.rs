@@ -16,8 +16,19 @@ pub enum Signal {
     PriceAsked(f64),
     /// The share window's stamp. Over several routers the one with the least share stands.
     Share(ShareStamp),
-    /// The station window's stamp.
-    Station(StationStamp),
+    /// The station window's stamp, its fields one by one: as a whole it would not fit.
+    Station {
+        /// [`StationStamp::line`].
+        line: u8,
+        /// [`StationStamp::elsewhere_s`], the upper half of its bits.
+        elsewhere: u16,
+        /// [`StationStamp::sent_bytes`].
+        sent_bytes: u32,
+        /// [`StationStamp::behind_bytes`].
+        behind_bytes: f32,
+        /// [`StationStamp::waited_s`].
+        waited_s: f32,
+    },
     /// XCP's congestion header.
     Xcp(XcpHeader),
     /// QFCP's congestion header.
@@ -45,8 +56,12 @@ pub struct ShareStamp {
 }
 
 /// What a station window's router tells the station's agent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct StationStamp {
+    /// The number of the router's line, among those that a path crosses.
+    pub line: u8,
+    /// How long the packet waited in the queues of other lines \[s\]; it travels with 8 bits of precision.
+    pub elsewhere_s: f32,
     /// All that the queue has sent, the packet with it \[B, modulo 2³², or 2²⁴ in a coarse stamp\].
     pub sent_bytes: u32,
     /// What waits behind the packet \[B\].
@@ -138,19 +153,30 @@ impl Signal {
         }
     }
 
-    /// Stamps what a queue tells the agent of its station. Headers of other protocols stay as they are.
+    /// Stamps what a queue tells the agent of its station. Where another line has spoken before, this one takes its place if `it_is_its_turn`;
+    /// what the packet has waited for the other is told in either case. Headers of other protocols stay as they are.
     #[inline]
-    pub fn stamp_station(&mut self, stamp: StationStamp) {
-        if matches!(self, Signal::None | Signal::Station(_)) {
-            *self = Signal::Station(stamp);
-        }
+    pub fn stamp_station(&mut self, stamp: StationStamp, it_is_its_turn: bool) {
+        let told = match (&*self, self.station()) {
+            (_, Some(before)) if it_is_its_turn => {
+                StationStamp { elsewhere_s: before.elsewhere_s + before.waited_s, ..stamp }
+            }
+            (_, Some(before)) => StationStamp { elsewhere_s: before.elsewhere_s + stamp.waited_s, ..before },
+            (Signal::None, None) => stamp,
+            _ => return,
+        };
+        let StationStamp { line, elsewhere_s, sent_bytes, behind_bytes, waited_s } = told;
+        *self = Signal::Station { line, elsewhere: upper_half(elsewhere_s), sent_bytes, behind_bytes, waited_s };
     }
 
-    /// What the queue of the packet's station has told, if it has.
+    /// What the queue of one of the lines of the packet's path has told its station, if one has.
     #[inline]
     pub fn station(&self) -> Option<StationStamp> {
         match *self {
-            Signal::Station(stamp) => Some(stamp),
+            Signal::Station { line, elsewhere, sent_bytes, behind_bytes, waited_s } => {
+                let elsewhere_s = f32::from_bits(u32::from(elsewhere) << 16);
+                Some(StationStamp { line, elsewhere_s, sent_bytes, behind_bytes, waited_s })
+            }
             _ => None,
         }
     }
@@ -211,7 +237,7 @@ impl Signal {
             | Signal::PriceAsked(_)
             | Signal::PriceEchoed(_)
             | Signal::Share(_)
-            | Signal::Station(_) => false,
+            | Signal::Station { .. } => false,
         }
     }
 
@@ -228,7 +254,7 @@ impl Signal {
             Signal::None
             | Signal::Price(_)
             | Signal::Share(_)
-            | Signal::Station(_)
+            | Signal::Station { .. }
             | Signal::Change(_)
             | Signal::Rate(_)
             | Signal::PriceEchoed(_) => Signal::None,
@@ -246,9 +272,38 @@ impl Signal {
     }
 }
 
+/// The upper half of a number's bits, rounded: sign, exponent and 8 bits of precision.
+fn upper_half(number: f32) -> u16 {
+    ((number.to_bits() + 0x8000) >> 16) as u16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_of_the_lines_of_a_path_tells_and_all_waits_count() {
+        let stamp = |line, waited_s| StationStamp { line, waited_s, sent_bytes: 1500, ..StationStamp::default() };
+        let told = |turns: [bool; 3]| {
+            let mut signal = Signal::None;
+            for (line, (waited_s, turn)) in (1..).zip([0.125, 0.5, 0.25].into_iter().zip(turns)) {
+                signal.stamp_station(stamp(line, waited_s), turn);
+            }
+            signal.station().map(|stamp| (stamp.line, stamp.waited_s, stamp.elsewhere_s))
+        };
+        assert_eq!(told([false; 3]), Some((1, 0.125, 0.75)), "there was nobody before the first");
+        assert_eq!(told([true, true, false]), Some((2, 0.5, 0.375)));
+        assert_eq!(told([true, false, true]), Some((3, 0.25, 0.625)));
+        // What does not fit is rounded to 8 bits.
+        let mut signal = Signal::None;
+        signal.stamp_station(stamp(1, 0.1), false);
+        signal.stamp_station(stamp(2, 0.0), true);
+        let elsewhere_s = signal.station().unwrap().elsewhere_s;
+        assert!((elsewhere_s / 0.1 - 1.0).abs() < 1.0 / 256.0, "{elsewhere_s}");
+        let mut asked = Signal::PriceAsked(0.0);
+        asked.stamp_station(stamp(1, 0.1), true);
+        assert_eq!(asked, Signal::PriceAsked(0.0));
+    }
 
     #[test]
     fn the_lowest_rate_and_change_on_the_path_stand() {

@@ -102,6 +102,9 @@ pub trait MarkerLaw: Sized {
     /// A flow has another weight than 1.
     fn weigh(&mut self, _flow: u64, _weight: f64) {}
 
+    /// The line has a number among those that one path crosses.
+    fn call_line(&mut self, _number: u8) {}
+
     /// A packet joins the queue, which holds `held` with it.
     fn on_arrival(&mut self, _now: Instant, _packet: Passing, _held: Held, _signal: &Signal) {}
 
@@ -289,6 +292,11 @@ impl AnyMarker {
     /// A flow has another weight than 1.
     pub fn weigh(&mut self, flow: u64, weight: f64) {
         with!(mut self, law => MarkerLaw::weigh(law, flow, weight));
+    }
+
+    /// The line has a number.
+    pub fn call_line(&mut self, number: u8) {
+        with!(mut self, law => MarkerLaw::call_line(law, number));
     }
 
     /// A packet joins the queue.

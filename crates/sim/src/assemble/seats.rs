@@ -25,6 +25,8 @@ pub(super) struct Seats {
     agents: BTreeMap<(AgentPlace, String), (u32, usize)>,
     /// The queue of each host that tables name.
     hosts: BTreeMap<String, (AgentPlace, usize)>,
+    /// The numbers of lines on paths over several, by component and node.
+    lines: BTreeMap<(usize, usize), usize>,
     /// The pool of each host of a component.
     pools: BTreeMap<(usize, String), u32>,
 }
@@ -58,12 +60,20 @@ impl<P: Traveller> Builder<'_, P> {
         let nodes = &self.components[component].parts.nodes;
         let speaks = |node: &usize| matches!(nodes[*node].marker(station), Some(AnyMarker::Station(_)));
         let spoken: Vec<usize> = there.iter().filter_map(Leg::node).filter(speaks).collect();
-        let [node] = spoken[..] else {
-            let message =
-                format!("\"station\": {} queues of its path have price = \"station\": wanted one", spoken.len());
+        // A path that crosses a medium twice is one node's two queues.
+        let twice = (1..spoken.len()).any(|i| spoken[..i].contains(&spoken[i]));
+        let Some(&node) = spoken.last() else {
+            let message = "\"station\": no queue of its path has price = \"station\": wanted one at least";
             return Err(ScenarioError::at("receiver", message));
         };
+        if twice {
+            let message = "\"station\": two queues of one WLAN on its path have price = \"station\": wanted one";
+            return Err(ScenarioError::at("receiver", message));
+        }
         takes_updates(flow, "the receiver")?;
+        if spoken.len() > 1 {
+            self.call_lines(&spoken, (component, station))?;
+        }
         let place = (component, node, station);
         if let Some(host) = &seat.host {
             let &mut (known, first) = self.seats.hosts.entry(host.clone()).or_insert((place, table));
@@ -91,6 +101,26 @@ impl<P: Traveller> Builder<'_, P> {
         stations.push(StationEnd { agent, flows: vec![] });
         self.seats.agents.insert((place, name), (number, table));
         Ok(Company::Agent(number))
+    }
+
+    /// The lines that one path crosses get numbers, by which stamps call them.
+    fn call_lines(&mut self, nodes: &[usize], (component, station): (usize, u16)) -> Result<(), ScenarioError> {
+        for &node in nodes {
+            let known = self.seats.lines.len();
+            let number = *self.seats.lines.entry((component, node)).or_insert(known + 1);
+            let number = u8::try_from(number).map_err(|_| {
+                let message = format!("\"station\": wanted at most {} lines on paths over several", u8::MAX);
+                ScenarioError::at("receiver", message)
+            })?;
+            let node = &mut self.components[component].parts.nodes[node];
+            if matches!(node.marker(station), Some(AnyMarker::Station(router)) if router.is_coarse()) {
+                let message =
+                    "\"station\": a coarse stamp has no room for the number of a line: wanted one line on its path";
+                return Err(ScenarioError::at("receiver", message));
+            }
+            node.call_line(number);
+        }
+        Ok(())
     }
 
     /// The pool of the host to which a table's flows go: there is one agent for all of them.

@@ -102,6 +102,22 @@ fn a_link_has_an_agent_too() {
     assert!((0.012..0.03).contains(&queue.mean_delay_s.unwrap()), "{queue:?}");
 }
 
+/// Lines of 10 and 6 Mbit/s in a row, a flow over both and one over each.
+const TWO_LINES: &str = include_str!("../../../../scenarios/two-lines-station.toml");
+
+#[test]
+fn a_flow_over_two_lines_has_its_half_of_the_narrow_one() {
+    for target in ["25 ms", "10 ms"] {
+        let summary = run(TWO_LINES, &[("flow[*].receiver.target", target)]);
+        let [both, _, second] = [0, 1, 2].map(|flow| summary.flows[flow].goodput_bps);
+        assert!((0.9..1.1).contains(&(both / second)), "{target}: {both}, {second}");
+        let narrow = &summary.queues[1];
+        assert!(narrow.utilisation.unwrap() > 0.98 && narrow.drops == 0, "{target}: {narrow:?}");
+        // Nor is the wide one's queue longer than one agent has it, by more than the two hosts there come to.
+        assert!(summary.queues[0].p95_delay_s.unwrap() < 0.025, "{target}: {:?}", summary.queues[0]);
+    }
+}
+
 #[test]
 fn weights_share_the_line() {
     share_by_weight(AP, |weight| format!(r#"{{ kind = "station", weight = {weight}, target = "25 ms" }}"#), 0.1);
@@ -159,7 +175,7 @@ fn mistakes_are_named_in_one_line() {
         (
             "ap[0].price",
             "share",
-            "flow[0].receiver: \"station\": 0 queues of its path have price = \"station\": wanted one",
+            "flow[0].receiver: \"station\": no queue of its path has price = \"station\": wanted one at least",
         ),
         (
             "flow",
@@ -196,6 +212,13 @@ fn mistakes_are_named_in_one_line() {
     ] {
         assert_eq!(refuse(AP, &[(key, value)]), message);
     }
+}
+
+#[test]
+fn a_stamp_without_room_for_a_lines_number_is_refused_on_a_path_over_two() {
+    let coarse = ("link[1].price.coarse", "true");
+    let message = "flow[0].receiver: \"station\": a coarse stamp has no room for the number of a line: wanted one line on its path";
+    assert_eq!(refuse(TWO_LINES, &[coarse]), message);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 
 use super::arrival::{Known, StationArrival};
 use super::equations;
-use super::flow::{StationFlow, Taken};
+use super::flow::StationFlow;
 use super::line::StationLine;
+use super::passage::Passage;
 use crate::error::{ParameterError, ensure};
 use crate::estimator::RecentLeast;
 use crate::law::share;
@@ -24,8 +25,6 @@ const MEMORY_S: f64 = 0.3;
 const MEMORY_ROUNDS: f64 = 2.0;
 /// A flow that has come only lately is still on its way to its share \[s\].
 const SETTLED_S: f64 = 2.0;
-/// The time over which it is counted what others send over the line \[s\].
-const BESIDE_S: f64 = 1.0;
 /// Acknowledgements wait if the round trips of the last one to two of these intervals all say so \[s\].
 const CROWDED_S: f64 = 0.1;
 /// The longest pause that counts in averages of what flows take \[s\].
@@ -83,7 +82,7 @@ pub struct Grant {
 /// // Packets of 1250 B each 10 ms, of which each leaves 1250 B behind: 125 kB/s.
 /// let mut edge = 10_000;
 /// for n in 1..=100_u32 {
-///     let stamp = StationStamp { sent_bytes: 1250 * n, behind_bytes: 1250.0, waited_s: 0.02 };
+///     let stamp = StationStamp { sent_bytes: 1250 * n, behind_bytes: 1250.0, waited_s: 0.02, ..StationStamp::default() };
 ///     let t_s = 0.01 * f64::from(n);
 ///     let (size_bytes, payload_bytes, received) = (1250.0, 1000.0, u64::from(1000 * n));
 ///     let (told, most_edge, is_acknowledged) = (Known::Stamped { stamp, rtt_s: Some(0.125) }, u64::MAX, true);
@@ -102,15 +101,14 @@ pub struct StationAgent {
     kappa: f64,
     /// c upwards and downwards.
     rounds: (f64, f64),
-    line: StationLine,
+    /// The lines that have spoken.
+    lines: Vec<StationLine>,
+    sent_bits: u32,
     flows: Vec<StationFlow>,
     /// Those that are there, in the order of their coming.
     present: Vec<usize>,
     /// When the last packet came \[s\].
     last_s: f64,
-    /// What came of the station's own flows, and what the line sent.
-    own: Taken,
-    all: Taken,
     /// By how much the round trips exceed what they have been, without the wait in the queue.
     excess_s: RecentLeast,
 }
@@ -128,12 +126,11 @@ impl StationAgent {
             keys,
             kappa: keys.kappa.unwrap_or(kappa),
             rounds: (keys.rise.unwrap_or(rise), keys.fall.unwrap_or(fall)),
-            line: StationLine::default(),
+            lines: vec![],
+            sent_bits: u32::BITS,
             flows: vec![],
             present: vec![],
             last_s: 0.0,
-            own: Taken::default(),
-            all: Taken::default(),
             excess_s: RecentLeast::new(CROWDED_S),
         })
     }
@@ -141,7 +138,7 @@ impl StationAgent {
     /// The same where stamps count what was sent modulo 2^`bits`; up to 32 bits, as without it.
     #[must_use]
     pub fn counting(self, bits: u32) -> Self {
-        Self { line: StationLine::new(bits), ..self }
+        Self { sent_bits: bits, ..self }
     }
 
     /// What it was made with.
@@ -161,44 +158,50 @@ impl StationAgent {
         let t_s = arrival.t_s;
         let gap_s = if self.present.is_empty() { 0.0 } else { t_s - self.last_s };
         self.last_s = t_s;
-        let (sent_bytes, waited_s) = match arrival.told {
-            Known::Stamped { stamp, .. } => (self.line.see(t_s, arrival.size_bytes, stamp), f64::from(stamp.waited_s)),
-            Known::Found(found) => {
-                self.line.find(found);
-                (arrival.size_bytes, found.waited_s)
-            }
-        };
-        let own_gap_s = t_s - self.flows[flow].last_s;
-        self.pass(gap_s.min(LONGEST_PAUSE_S));
-        self.own.add(arrival.size_bytes);
-        self.all.add(sent_bytes);
-        self.flows[flow].arrived(arrival, waited_s, self.keys.dither);
+        let line = self.line_of(arrival);
+        // The clock of a line goes by the packets in which it speaks.
+        let spoke_s = self.lines[line].spoke(t_s);
+        let line_gap_s = if self.at(line).next().is_none() { 0.0 } else { spoke_s };
+        let sent_bytes = self.lines[line].learn(arrival);
+        let waits = arrival.told.waits();
+        let own_gap_s = t_s - self.flows[flow].at(line).map_or(0.0, |passage| passage.last_s);
+        for &i in &self.present {
+            self.flows[i].pass(gap_s.min(LONGEST_PAUSE_S));
+        }
+        self.lines[line].pass(line_gap_s.min(LONGEST_PAUSE_S));
+        self.lines[line].sent(sent_bytes);
+        self.flows[flow].arrived(arrival, self.keys.dither);
+        self.flows[flow].heard(line, t_s, waits.elsewhere_s);
+        for passage in &self.flows[flow].passages {
+            self.lines[passage.line].carried_own(arrival.size_bytes);
+        }
         match arrival.told {
             Known::Stamped { rtt_s: None, .. } => {}
             Known::Stamped { rtt_s: Some(rtt_s), .. } => {
-                self.excess_s.see(t_s, equations::propagation(rtt_s, waited_s) - self.flows[flow].d_s);
+                self.excess_s.see(t_s, equations::propagation(rtt_s, waits.all_s()) - self.flows[flow].d_s);
             }
             Known::Found(found) => self.excess_s.see(t_s, found.ack_delay_s),
         }
-        self.attend(t_s, flow, waited_s);
-        let Some(line_rate) = self.line.rate() else {
+        self.attend(t_s, flow, waits.all_s());
+        let Some(line_rate) = self.lines[line].rate() else {
             let edge = self.flows[flow].first_edge().filter(|_| arrival.is_acknowledged);
             edge.into_iter().for_each(|edge| self.flows[flow].grant(t_s, edge));
             return edge.map(|edge| Grant { flow, edge }).into_iter().collect();
         };
         for &i in &self.present {
-            let elapsed_s = if self.keys.clock { gap_s } else { own_gap_s };
+            let elapsed_s = if self.keys.clock { line_gap_s } else { own_gap_s };
             if self.keys.clock || i == flow {
-                self.flows[i].follow(line_rate, elapsed_s, self.rounds);
+                self.flows[i].follow(line, line_rate, elapsed_s, self.rounds);
             }
         }
         if self.keys.demand {
             self.find_limited(t_s);
         }
         if self.keys.balance {
-            self.lean(t_s, gap_s.min(LONGEST_PAUSE_S));
+            self.lean(line, t_s, line_gap_s.min(LONGEST_PAUSE_S));
         }
-        self.estimate_waiting(t_s);
+        self.estimate_waiting(line, t_s);
+        self.find_bounds(line, t_s, line_gap_s.min(LONGEST_PAUSE_S));
         // On a thin uplink updates are in the way of acknowledgements.
         let moves_others = self.keys.clock && !self.excess_s.value().is_some_and(equations::is_crowded);
         let mut grants = vec![];
@@ -206,10 +209,10 @@ impl StationAgent {
             let is_own = i == flow;
             // What is acknowledged later will be told then, but for a sender that must wait for it.
             let is_told = arrival.is_acknowledged || self.flows[i].is_shut();
-            if is_own && !is_told || !is_own && !moves_others {
+            if is_own && !is_told || !is_own && (!moves_others || self.flows[i].at(line).is_none()) {
                 continue;
             }
-            let window = self.window(i, t_s, line_rate);
+            let window = self.window(i, t_s);
             let known = &self.flows[i];
             if let Some(edge) = known.edge_for(window)
                 && (is_own || (edge - known.edge()) as f64 >= known.mss_bytes)
@@ -223,13 +226,19 @@ impl StationAgent {
         grants
     }
 
-    /// So much of the station's time has passed.
-    fn pass(&mut self, elapsed_s: f64) {
-        self.own.pass(elapsed_s, BESIDE_S);
-        self.all.pass(elapsed_s, BESIDE_S);
-        for &i in &self.present {
-            self.flows[i].pass(elapsed_s);
+    /// The line of which an arrival tells, by its place here.
+    fn line_of(&mut self, arrival: &StationArrival) -> usize {
+        let number = arrival.told.line();
+        if let Some(line) = self.lines.iter().position(|line| line.number == number) {
+            return line;
         }
+        self.lines.push(StationLine::new(number, self.sent_bits));
+        self.lines.len() - 1
+    }
+
+    /// Those that are there and cross a line, by their numbers.
+    fn at(&self, line: usize) -> impl Iterator<Item = (usize, &StationFlow, &Passage)> {
+        self.present.iter().filter_map(move |&i| self.flows[i].at(line).map(|passage| (i, &self.flows[i], passage)))
     }
 
     /// Who is there, now that a packet of `flow` has come.
@@ -251,90 +260,119 @@ impl StationAgent {
         }
     }
 
-    /// Those that are there and have more to send.
-    fn greedy(&self) -> impl Iterator<Item = &StationFlow> {
-        self.present.iter().map(|&i| &self.flows[i]).filter(|flow| !flow.is_limited)
+    /// Those that are there and would take all that a line leaves them.
+    fn greedy(&self, line: usize) -> impl Iterator<Item = (&StationFlow, &Passage)> {
+        self.at(line).filter(move |(_, flow, _)| flow.is_greedy_at(line)).map(|(_, flow, passage)| (flow, passage))
+    }
+
+    /// Those that are there and take less of a line than they might: they have no more to send, or another line binds them.
+    fn limited(&self, line: usize) -> impl Iterator<Item = (&StationFlow, &Passage)> {
+        self.at(line).filter(move |(_, flow, _)| !flow.is_greedy_at(line)).map(|(_, flow, passage)| (flow, passage))
     }
 
     /// Weights lean to those that have got less than their share.
-    fn lean(&mut self, t_s: f64, elapsed_s: f64) {
+    fn lean(&mut self, line: usize, t_s: f64, elapsed_s: f64) {
         let (rates, weights) = self
-            .greedy()
-            .filter(|flow| flow.age_s(t_s) >= SETTLED_S)
-            .fold((0.0, 0.0), |(rates, weights), flow| (rates + flow.mean_rate(t_s), weights + flow.weight));
+            .greedy(line)
+            .filter(|(flow, _)| flow.age_s(t_s) >= SETTLED_S)
+            .fold((0.0, 0.0), |(rates, weights), (flow, _)| (rates + flow.mean_rate(t_s), weights + flow.weight));
         if rates <= 0.0 {
             return;
         }
         for &i in &self.present {
             let flow = &mut self.flows[i];
-            if !flow.is_limited && flow.age_s(t_s) >= SETTLED_S {
+            if flow.at(line).is_some() && flow.is_greedy_at(line) && flow.age_s(t_s) >= SETTLED_S {
                 let short = equations::shortfall(flow.mean_rate(t_s), flow.weight / weights * rates);
                 flow.lean = equations::lean(flow.lean, short, elapsed_s);
             }
         }
     }
 
-    /// What each flow has waiting.
-    fn estimate_waiting(&mut self, t_s: f64) {
-        let queue_bytes = self.line.queue_bytes();
+    /// What each flow has waiting for a line.
+    fn estimate_waiting(&mut self, line: usize, t_s: f64) {
+        let queue_bytes = self.lines[line].queue_bytes();
         let mut thought_bytes = 0.0;
         for &i in &self.present {
-            let flow = &mut self.flows[i];
-            flow.waiting_bytes = equations::waiting(flow.held_bytes(), flow.pipe_bytes(t_s), 1.0);
-            if !flow.is_limited {
-                thought_bytes += flow.waiting_bytes;
+            let is_greedy = self.flows[i].is_greedy_at(line);
+            let waiting_bytes = self.flows[i].think_of_waiting(line, t_s);
+            if is_greedy {
+                thought_bytes += waiting_bytes;
             }
         }
         let scale = equations::scale(queue_bytes, thought_bytes);
         for &i in &self.present {
-            self.flows[i].waiting_bytes *= scale;
+            self.flows[i].at_mut(line).into_iter().for_each(|passage| passage.waiting_bytes *= scale);
         }
     }
 
-    /// The part of the line that is the station's, beside others that leave the same queue and have agents of their own, or none.
-    fn own_part(&self) -> f64 {
-        equations::own_part(self.own.bytes(), self.all.bytes())
-    }
-
-    /// w of flow `i` \[B on the wire\].
-    fn window(&self, i: usize, t_s: f64, line_rate: f64) -> f64 {
-        let flow = &self.flows[i];
-        let target_s = self.keys.target.as_secs_f64();
-        let queue_bytes = self.line.queue_bytes();
-        let part = || flow.weight / self.present.iter().map(|&i| self.flows[i].weight).sum::<f64>();
-        if self.line.is_draining() {
-            return equations::draining_window(part(), line_rate, flow.d_s);
-        }
-        if flow.is_limited {
-            return equations::limited_window(part(), line_rate, flow.d_s, target_s);
-        }
-        let rate = flow.rate.unwrap_or(line_rate);
-        let (leans, count) = self.greedy().fold((0.0, 0.0), |(sum, count), flow| (sum + flow.lean, count + 1.0));
-        let mean_lean = leans / count;
-        let leaning = |flow: &StationFlow| equations::leaning(flow.weight, flow.lean, mean_lean);
-        let limited = self.present.iter().map(|&i| &self.flows[i]).filter(|flow| flow.is_limited);
-        if !self.keys.residual {
-            let taken = limited.map(StationFlow::present_rate).sum();
-            let weights = self.greedy().map(leaning).sum();
-            let share = equations::share_of_rest(rate, weights, taken, 0.0);
-            let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
-            return self.own_part() * share::equations::window(leaning(flow), share, share::G, flow.d_s, room_s, 1.0);
-        }
-        let wait_s = share::equations::wait(queue_bytes, line_rate);
-        let mut others_bytes: f64 =
-            limited.map(|other| equations::held_by_limited(other.present_rate(), flow.d_s, wait_s)).sum();
-        let (mut weights, mut is_fastest) = (0.0, true);
-        for other in self.greedy() {
-            if equations::is_slower(other.d_s, flow.d_s) {
-                others_bytes += other.waiting_bytes + other.arriving_bytes(t_s, flow.d_s);
-            } else {
-                weights += leaning(other);
-                is_fastest &= !equations::is_slower(flow.d_s, other.d_s);
+    /// Which of its lines leaves the least to each flow that crosses several, `line` among them.
+    fn find_bounds(&mut self, line: usize, t_s: f64, elapsed_s: f64) {
+        for i in self.present.clone() {
+            if self.flows[i].passages.len() > 1 && self.flows[i].at(line).is_some() {
+                let windows: Vec<_> = self.windows(i, t_s).collect();
+                self.flows[i].offered(&windows, elapsed_s);
             }
         }
-        let lead_s = equations::lead(flow.d_s, is_fastest);
+    }
+
+    /// w of flow `i` \[B on the wire\]: the least of those at its lines.
+    fn window(&self, i: usize, t_s: f64) -> f64 {
+        self.windows(i, t_s).fold(f64::INFINITY, f64::min)
+    }
+
+    /// w of flow `i` at each of its lines \[B on the wire\], infinite where the line is not known yet.
+    fn windows(&self, i: usize, t_s: f64) -> impl Iterator<Item = f64> {
+        let flow = &self.flows[i];
+        flow.passages.iter().map(move |passage| {
+            self.lines[passage.line].rate().map_or(f64::INFINITY, |rate| self.window_at(flow, passage, t_s, rate))
+        })
+    }
+
+    /// w of a flow at a line \[B on the wire\].
+    fn window_at(&self, flow: &StationFlow, passage: &Passage, t_s: f64, line_rate: f64) -> f64 {
+        let line = passage.line;
+        let delay_s = flow.delay_at(passage);
+        let target_s = self.keys.target.as_secs_f64();
+        let queue_bytes = self.lines[line].queue_bytes();
+        let part = || flow.weight / self.at(line).map(|(_, flow, _)| flow.weight).sum::<f64>();
+        if self.lines[line].is_draining() {
+            return equations::draining_window(part(), line_rate, delay_s);
+        }
+        if flow.is_limited {
+            return equations::limited_window(part(), line_rate, delay_s, target_s);
+        }
+        if flow.is_bound_elsewhere(line) {
+            return self.lines[line].own_part() * equations::limited_window(part(), line_rate, delay_s, target_s);
+        }
+        let rate = passage.rate.unwrap_or(line_rate);
+        let (leans, count) =
+            self.greedy(line).fold((0.0, 0.0), |(sum, count), (flow, _)| (sum + flow.lean, count + 1.0));
+        let mean_lean = leans / count;
+        let leaning = |flow: &StationFlow| equations::leaning(flow.weight, flow.lean, mean_lean);
+        if !self.keys.residual {
+            let taken = self.limited(line).map(|(flow, _)| flow.present_rate()).sum();
+            let weights = self.greedy(line).map(|(flow, _)| leaning(flow)).sum();
+            let share = equations::share_of_rest(rate, weights, taken, 0.0);
+            let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
+            let window = share::equations::window(leaning(flow), share, share::G, delay_s, room_s, 1.0);
+            return self.lines[line].own_part() * window;
+        }
+        let wait_s = share::equations::wait(queue_bytes, line_rate);
+        let held = |(other, _): (&StationFlow, _)| equations::held_by_limited(other.present_rate(), delay_s, wait_s);
+        let mut others_bytes: f64 = self.limited(line).map(held).sum();
+        let (mut weights, mut is_fastest) = (0.0, true);
+        for (other, there) in self.greedy(line) {
+            let other_s = other.delay_at(there);
+            if equations::is_slower(other_s, delay_s) {
+                others_bytes += there.waiting_bytes + other.arriving_bytes(t_s, other_s, delay_s);
+            } else {
+                weights += leaning(other);
+                is_fastest &= !equations::is_slower(delay_s, other_s);
+            }
+        }
+        let lead_s = equations::lead(delay_s, is_fastest);
         let room_bytes = equations::room(rate, lead_s, target_s, self.kappa, queue_bytes);
-        let own_bytes = self.own_part() * room_bytes;
+        let own_bytes = self.lines[line].own_part() * room_bytes;
         equations::window(leaning(flow) / weights, own_bytes, others_bytes)
     }
 }

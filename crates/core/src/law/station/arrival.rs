@@ -17,6 +17,41 @@ pub enum Known {
     Found(Found),
 }
 
+/// What a packet has waited \[s\].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Waits {
+    /// In the queue of the line that it tells of.
+    pub(super) here_s: f64,
+    /// In those of other lines.
+    pub(super) elsewhere_s: f64,
+}
+
+impl Waits {
+    pub(super) fn all_s(self) -> f64 {
+        self.here_s + self.elsewhere_s
+    }
+}
+
+impl Known {
+    /// The number of the line that it tells of.
+    pub(super) fn line(&self) -> u8 {
+        match self {
+            Self::Stamped { stamp, .. } => stamp.line,
+            Self::Found(_) => 0,
+        }
+    }
+
+    /// What the packet has waited.
+    pub(super) fn waits(&self) -> Waits {
+        match self {
+            Self::Stamped { stamp, .. } => {
+                Waits { here_s: f64::from(stamp.waited_s), elsewhere_s: f64::from(stamp.elsewhere_s) }
+            }
+            Self::Found(found) => Waits { here_s: found.waited_s, elsewhere_s: 0.0 },
+        }
+    }
+}
+
 /// What is known of a hidden queue. Where no header is counted in rates and queues, arrivals have none either.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {

@@ -25,6 +25,8 @@ const LEAST_USED: f64 = 0.25;
 /// The part of the line from which on it is the station's alone; how far another one is drawn to one half.
 const ALONE: f64 = 0.95;
 const DRAWN: f64 = 0.1;
+/// A line's window must be so much less than that of the line before for the flow to be bound there.
+const CLEARLY: f64 = 0.95;
 /// The wait of acknowledgements from which on updates are in their way \[s\].
 const CROWDED_S: f64 = 0.02;
 
@@ -147,6 +149,14 @@ pub fn draining_window(part: f64, line_rate: f64, delay_s: f64) -> f64 {
 pub fn own_part(own_bytes: f64, all_bytes: f64) -> f64 {
     //= station#16  F = 1 if f ≥ .95, else .9 f + .05, f the station's part of the line over 1 s
     if own_bytes >= ALONE * all_bytes { 1.0 } else { (1.0 - DRAWN) * own_bytes / all_bytes + DRAWN / 2.0 }
+}
+
+/// Whether a flow is bound at a line that leaves it a window of `window_bytes` in the mean, where so far it was at one that leaves it
+/// `bound_bytes`.
+#[inline]
+pub fn is_bound(window_bytes: f64, bound_bytes: f64) -> bool {
+    //= station#19  the line of the least mean w_i, where that is less than .95 of that of the line before
+    window_bytes < CLEARLY * bound_bytes
 }
 
 /// Whether acknowledgements wait for each other, where no round trip of late came nearer than `excess_s` to the least.

@@ -4,6 +4,7 @@
 use super::arrival::{Known, StationArrival};
 use super::equations;
 use super::grants::Grants;
+use super::passage::Passage;
 use crate::estimator::RecentLeast;
 use crate::units::Duration;
 
@@ -49,8 +50,6 @@ pub(super) struct StationFlow {
     delay_s: RecentLeast,
     /// d \[s\]; 0 before it is known.
     pub(super) d_s: f64,
-    /// ρ̄ \[B/s\]; none before it is known.
-    pub(super) rate: Option<f64>,
     /// All that has come \[B of payload\].
     received: u64,
     /// How far right its buffer lets its window end.
@@ -69,8 +68,9 @@ pub(super) struct StationFlow {
     pub(super) lean: f64,
     /// Whether it has no more to send.
     pub(super) is_limited: bool,
-    /// What it is thought to have waiting, q_i \[B\].
-    pub(super) waiting_bytes: f64,
+    /// The lines that it crosses, as far as they have spoken, and which of them leaves it the least.
+    pub(super) passages: Vec<Passage>,
+    bound: usize,
 }
 
 impl StationFlow {
@@ -82,7 +82,6 @@ impl StationFlow {
             wire: 1.0,
             delay_s: RecentLeast::new(memory.as_secs_f64()),
             d_s: 0.0,
-            rate: None,
             received: 0,
             grants: None,
             most_edge: u64::MAX,
@@ -95,12 +94,14 @@ impl StationFlow {
             mean_held_bytes: 0.0,
             lean: 0.0,
             is_limited: false,
-            waiting_bytes: 0.0,
+            passages: vec![],
+            bound: 0,
         }
     }
 
-    /// One of its packets has come, which has waited for `waited_s`.
-    pub(super) fn arrived(&mut self, arrival: &StationArrival, waited_s: f64, dithers: bool) {
+    /// One of its packets has come.
+    pub(super) fn arrived(&mut self, arrival: &StationArrival, dithers: bool) {
+        let waited_s = arrival.told.waits().all_s();
         if self.grants.is_none() {
             self.first_s = arrival.t_s;
         }
@@ -137,11 +138,63 @@ impl StationFlow {
         self.of_share.pass(elapsed_s, SHARE_S);
     }
 
-    /// Follows the line's rate, where `elapsed_s` have passed since it last did.
-    pub(super) fn follow(&mut self, rate: f64, elapsed_s: f64, (rise, fall): (f64, f64)) {
-        let mean = self.rate.unwrap_or(rate);
-        let rounds = if rate > mean { rise } else { fall };
-        self.rate = Some(equations::follow(mean, rate, elapsed_s, rounds, self.d_s));
+    /// The flow at a line; none if that has not spoken to it.
+    pub(super) fn at(&self, line: usize) -> Option<&Passage> {
+        self.passages.iter().find(|passage| passage.line == line)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn at_mut(&mut self, line: usize) -> Option<&mut Passage> {
+        self.passages.iter_mut().find(|passage| passage.line == line)
+    }
+
+    /// `line` has spoken at `t_s` in a packet that waited for other lines for `elsewhere_s`.
+    pub(super) fn heard(&mut self, line: usize, t_s: f64, elsewhere_s: f64) {
+        if self.at(line).is_none() {
+            self.passages.push(Passage::new(line));
+        }
+        let d_s = self.d_s;
+        self.at_mut(line).into_iter().for_each(|passage| passage.spoke(t_s, elsewhere_s, d_s));
+    }
+
+    /// d as a line sees it \[s\]: with what its packets wait for other lines.
+    pub(super) fn delay_at(&self, passage: &Passage) -> f64 {
+        self.d_s + passage.elsewhere_s
+    }
+
+    /// Follows the rate of a line, where `elapsed_s` have passed since it last did.
+    pub(super) fn follow(&mut self, line: usize, rate: f64, elapsed_s: f64, rounds: (f64, f64)) {
+        let d_s = self.d_s;
+        let passage = self.at_mut(line);
+        passage.into_iter().for_each(|passage| passage.follow(rate, elapsed_s, rounds, d_s + passage.elsewhere_s));
+    }
+
+    /// What it has waiting for a line \[B\], if that has such a queue.
+    pub(super) fn think_of_waiting(&mut self, line: usize, t_s: f64) -> f64 {
+        let Some(passage) = self.at(line) else { return 0.0 };
+        let bytes = equations::waiting(self.held_bytes(), self.pipe_bytes(t_s, self.delay_at(passage)), 1.0);
+        self.at_mut(line).into_iter().for_each(|passage| passage.waiting_bytes = bytes);
+        bytes
+    }
+
+    /// Whether it would take all that a line leaves it.
+    pub(super) fn is_greedy_at(&self, line: usize) -> bool {
+        !self.is_limited && !self.is_bound_elsewhere(line)
+    }
+
+    /// Whether a line leaves it more than another that it crosses, so that it will not take its part here.
+    pub(super) fn is_bound_elsewhere(&self, line: usize) -> bool {
+        self.passages.get(self.bound).is_some_and(|bound| bound.line != line)
+    }
+
+    /// Its lines offer it `windows_bytes`, after `elapsed_s`.
+    pub(super) fn offered(&mut self, windows_bytes: &[f64], elapsed_s: f64) {
+        for (passage, &window_bytes) in self.passages.iter_mut().zip(windows_bytes) {
+            passage.offers(window_bytes, elapsed_s);
+        }
+        let mean = |&i: &usize| self.passages[i].mean_window_bytes();
+        let least = (0..self.passages.len()).min_by(|a, b| mean(a).total_cmp(&mean(b)));
+        self.bound = least.filter(|least| equations::is_bound(mean(least), mean(&self.bound))).unwrap_or(self.bound);
     }
 
     /// Since when it has been there \[s\].
@@ -169,14 +222,14 @@ impl StationFlow {
         self.edge().saturating_sub(self.received) as f64 * self.wire
     }
 
-    /// O \[B\]: what is on its way to the queue at `t_s`.
-    pub(super) fn pipe_bytes(&self, t_s: f64) -> f64 {
-        equations::pipe(self.edge() as f64, self.edge_at(t_s - self.d_s)) * self.wire
+    /// O \[B\]: what is on its way to the queue at `t_s`, for which it takes `delay_s`.
+    pub(super) fn pipe_bytes(&self, t_s: f64, delay_s: f64) -> f64 {
+        equations::pipe(self.edge() as f64, self.edge_at(t_s - delay_s)) * self.wire
     }
 
     /// A \[B\]: what will come to the queue within `lead_s`.
-    pub(super) fn arriving_bytes(&self, t_s: f64, lead_s: f64) -> f64 {
-        let then_s = t_s - self.d_s;
+    pub(super) fn arriving_bytes(&self, t_s: f64, delay_s: f64, lead_s: f64) -> f64 {
+        let then_s = t_s - delay_s;
         equations::arriving(self.edge_at(then_s + lead_s), self.edge_at(then_s)) * self.wire
     }
 
@@ -200,7 +253,9 @@ impl StationFlow {
     /// The window is moved at `t_s`.
     pub(super) fn grant(&mut self, t_s: f64, edge: u64) {
         if let Some(grants) = &mut self.grants {
-            grants.forget(t_s - self.d_s);
+            // What is waited elsewhere may come to twice as much.
+            let elsewhere_s = self.passages.iter().map(|passage| passage.elsewhere_s).fold(0.0, f64::max);
+            grants.forget(t_s - (self.d_s + 2.0 * elsewhere_s));
             grants.grant(t_s, edge);
         }
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A line as those see it whom its packets reach.
 
-use super::arrival::Found;
+use super::arrival::{Found, Known, StationArrival};
 use super::equations;
+use super::flow::Taken;
 use crate::estimator::{BusyRate, RateEstimator};
 use crate::packet::StationStamp;
 
@@ -13,10 +14,14 @@ const LEAST_PACKETS: u32 = 10;
 const OTHERS: f64 = 1.25;
 /// Nobody is overtaken for longer than this behind a queue \[s\].
 const OVERTAKEN_S: f64 = 1.0;
+/// The time over which it is counted what others send over the line \[s\].
+const BESIDE_S: f64 = 1.0;
 
 /// The rate of a line over its busy time, from stamps alone. What others have sent over it counts, and what was lost behind it.
 #[derive(Clone, Debug)]
 pub(super) struct StationLine {
+    /// What its stamps call it.
+    pub(super) number: u8,
     rate: BusyRate,
     /// Stamps count what was sent modulo two to the power of this.
     sent_bits: u32,
@@ -26,23 +31,32 @@ pub(super) struct StationLine {
     packets: u32,
     /// What is known of it where nothing is stamped.
     found: Option<Found>,
+    /// When it last spoke \[s\]; none before.
+    spoke_s: Option<f64>,
+    /// What came of the station's own flows, and what the line sent.
+    own: Taken,
+    all: Taken,
 }
 
 impl Default for StationLine {
     fn default() -> Self {
-        Self::new(u32::BITS)
+        Self::new(0, u32::BITS)
     }
 }
 
 impl StationLine {
-    /// A line whose stamps count modulo 2^`sent_bits`.
-    pub(super) fn new(sent_bits: u32) -> Self {
+    /// The line that stamps call `number`; they count modulo 2^`sent_bits`.
+    pub(super) fn new(number: u8, sent_bits: u32) -> Self {
         Self {
+            number,
             rate: BusyRate::default(),
             sent_bits: sent_bits.clamp(1, u32::BITS),
             last: None,
             packets: 0,
             found: None,
+            spoke_s: None,
+            own: Taken::default(),
+            all: Taken::default(),
         }
     }
 
@@ -82,9 +96,15 @@ impl StationLine {
         self.count(t_s, bytes)
     }
 
-    /// Nothing is stamped: so much has been found.
-    pub(super) fn find(&mut self, found: Found) {
-        self.found = Some(found);
+    /// Learns what an arrival tells of it. Gives what the line has sent since the one before \[B\].
+    pub(super) fn learn(&mut self, arrival: &StationArrival) -> f64 {
+        match arrival.told {
+            Known::Stamped { stamp, .. } => self.see(arrival.t_s, arrival.size_bytes, stamp),
+            Known::Found(found) => {
+                self.found = Some(found);
+                arrival.size_bytes
+            }
+        }
     }
 
     /// Whether its queue is being drained, to see the path without it.
@@ -104,6 +124,32 @@ impl StationLine {
         self.rate.push(t_s, bytes);
         self.packets = (self.packets + 1).min(LEAST_PACKETS);
         bytes
+    }
+
+    /// It speaks at `t_s`. Gives how long ago it last did \[s\].
+    pub(super) fn spoke(&mut self, t_s: f64) -> f64 {
+        t_s - self.spoke_s.replace(t_s).unwrap_or(t_s)
+    }
+
+    /// So much of the line's time has passed.
+    pub(super) fn pass(&mut self, elapsed_s: f64) {
+        self.own.pass(elapsed_s, BESIDE_S);
+        self.all.pass(elapsed_s, BESIDE_S);
+    }
+
+    /// It has carried `bytes` of the station's own flows.
+    pub(super) fn carried_own(&mut self, bytes: f64) {
+        self.own.add(bytes);
+    }
+
+    /// It has sent `bytes` of whoever.
+    pub(super) fn sent(&mut self, bytes: f64) {
+        self.all.add(bytes);
+    }
+
+    /// The part of the line that is the station's, beside others that leave the same queue and have agents of their own, or none.
+    pub(super) fn own_part(&self) -> f64 {
+        equations::own_part(self.own.bytes(), self.all.bytes())
     }
 
     /// μ̂ \[B/s\], over the horizon that foretells best; none before it is known.

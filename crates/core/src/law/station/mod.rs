@@ -12,6 +12,9 @@
 //! round trip, which the agent knows, as it has granted all of it. A flow that is to be cut to one packet and filled up again has no
 //! packets of its own to learn that by: windows of others are moved by acknowledgements that repeat the last one.
 //!
+//! Where a path crosses several lines, they tell of themselves in turn: each has a clock of its own, and of the windows at them the least
+//! stands.
+//!
 //! Each step can be left out: without the station's clock each flow's window moves by its own packets; without the residual the
 //! windows are those of the [share window](crate::law::share); without demand flows that have no more to send count in full;
 //! without the balance of shares a flow has what the others leave.
@@ -22,6 +25,7 @@ pub mod equations;
 mod flow;
 mod grants;
 mod line;
+mod passage;
 mod receiver;
 mod router;
 

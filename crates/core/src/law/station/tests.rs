@@ -85,8 +85,14 @@ fn a_station_fills_its_own_part_and_leaves_a_thin_uplink_alone() {
     assert!(eq::is_crowded(0.021) && !eq::is_crowded(0.02));
 }
 
+//= station#19
+#[test]
+fn the_line_of_the_least_window_binds() {
+    assert!(eq::is_bound(94.0, 100.0) && !eq::is_bound(95.0, 100.0));
+}
+
 fn stamp(sent_bytes: u32, behind_bytes: f32, waited_s: f32) -> StationStamp {
-    StationStamp { sent_bytes, behind_bytes, waited_s }
+    StationStamp { sent_bytes, behind_bytes, waited_s, ..StationStamp::default() }
 }
 
 //= station#2
@@ -135,7 +141,7 @@ fn what_others_send_in_a_gap_is_no_rate_of_the_line() {
 #[test]
 fn a_count_that_has_come_round_stops_nothing() {
     for (bits, far) in [(32, u32::MAX / 2 + 1), (24, 1 << 23)] {
-        let mut line = StationLine::new(bits);
+        let mut line = StationLine::new(0, bits);
         let sees = |line: &mut StationLine, from_s: f64, from: u32| {
             for n in 1..=40_u32 {
                 let sent = from.wrapping_add(1250 * n) & (u32::MAX >> (32 - bits));
@@ -329,6 +335,35 @@ fn a_hidden_queue_is_as_good_as_a_stamped_one_and_is_drained_at_times() {
     // 3 kB too long: a quarter of that less, for both.
     assert_eq!(held_where_the_queue_is(Found { queue_bytes: 5000.0, ..found }), 4.0);
     assert_eq!(held_where_the_queue_is(Found { rate: None, ..found }), 10.0);
+}
+
+/// Two lines of `rate` B/s speak in turn in packets of 1250 B, which wait for 0.1 s at each and leave two of their kind behind. Gives what a
+/// flow of 105 ms holds, in segments.
+fn held_over_two_lines(rate: f64) -> f64 {
+    let mut agent = StationAgent::new(PLAIN()).unwrap();
+    let (flow, mut edge) = (agent.add(1.0, 1000), 10_000);
+    for n in 1..=1000_u32 {
+        let told = StationStamp { line: (n % 2) as u8, elsewhere_s: 0.1, ..stamp(1250 * n, 2500.0, 0.1) };
+        let packet = StationArrival {
+            t_s: 1250.0 / rate * f64::from(n),
+            size_bytes: 1250.0,
+            payload_bytes: 1000.0,
+            told: Known::Stamped { stamp: told, rtt_s: Some(0.305) },
+            received: u64::from(1000 * n),
+            edge,
+            most_edge: u64::MAX,
+            is_acknowledged: true,
+        };
+        agent.received(flow, &packet).iter().for_each(|grant| edge = grant.edge);
+    }
+    (edge - 1_000_000) as f64 / 1000.0
+}
+
+#[test]
+fn what_waits_for_another_line_is_on_its_way() {
+    // 125 kB/s for 105 + 100 − 10 + 10 ms, and a quarter of the 1250 B that the queue is too long less: 25.3 kB, or 20.3 segments. At half
+    // of the rate 12.8 kB less a quarter of 1875 B: 9.9 segments.
+    assert_eq!([125e3, 62.5e3].map(held_over_two_lines), [20.0, 9.0]);
 }
 
 #[test]
