@@ -216,6 +216,8 @@ struct Builder<'s, P> {
     /// Lanes made so far.
     lanes: u32,
     labels: Vec<FlowLabel>,
+    /// What is said in the scenario and nothing reads.
+    notes: Vec<String>,
     kinds: Kinds,
     /// The access points and WLANs by their names.
     wireless: BTreeMap<&'s str, Wireless>,
@@ -252,6 +254,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             of_flow: vec![],
             lanes: 0,
             labels: vec![],
+            notes: vec![],
             kinds: Kinds::default(),
             wireless: BTreeMap::new(),
             links: BTreeMap::new(),
@@ -303,6 +306,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             span: self.span,
             sample: scenario.sample,
             flows: self.labels,
+            notes: self.notes,
         };
         let Self { components, of_flow, of_node, aps: access_points, .. } = self;
         Ok(Built { components, of_flow, of_node, access_points, labels, recorder })

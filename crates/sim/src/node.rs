@@ -191,6 +191,15 @@ impl<P: Parcel> Node<P> {
         }
     }
 
+    /// The laws of the routers that packets to `station` may pass here; on a WLAN they come from any of its stations.
+    pub(crate) fn markers(&self, station: u16) -> impl Iterator<Item = &AnyMarker> {
+        let of_wlan = match self {
+            Self::Wlan(wlan) => wlan.interfaces(),
+            _ => &[],
+        };
+        self.marker(station).into_iter().chain(of_wlan.iter().map(|interface| interface.queue().marker()))
+    }
+
     /// Packets in its queues.
     pub(crate) fn waiting(&self) -> usize {
         match self {

@@ -148,6 +148,8 @@ pub struct Labels {
     pub sample: Duration,
     /// A row a flow.
     pub flows: Vec<FlowLabel>,
+    /// What the scenario says and nothing reads.
+    pub(crate) notes: Vec<String>,
 }
 
 /// What the summary must know of a flow.
@@ -223,7 +225,7 @@ pub(crate) fn summarise<P: Parcel>(counted: &CountedRun<'_, P>, labels: &Labels)
         fairness: Fairness { jain: jain(&goodputs), short_term: metrics::short_term_fairness(&allotted) },
         queues: counted.nodes.iter().copied().flat_map(queues).collect(),
         system: system(&counted.flows, labels, &flows),
-        notes: absent(labels).into_iter().collect(),
+        notes: absent(labels).into_iter().chain(labels.notes.iter().cloned()).collect(),
         flows,
     }
 }

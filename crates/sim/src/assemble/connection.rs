@@ -57,6 +57,7 @@ impl<P: Traveller> Builder<'_, P> {
         let source = self.place_of(ends.first.map(Wireless::Wlan), flow.source.as_ref());
         let tcp = self.tcp_configs(flow, payload, there.len());
         let company = self.company(table, flow, (&there, station), component)?;
+        self.note_unheard(table, flow, (&there, station), component);
         let common = Common { spec: flow, table, component, there, back, station, source, payload, tcp, company };
         let (mut start, mut rtt) = (Instant::ZERO + flow.start, flow.rtt);
         for i in 0..flow.count {

@@ -103,6 +103,37 @@ impl<P: Traveller> Builder<'_, P> {
         Ok(Company::Agent(number))
     }
 
+    /// Notes a receiver whose law goes by what queues write, where none on the way of its data writes that.
+    pub(super) fn note_unheard(
+        &mut self,
+        table: usize,
+        flow: &FlowSpec,
+        (there, station): (&[Leg], u16),
+        component: usize,
+    ) {
+        let wanted = match &flow.receiver {
+            ReceiverSpec::Clamp(_) | ReceiverSpec::ClampKernel(_) => "a price of CLAMP",
+            ReceiverSpec::Share(_) => "price = \"share\"",
+            _ => return,
+        };
+        let nodes = &self.components[component].parts.nodes;
+        let tells = |marker: &AnyMarker| match marker {
+            AnyMarker::Share(_) => matches!(flow.receiver, ReceiverSpec::Share(_)),
+            AnyMarker::Linear(_)
+            | AnyMarker::Mice(_)
+            | AnyMarker::Smooth(_)
+            | AnyMarker::Integral(_)
+            | AnyMarker::ClampKernel(_) => !matches!(flow.receiver, ReceiverSpec::Share(_)),
+            _ => false,
+        };
+        if !there.iter().filter_map(Leg::node).any(|node| nodes[node].markers(station).any(tells)) {
+            self.notes.push(format!(
+                "flow[{table}].receiver: {:?} is told nothing: no queue on its way has {wanted}",
+                flow.receiver.kind()
+            ));
+        }
+    }
+
     /// The lines that one path crosses get numbers, by which stamps call them.
     fn call_lines(&mut self, nodes: &[usize], (component, station): (usize, u16)) -> Result<(), ScenarioError> {
         for &node in nodes {

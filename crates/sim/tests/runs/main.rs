@@ -98,7 +98,7 @@ fn refuse(text: &str, set: &[(&str, &str)]) -> String {
     }
 }
 
-/// All figures but the number of events.
+/// All figures but the number of events; not what is noted beside them.
 fn figures(summary: &Summary) -> String {
-    serde_json::to_string(&Summary { events: 0, ..summary.clone() }).unwrap()
+    serde_json::to_string(&Summary { events: 0, notes: vec![], ..summary.clone() }).unwrap()
 }

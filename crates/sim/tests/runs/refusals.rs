@@ -299,6 +299,28 @@ fn no_two_elements_queues_or_flows_have_one_name() {
 }
 
 #[test]
+fn a_receiver_that_hears_of_no_price_is_noted() {
+    let notes = |receiver: &str, price: &str| {
+        let set = [("flow[0].receiver", receiver), ("link[0].price", price)];
+        crate::outcome(LINK, &set[..if price.is_empty() { 1 } else { 2 }]).unwrap().summary.notes
+    };
+    let clamp = "{ kind = \"clamp\", tau = \"500 B\" }";
+    let kernel = "{ kind = \"clamp-kernel\", tau = \"500 B\" }";
+    for (receiver, price, note) in [
+        (clamp, "", Some("\"clamp\" is told nothing: no queue on its way has a price of CLAMP")),
+        (kernel, "share", Some("\"clamp-kernel\" is told nothing: no queue on its way has a price of CLAMP")),
+        ("share", "", Some("\"share\" is told nothing: no queue on its way has price = \"share\"")),
+        (clamp, "{ kind = \"linear\", a = \"6.5 kB\" }", None),
+        (kernel, "{ kind = \"smooth\", a = \"6.5 kB\" }", None),
+        ("share", "share", None),
+        ("plain", "", None),
+    ] {
+        let wanted: Vec<_> = note.iter().map(|note| format!("flow[0].receiver: {note}")).collect();
+        assert_eq!(notes(receiver, price), wanted, "{receiver}, {price}");
+    }
+}
+
+#[test]
 fn a_flow_that_starts_after_the_end_is_noted() {
     let notes = |set: &[(&str, &str)]| crate::outcome(LINK, set).unwrap().summary.notes;
     assert_eq!(notes(&[]), [""; 0]);
