@@ -130,6 +130,11 @@ static __always_inline void watch(struct tcp_sock *tp, struct connection *c)
 	case DUE:
 		if (settings.drains ? !standing_us : now_us < c->due_us)
 			return;
+		if (settings.drains && !gamma_waits(standing_us, c->min_us, window_of(tp, c))) {
+			/* No more than a train of the flow's own has waited, or what was there has gone. */
+			c->phase = WATCHING;
+			return;
+		}
 		share_q24 = settings.drains ? gamma_drain_q24(c->min_us, standing_us)
 					  : gamma_share_q24(threshold_q16, c->min_us, c->max_us);
 		set_window(tp, c, gamma_cut_q16(window_of(tp, c), share_q24));

@@ -140,6 +140,23 @@ fn slow_start_ends_where_the_kernels_does() {
 }
 
 #[test]
+fn draining_takes_no_train_of_its_own_for_a_queue() {
+    // Without noise each window has the same trains: if they cut it, they keep it where it is.
+    let drain = r#"{ kind = "linux-aimd", gamma = { variant = "drain" } }"#;
+    let goodput = |jitter: &str| {
+        let more = [
+            ("flow[0].sender", drain),
+            ("flow[0].jitter", jitter),
+            ("link[0].queue.limit", "50 packets"),
+            ("flow[0].sink", r#"{ loss = { kind = "handoff", on = "1 s", off = "5 s" } }"#),
+        ];
+        run(&keys("reno", 40, 50), &more).flows[0].goodput_bps
+    };
+    let ratio = goodput("0 ms") / goodput("0.2 ms");
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
+}
+
+#[test]
 fn every_key_of_a_receiver_moves_something() {
     let keys = keys("cubic", 100, 30);
     let goodput = |receiver: &str| {

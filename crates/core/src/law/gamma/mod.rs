@@ -69,7 +69,7 @@ kinds! {
         /// Below it, by (minRTT/RTT)⁴ with the least RTT of the round trip of waiting, so that the queue empties and late-comers
         /// learn the true minRTT. The greatest round-trip time is that of the least ones of round trips, and each round trip
         /// brings it nearer by a 64th of what it is longer, so that all flows go by the same; but a segment of the flow's own has to
-        /// wait in the queue. `arming` has no say.
+        /// wait in the queue, when it is noticed and all through the round trip of waiting. `arming` has no say.
         Drain = "drain",
     }
 }
@@ -246,12 +246,15 @@ mod tests {
         let reno = 64.0 + 1.0 / 64.0;
         // By now the greatest has faded to 197.6 ms.
         assert_eq!(step(2000, 148), reno);
-        // From here on it waits; 200 ms is the least until a segment comes back that left at 2010 or later.
+        // A train of the flow's own: of 101 ms and 64 segments none need have waited.
         assert_eq!(step(2010, 220), reno);
-        assert_eq!(step(2100, 200), reno);
-        assert_eq!(step(2220, 211), reno);
+        assert_eq!(step(2120, 101), reno);
+        // From here on it waits; 200 ms is the least until a segment comes back that left at 2130 or later.
+        assert_eq!(step(2130, 220), reno);
+        assert_eq!(step(2220, 200), reno);
+        assert_eq!(step(2340, 211), reno);
         // (100/200)⁴ of 64 is 4, and the ACK adds 1/4.
-        assert_eq!(step(2240, 210), 4.25);
+        assert_eq!(step(2360, 210), 4.25);
     }
 
     #[test]

@@ -88,15 +88,15 @@ impl Watch {
     pub(in crate::law) fn cut(&mut self, ack: &AckSample, segments: f64) -> Option<f64> {
         let cut = self.gamma.filter(|_| self.is_armed)?;
         let (rtt, min_rtt) = (ack.rtt.as_nanos() as f64, self.min_rtt.value());
-        let is_above = || match cut.variant {
-            CutRule::Drain if !equations::waits(rtt, min_rtt, segments) => false,
-            _ => equations::is_above(cut.threshold, rtt, min_rtt, self.max_rtt),
-        };
+        let waits = |rtt| cut.variant == CutRule::Knee || equations::waits(rtt, min_rtt, segments);
+        let is_above = || waits(rtt) && equations::is_above(cut.threshold, rtt, min_rtt, self.max_rtt);
         match self.phase {
             Phase::Watching if is_above() => {
                 self.phase = Phase::Due(ack.now + ack.rtt);
                 self.round = Round::new(ack.now);
             }
+            // No more than a train of the flow's own has waited, or what was there has gone.
+            Phase::Due(_) if self.standing.is_some_and(|standing| !waits(standing)) => self.phase = Phase::Watching,
             Phase::Due(at) => {
                 let share = match cut.variant {
                     CutRule::Knee => (ack.now >= at).then(|| equations::gamma(cut.threshold, min_rtt, self.max_rtt)),
