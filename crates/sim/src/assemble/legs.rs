@@ -98,7 +98,7 @@ impl<P: Traveller> Builder<'_, P> {
                 there.push(Leg::over(Place::Node(down), spec.delay));
                 if let Some(proxy) = &spec.proxy {
                     if proxy.sends_updates() {
-                        seats::takes_updates(flow, "the proxy")?;
+                        seats::takes_updates(flow, &format!("the proxy is {:?}", proxy.kind()))?;
                     }
                     back.push(Leg::over(Place::Proxy(down), Duration::ZERO));
                 }

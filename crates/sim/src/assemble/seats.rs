@@ -70,7 +70,7 @@ impl<P: Traveller> Builder<'_, P> {
             let message = "\"station\": two queues of one WLAN on its path have price = \"station\": wanted one";
             return Err(ScenarioError::at("receiver", message));
         }
-        takes_updates(flow, "the receiver")?;
+        takes_updates(flow, "the receiver is \"station\"")?;
         if spoken.len() > 1 {
             self.call_lines(&spoken, (component, station))?;
         }
@@ -165,14 +165,14 @@ impl<P: Traveller> Builder<'_, P> {
     }
 }
 
-/// Refuses a flow whose sender would count window updates, which `agent` sends, as duplicate acknowledgements.
+/// Refuses a flow whose sender would count window updates, which are sent as `agent` is what it says, as duplicate acknowledgements.
 pub(super) fn takes_updates(flow: &FlowSpec, agent: &str) -> Result<(), ScenarioError> {
     let recovery = flow.sender.over(SenderConfig::default());
     let is_tcp = !matches!(flow.sender, SenderSpec::Tfrc(_));
     if is_tcp && recovery.recovery != Recovery::Sack && !recovery.strict_duplicate_acks {
         let message = format!(
             "takes window updates for duplicate acknowledgements: wanted recovery = \"sack\" or \
-             strict_duplicate_acks = true, as {agent} is \"station\""
+             strict_duplicate_acks = true, as {agent}"
         );
         return Err(ScenarioError::at("sender", message));
     }
