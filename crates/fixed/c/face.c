@@ -68,6 +68,7 @@ FACE(u16, proxy_hears, (const struct settings *set, struct flow *f, struct stati
 FACE(u16, proxy_hears_at_desk, (const struct settings *set, struct desk *d, struct flow *f, struct station *s, const struct packet *p, u64 now_ns, u16 window, u32 *updates), (set, d, f, s, p, now_ns, window, updates))
 FACE(int, desk_update, (struct desk *d, u32 i, struct update *u), (d, i, u))
 FACE(u64, flow_delay_ns, (const struct flow *f, u64 nearest_ns), (f, nearest_ns))
+FACE(int, flow_holds, (const struct flow *f), (f))
 FACE_DO(proxy_rests, (struct flow *f, struct station *s), (f, s))
 FACE(int, proxy_is_silent, (const struct flow *f, u64 now_ns), (f, now_ns))
 

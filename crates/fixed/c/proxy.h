@@ -37,8 +37,7 @@ LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, 
 		f->flags |= FLOW_ESTABLISHED;
 		/* The client's SYN opened a window from here. */
 		f->sent = f->ack = f->delivered = p->seq + 1;
-		flow_sample(f, now_ns, p->seq + 1);
-		f->there_ns = now_ns;
+		flow_sample(f, now_ns, p->seq + 1, 0);
 		f->begin_wait_ns = wait_ns;
 		f->edge = p->seq + 1 + (u32)f->window_bytes;
 		if (f->asked_ns)
@@ -120,11 +119,11 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		if (is_after(f->sent, p->seq)) {
 			flow_forget_samples(f);
 		} else if (settings->is_hidden) {
-			flow_sample(f, now_ns, end);
+			flow_sample(f, now_ns, end, station_place(s, now_ns, p->payload, flow_client_ns(f, found.nearest_ns)));
 		} else if (!f->sample_sent_ns[0]) {
-			f->sample_sent_ns[0] = f->there_ns = now_ns;
+			f->sample_sent_ns[0] = now_ns;
 			f->sample_end[0] = end;
-			f->leaves_bytes = queue.departed_bytes + queue.bytes + p->size_bytes;
+			f->sample_sent_ns[SAMPLE_LEAVES] = queue.departed_bytes + queue.bytes + p->size_bytes;
 		}
 		if (is_after(end, f->sent)) {
 			fresh = end - f->sent;
@@ -215,6 +214,8 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	/* Where the queue is hidden, all rates are of payload. */
 	if (!settings->is_hidden)
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
+	if (flow_holds(f) && !told->is_probing && window_has_room(told->wait_ns, target_ns))
+		bytes = window_beside_held(bytes, f->mss);
 	return whole_segments(bytes, f->mss, told->random);
 }
 
@@ -233,15 +234,26 @@ LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
 	return window;
 }
 
+/* Whether windows by the law, as long as no queue is seen, are less than what the path holds at the rate that it goes by. */
+LASTHOP_INLINE int proxy_falls_short(const volatile struct settings *settings, const struct flow *f, u64 nearest_ns)
+{
+	u64 delay_ns = flow_delay_ns(f, nearest_ns);
+	u64 lacking_ns = most(excess(1024, settings->g_q10) * delay_ns >> 10, least(3 * delay_ns / 10, 10 * NS_PER_MS));
+
+	return !settings->is_clamp && share_room_ns(settings->target_ns, 0, settings->kappa_q10) < (s64)lacking_ns;
+}
+
 /* An ACK of a connection that is established: what it tells, and the field that it is to say. */
 LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
 			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
 {
-	u64 sent_ns = now_ns, sample_ns = 0;
-	u32 delivered = 0, wants_probe = 0, mss;
+	u64 sample_ns;
+	u32 mss;
 	struct told told = {};
 
 	/* What the ACK tells of the path. */
+	s->sample_ns = 0;
+	s->wants_probe = 0;
 	f->seen_ns = now_ns;
 	if (p->flags & TCP_FIN)
 		f->flags |= FLOW_CLOSING;
@@ -251,22 +263,24 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		f->sent = p->ack;
 	}
 	if (settings->is_hidden) {
-		u64 forwarded_ns = flow_sampled(f, p->ack);
+		u64 forwarded_ns = flow_sampled(f, s, p->ack);
 
-		sent_ns = flow_sent_at(f, p, now_ns);
-		delivered = flow_delivered(f, p);
+		s->sent_ns = flow_sent_at(f, p, now_ns);
+		s->newly_bytes = flow_delivered(f, p);
+		READ_ANEW();
 		if (forwarded_ns) {
 			f->rtt_ns = now_ns - forwarded_ns;
-			sample_ns = most(excess(sent_ns, forwarded_ns), 1);
-			wants_probe = flow_wants_probe(f, now_ns);
+			s->sample_ns = most(excess(s->sent_ns, forwarded_ns), 1);
+			s->wants_probe = flow_wants_probe(f, now_ns);
 		}
+		flow_told(f, s, s->newly_bytes);
 	} else if (f->sample_sent_ns[0] && !is_after(f->sample_end[0], p->ack)) {
 		f->rtt_ns = now_ns - f->sample_sent_ns[0];
 		/* It stood in the queue for so long at least. */
-		sample_ns = most(now_ns - f->there_ns, 1);
+		s->sample_ns = most(now_ns - most(f->sample_sent_ns[0], f->sample_sent_ns[SAMPLE_THERE]), 1);
 		f->sample_sent_ns[0] = 0;
-	} else if (f->sample_sent_ns[0] && queue.departed_bytes < f->leaves_bytes) {
-		f->there_ns = now_ns;
+	} else if (f->sample_sent_ns[0] && queue.departed_bytes < f->sample_sent_ns[SAMPLE_LEAVES]) {
+		f->sample_sent_ns[SAMPLE_THERE] = now_ns;
 	}
 	if (p->has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
 		f->asked_ns = now_ns;
@@ -275,6 +289,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	}
 
 	/* What the queue does. */
+	READ_ANEW();
+	sample_ns = s->sample_ns;
 	told.random = random;
 	mss = f->mss;
 	if (settings->is_hidden) {
@@ -282,8 +298,10 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
 			path_sample(&s->path, now_ns, sample_ns, settings->target_ns);
 		}
-		station_hear(s, sent_ns, delivered);
-		if (wants_probe)
+		s->is_short = proxy_falls_short(settings, f, recent_least(&s->path.least));
+		READ_ANEW();
+		station_hear(s, s->sent_ns, s->newly_bytes);
+		if (s->wants_probe)
 			station_probe(s, now_ns, s->delay_most_ns, settings->target_ns, f->flags & FLOW_UNSURE);
 		told.is_probing = now_ns < s->probe_until_ns;
 	} else {

@@ -29,9 +29,6 @@
 /* Spans of the least that ACKs wait. */
 #define CROWD_NS (NS_PER_S / 10)
 
-/* What stands in memory is read anew from here on. */
-#define READ_ANEW() __asm__ volatile("" ::: "memory")
-
 /* Programs of the kernel have these as functions that are verified by themselves. They give 0. */
 #ifndef APART
 #define APART LASTHOP_INLINE
@@ -158,6 +155,7 @@ LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct se
 
 	seat->scale = (f->flags & both) == both ? f->scale & 15 : 0;
 	seat->mss = f->mss;
+	seat->holds = flow_holds(f);
 	seat->weight_q8 = f->weight_q8;
 	if (!settings->is_hidden && f->mss)
 		seat->wire_q10 = (f->mss + f->header_bytes) * 1024 / f->mss;
@@ -348,6 +346,8 @@ APART int seat_conclude(struct desk *d, u32 i, u32 own)
 						   r->kappa_q10, r->queue_bytes),
 					 r->others);
 	seat->window_bytes = most((wire_bytes << 10) / most(seat->wire_q10, 1), 1);
+	if (seat->holds && !r->is_draining && window_has_room(r->wait_ns, r->target_ns))
+		seat->window_bytes = window_beside_held(seat->window_bytes, seat->mss);
 	UNROLLED
 	for (int n = 0; n < 4; n++)
 		apart |= seat->key.client[n] ^ mine->key.client[n];

@@ -9,6 +9,9 @@
 #include "share.h"
 #include "estimate.h"
 
+/* What stands in memory is read anew from here on. */
+#define READ_ANEW() __asm__ volatile("" ::: "memory")
+
 #define TCP_FIN 1
 #define TCP_SYN 2
 #define TCP_RST 4
@@ -30,6 +33,8 @@
 #define SLOTS 512
 /* Round trips that are measured at once on a connection, one begun each millisecond at most. */
 #define SAMPLES 8
+#define SAMPLE_THERE 1
+#define SAMPLE_LEAVES 2
 /* How long a path is looked at before it may count as another one. */
 #define PATH_NS (500 * NS_PER_MS)
 /* When in a span of minima a drain is due. */
@@ -158,11 +163,12 @@ struct flow {
 	u32 ack; /* the highest one acknowledged */
 	u32 delivered; /* the sequence number up to which bytes have arrived, as far as ACKs and their duplicates tell */
 	u32 edge; /* where the window ends that was advertised */
-	u32 scale; /* of the client's windows */
+	u16 scale; /* of the client's windows */
+	u16 dscp; /* of its data */
 	u32 epoch; /* the last one it was counted in */
 	u32 station; /* the number of what it shares its queue with */
 	u32 weight_q8;
-	u32 dscp; /* of its data */
+	u32 told_q8; /* what an ACK tells of that is new, smoothed; 0: not known, or not asked */
 	u64 seen_ns; /* its last packet */
 	u64 forwarded_bytes;
 	u64 acknowledged_bytes;
@@ -183,11 +189,13 @@ struct flow {
 	struct clock clock;
 	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
 
-	/* Segments under way whose round trips are being measured; where the queue is seen, the first alone is used. */
+	/*
+	 * Segments under way whose round trips are being measured. Where the queue is seen, it is one, the first; then SAMPLE_THERE has when that
+	 * was last known to be in the queue, and SAMPLE_LEAVES how much has departed once it has left.
+	 */
 	u64 sample_sent_ns[SAMPLES]; /* 0: none */
 	u32 sample_end[SAMPLES]; /* the sequence number behind it */
-	u64 there_ns; /* when that was last known to be in the queue */
-	u64 leaves_bytes; /* it has left once so much has departed */
+	u32 sample_place[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate [B/s] */
@@ -222,9 +230,21 @@ struct station {
 	/* Where the queue is hidden: payload. */
 	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
 	u64 delivered_bytes; /* what was acknowledged */
+	u64 forwarded_bytes; /* what went on to the clients */
+	u64 reached_bytes; /* what of that lies before the last segment that is known to have arrived, and that itself */
+	u64 arrived_bytes; /* what is known to have arrived, at the last ACK */
+	u64 farthest_slot; /* in which the last of it is due */
 	u64 slot;
 	u64 probe_until_ns; /* until then the queue is drained */
+
+	/* What the last ACK told. It stands here for the verifier not to follow each value that it may have. */
+	u64 sent_ns; /* when it was sent */
+	u64 sample_ns; /* a round trip to the client; 0: none */
+	u32 newly_bytes; /* what it acknowledged that was not yet */
+	u32 wants_probe; /* the queue is to be drained */
 	u32 is_busy; /* at the last ACK */
+	u32 is_late; /* that had waited for its receiver's timer */
+	u32 is_short; /* windows do not fill the line by themselves while there is no queue */
 	u32 pad;
 
 	struct path path; /* to the nearest client */
@@ -271,7 +291,7 @@ struct seat {
 	u32 dither; /* what whole segments are rounded by */
 	u32 is_there; /* it has sent of late */
 	u32 is_limited; /* it has no more to send */
-	u32 pad;
+	u32 holds; /* its receiver holds ACKs back */
 	u64 first_row; /* when it sat down */
 	u64 first_ns;
 	u64 last_ns; /* its last ACK of something new; 0: the seat is free */

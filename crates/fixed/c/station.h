@@ -38,10 +38,11 @@ LASTHOP_INLINE void station_tick(struct station *s, u64 now_ns)
 			s->chosen = best;
 	}
 	if (2 * s->tick_busy_ns < tick_ns) {
-		u64 rate = rate_of(s->tick_bytes, tick_ns);
+		u64 rate = rate_of(s->tick_bytes, tick_ns), more = rate + (rate >> 2);
 
-		if (rate > station_rate(s))
-			share_rate_raise(&s->rate, rate + (rate >> 2));
+		/* Windows that do not fill the line at the rate that is known would keep it at that. */
+		if ((s->is_short ? more : rate) > station_rate(s))
+			share_rate_raise(&s->rate, more);
 	}
 	UNROLLED
 	for (u32 i = 0; i < SHARE_HORIZONS; i++)
@@ -124,6 +125,8 @@ LASTHOP_INLINE void station_forward(struct station *s, u64 now_ns, u32 bytes, u6
 {
 	u64 slot = (now_ns + client_ns) >> SLOT_SHIFT;
 
+	s->forwarded_bytes += bytes;
+	s->farthest_slot = most(s->farthest_slot, slot);
 	if (slot >= s->slot + SLOTS)
 		station_advance(s, slot - SLOTS + 1);
 	if (slot < s->slot)
@@ -132,7 +135,22 @@ LASTHOP_INLINE void station_forward(struct station *s, u64 now_ns, u32 bytes, u6
 		s->ring[slot & (SLOTS - 1)] += bytes;
 }
 
-/* What was due by t and is not delivered yet; t in `slot` or the one after, in which bytes lie evenly. A duplicate that was
+/* The place of a segment in what goes on to the clients; 0 where that of a client farther away is due after it. */
+LASTHOP_INLINE u32 station_place(const struct station *s, u64 now_ns, u32 bytes, u64 client_ns)
+{
+	return (now_ns + client_ns) >> SLOT_SHIFT < s->farthest_slot ? 0 : s->forwarded_bytes + bytes;
+}
+
+/* The segment of that place has arrived, and with it what went on before: a queue keeps the order. */
+LASTHOP_INLINE void station_reach(struct station *s, u32 place)
+{
+	u32 farther = place - (u32)s->reached_bytes;
+
+	if (place && farther < 1U << 31)
+		s->reached_bytes += farther;
+}
+
+/* What was due by t and has not arrived yet; t in `slot` or the one after, in which bytes lie evenly. A duplicate that was
  * counted too early makes it less than nothing. */
 LASTHOP_INLINE u64 station_left_at(const struct station *s, u64 t_ns)
 {
@@ -142,7 +160,7 @@ LASTHOP_INLINE u64 station_left_at(const struct station *s, u64 t_ns)
 		due += s->ring[s->slot & (SLOTS - 1)];
 	if (slot >= s->slot)
 		due += s->ring[slot & (SLOTS - 1)] * part >> SLOT_SHIFT;
-	return excess(due, s->delivered_bytes);
+	return excess(due, s->arrived_bytes);
 }
 
 /* What separates one path from another: less is noise. */
@@ -178,13 +196,21 @@ LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 delay_ns, u
 		s->probe_until_ns = now_ns + delay_ns + delay_ns / 2 + target_ns;
 }
 
-/* An ACK of time t: what was delivered since the last one, and what is left behind it. */
+/*
+ * An ACK of time t: what it acknowledges, and what is left behind it. One that was held back tells nothing of the time between.
+ */
 LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 {
+	u64 before = s->arrived_bytes;
+
 	t_ns = most(t_ns, s->seen_ns);
-	if (s->seen_ns)
-		station_served(s, t_ns, t_ns - s->seen_ns, bytes, s->is_busy);
 	s->delivered_bytes += bytes;
+	s->arrived_bytes = most(s->delivered_bytes, s->reached_bytes);
+	bytes = s->arrived_bytes - before;
+	if (s->is_late && !bytes)
+		return;
+	if (s->seen_ns)
+		station_served(s, t_ns, t_ns - s->seen_ns, bytes, s->is_busy && !s->is_late);
 	s->seen_ns = t_ns;
 	station_advance(s, (t_ns >> SLOT_SHIFT) - 1);
 	s->queue_bytes = station_left_at(s, t_ns);

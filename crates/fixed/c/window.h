@@ -16,6 +16,21 @@ LASTHOP_INLINE u64 whole_segments(u64 window_bytes, u32 mss_bytes, u32 random)
 	return most(n, 1) * mss_bytes;
 }
 
+/*
+ * The window of a connection whose receiver acknowledges every second segment: it holds back half of one in the mean, and what is
+ * less than two would wait for its timer.
+ */
+LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes)
+{
+	return most(window_bytes + mss_bytes / 2, 2 * (u64)mss_bytes);
+}
+
+/* Whether a queue is short enough for that: of so many connections that it is not, the timers may hold some up. */
+LASTHOP_INLINE int window_has_room(u64 wait_ns, u64 target_ns)
+{
+	return wait_ns <= 4 * target_ns;
+}
+
 /* Whether sequence number a is later than b (RFC 9293, 3.4). */
 LASTHOP_INLINE int is_after(u32 a, u32 b)
 {

@@ -90,6 +90,10 @@ unsafe extern "C" {
     #[link_name = "lasthop_flow_delay_ns"]
     pub safe fn delay_ns(flow: &FlowRecord, nearest_ns: u64) -> u64;
 
+    /// Whether a connection's receiver holds acknowledgements back, for a second segment or for its timer.
+    #[link_name = "lasthop_flow_holds"]
+    pub safe fn holds(flow: &FlowRecord) -> i32;
+
     /// A connection ends: nothing of it is under way any more.
     #[link_name = "lasthop_proxy_rests"]
     pub safe fn rests(flow: &mut FlowRecord, station: &mut StationRecord);

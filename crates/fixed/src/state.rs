@@ -132,12 +132,13 @@ pub struct FlowRecord {
     /// The sequence number up to which bytes have arrived, as far as acknowledgements and their duplicates tell.
     pub delivered: u32,
     edge: u32,
-    scale: u32,
+    scale: u16,
+    dscp: u16,
     epoch: u32,
     station: u32,
     /// φ.
     pub weight_q8: u32,
-    dscp: u32,
+    told_q8: u32,
     /// Its last packet, by the monotonic clock.
     pub seen_ns: u64,
     /// New payload that went to the client.
@@ -171,8 +172,7 @@ pub struct FlowRecord {
     begin_wait_ns: u64,
     sample_sent_ns: [u64; 8],
     sample_end: [u32; 8],
-    there_ns: u64,
-    leaves_bytes: u64,
+    sample_place: [u32; 8],
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
@@ -353,10 +353,20 @@ pub struct StationRecord {
     pub price_q30: u32,
     due_bytes: u64,
     delivered_bytes: u64,
+    forwarded_bytes: u64,
+    reached_bytes: u64,
+    arrived_bytes: u64,
+    farthest_slot: u64,
     slot: u64,
     /// Until then the queue is drained, to see the path without it.
     pub probe_until_ns: u64,
+    sent_ns: u64,
+    sample_ns: u64,
+    newly_bytes: u32,
+    wants_probe: u32,
     is_busy: u32,
+    is_late: u32,
+    is_short: u32,
     pad: u32,
     /// From the agent to the nearest client and back, without the queue.
     pub path: PathRecord,

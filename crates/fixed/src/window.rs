@@ -7,6 +7,15 @@ unsafe extern "C" {
     #[link_name = "lasthop_whole_segments"]
     pub safe fn whole_segments(window_bytes: u64, mss_bytes: u32, random: u32) -> u64;
 
+    /// The window of a connection whose receiver acknowledges every second segment: it holds back half of one in the mean, and what is
+    /// less than two would wait for its timer.
+    #[link_name = "lasthop_window_beside_held"]
+    pub safe fn beside_held(window_bytes: u64, mss_bytes: u32) -> u64;
+
+    /// Whether a queue is short enough for that: of so many connections that it is not, the timers may hold some up.
+    #[link_name = "lasthop_window_has_room"]
+    pub safe fn has_room(wait_ns: u64, target_ns: u64) -> i32;
+
     /// Whether sequence number a is later than b (RFC 9293, 3.4).
     #[link_name = "lasthop_is_after"]
     pub safe fn is_after(a: u32, b: u32) -> i32;

@@ -2,6 +2,7 @@
 //! The field of the header: what a sender may rely on, whatever the numbers are.
 
 use lasthop_core::law::share::equations;
+use lasthop_core::law::station;
 use lasthop_fixed::window::*;
 use proptest::prelude::*;
 
@@ -34,6 +35,15 @@ proptest! {
             }
             said = next;
         }
+    }
+
+    #[test]
+    fn what_receivers_hold_back(bytes in 0u64..1u64 << 34, mss in 1u32..9000, wait in 0u64..1u64 << 36, target in 0u64..1u64 << 36) {
+        let exact = station::equations::beside_held(bytes as f64, mss.into());
+        prop_assert!((beside_held(bytes, mss) as f64 - exact).abs() < 1.0);
+        let seconds = |ns: u64| ns as f64 * 1e-9;
+        let is_close = wait.abs_diff(4 * target) < 1000;
+        prop_assert!(is_close || (has_room(wait, target) != 0) == station::equations::has_room(seconds(wait), seconds(target)));
     }
 
     #[test]

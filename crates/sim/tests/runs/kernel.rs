@@ -93,6 +93,46 @@ fn the_station_windows_proxy_holds_a_queue_that_it_does_not_see() {
     }
 }
 
+/// Four downloads 40 ms away.
+const FOUR: [(&str, &str); 2] = [("flow[0].count", "4"), ("flow[0].stagger", "0.1 s")];
+
+#[test]
+fn what_receivers_hold_back_is_not_taken_for_a_queue() {
+    for law in ["share-kernel", "station", "station-kernel"] {
+        for receiver in ["\"linux\"", "{ kind = \"plain\", ack_every = 2 }"] {
+            for (target, rate, least, most_ms) in
+                [("10 ms", "10 Mbit/s", 0.97, 20.0), ("25 ms", "2 Mbit/s", 0.95, 50.0)]
+            {
+                let proxy = format!("{{ kind = \"{law}\", target = \"{target}\" }}");
+                let [count, stagger] = FOUR;
+                let line = [("ap[0].proxy", &*proxy), ("ap[0].radio.rate", rate), count, stagger];
+                let summary = run(DOWNLOAD, &[&line[..], &[("flow[0].receiver", receiver)]].concat());
+                let queue = &summary.queues[0];
+                let (utilisation, delay_ms) = (queue.utilisation.unwrap(), queue.mean_delay_s.unwrap() * 1e3);
+                assert!(
+                    utilisation > least && delay_ms < most_ms,
+                    "{law} {receiver} {rate}: {utilisation}, {delay_ms}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_short_target_does_not_keep_a_fast_line_empty() {
+    for law in ["station", "station-kernel"] {
+        for flows in ["1", "4"] {
+            let proxy = format!("{{ kind = \"{law}\", target = \"5 ms\" }}");
+            let line =
+                [("ap[0].proxy", &*proxy), ("ap[0].radio.rate", "100 Mbit/s"), ("flow[0].receiver", "\"plain\"")];
+            let summary = run(DOWNLOAD, &[&line[..], &[("flow[0].count", flows), FOUR[1]]].concat());
+            let queue = &summary.queues[0];
+            let (utilisation, delay_ms) = (queue.utilisation.unwrap(), queue.mean_delay_s.unwrap() * 1e3);
+            assert!(utilisation > 0.97 && delay_ms < 5.0, "{law}, {flows}: {utilisation}, {delay_ms}");
+        }
+    }
+}
+
 #[test]
 fn in_integers_it_holds_one_that_it_sees_as_well() {
     let seen = ("ap[0].proxy", r#"{ kind = "station-kernel", queue = "qdisc" }"#);
@@ -123,9 +163,14 @@ fn its_window_updates_move_flows_that_have_no_packets() {
 
 #[test]
 fn senders_that_take_updates_for_duplicates_are_refused_beside_it() {
-    let message = refuse(DOWNLOAD, &[STATION, ("flow[0].sender", "\"newreno\"")]);
-    assert!(message.starts_with("flow[0].sender: takes window updates for duplicate acknowledgements"), "{message}");
-    assert!(message.ends_with("as the proxy is \"station\""), "{message}");
+    for law in [STATION, SEATS] {
+        let message = refuse(DOWNLOAD, &[law, ("flow[0].sender", "\"newreno\"")]);
+        assert!(
+            message.starts_with("flow[0].sender: takes window updates for duplicate acknowledgements"),
+            "{message}"
+        );
+        assert!(message.ends_with(&format!("as the proxy is {}", law.1)), "{message}");
+    }
 }
 
 #[test]

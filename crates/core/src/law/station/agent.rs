@@ -212,8 +212,11 @@ impl StationAgent {
             if is_own && !is_told || !is_own && (!moves_others || self.flows[i].at(line).is_none()) {
                 continue;
             }
-            let window = self.window(i, t_s);
+            let mut window = self.window(i, t_s);
             let known = &self.flows[i];
+            if known.holds && self.has_room(line, line_rate) {
+                window = equations::beside_held(window, known.mss_bytes);
+            }
             if let Some(edge) = known.edge_for(window)
                 && (is_own || (edge - known.edge()) as f64 >= known.mss_bytes)
             {
@@ -224,6 +227,13 @@ impl StationAgent {
             self.flows[grant.flow].grant(t_s, grant.edge);
         }
         grants
+    }
+
+    /// Whether windows may have what receivers hold back on top.
+    fn has_room(&self, line: usize, line_rate: f64) -> bool {
+        let line = &self.lines[line];
+        let wait_s = share::equations::wait(line.queue_bytes(), line_rate);
+        !line.is_draining() && equations::has_room(wait_s, self.keys.target.as_secs_f64())
     }
 
     /// The line of which an arrival tells, by its place here.

@@ -67,6 +67,8 @@ pub struct Found {
     pub ack_delay_s: f64,
     /// Whether the queue is being drained, to see d.
     pub is_draining: bool,
+    /// Whether its flow's receiver holds acknowledgements back.
+    pub holds: bool,
 }
 
 /// A data packet of a flow, as the agent sees it once the flow's receiver has taken it in.

@@ -159,6 +159,17 @@ pub fn is_bound(window_bytes: f64, bound_bytes: f64) -> bool {
     window_bytes < CLEARLY * bound_bytes
 }
 
+/// The window \[B\] of a flow with segments of `mss_bytes` whose receiver acknowledges every second one: it holds back half of one in the
+/// mean, and what is less than two would wait for its timer.
+pub fn beside_held(window_bytes: f64, mss_bytes: f64) -> f64 {
+    (window_bytes + mss_bytes / 2.0).max(2.0 * mss_bytes)
+}
+
+/// Whether a queue that lasts `wait_s` is short enough for that: of so many flows that it is not, the timers may hold some up.
+pub fn has_room(wait_s: f64, target_s: f64) -> bool {
+    wait_s <= 4.0 * target_s
+}
+
 /// Whether acknowledgements wait for each other, where no round trip of late came nearer than `excess_s` to the least.
 #[inline]
 pub fn is_crowded(excess_s: f64) -> bool {

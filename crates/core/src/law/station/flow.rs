@@ -47,6 +47,8 @@ pub(super) struct StationFlow {
     pub(super) mss_bytes: f64,
     /// Bytes on the wire for each of payload, in whole segments.
     wire: f64,
+    /// Whether its receiver is known to hold acknowledgements back.
+    pub(super) holds: bool,
     delay_s: RecentLeast,
     /// d \[s\]; 0 before it is known.
     pub(super) d_s: f64,
@@ -80,6 +82,7 @@ impl StationFlow {
             weight,
             mss_bytes: f64::from(mss),
             wire: 1.0,
+            holds: false,
             delay_s: RecentLeast::new(memory.as_secs_f64()),
             d_s: 0.0,
             received: 0,
@@ -117,7 +120,10 @@ impl StationFlow {
                 }
                 self.delay_s.value().unwrap_or(0.0)
             }
-            Known::Found(found) => found.delay_s,
+            Known::Found(found) => {
+                self.holds = found.holds;
+                found.delay_s
+            }
         };
         let header_bytes = arrival.size_bytes - arrival.payload_bytes;
         self.wire = (self.mss_bytes + header_bytes) / self.mss_bytes;

@@ -328,6 +328,7 @@ fn a_hidden_queue_is_as_good_as_a_stamped_one_and_is_drained_at_times() {
         delay_s: 0.105,
         ack_delay_s: 0.0,
         is_draining: false,
+        holds: false,
     };
     // 100 kB/s for 105 − 10 + 10 ms are 10.5 kB, of which each has half; while it is drained, a quarter of 10.5 kB.
     assert_eq!(held_where_the_queue_is(found), 5.0);
@@ -335,6 +336,10 @@ fn a_hidden_queue_is_as_good_as_a_stamped_one_and_is_drained_at_times() {
     // 3 kB too long: a quarter of that less, for both.
     assert_eq!(held_where_the_queue_is(Found { queue_bytes: 5000.0, ..found }), 4.0);
     assert_eq!(held_where_the_queue_is(Found { rate: None, ..found }), 10.0);
+    // What receivers hold back of it is on its way no more: half a segment in the mean, and two are the least that is acknowledged at once.
+    let held = Found { rate: Some(10e3), queue_bytes: 0.0, holds: true, ..found };
+    assert_eq!(held_where_the_queue_is(held), 2.0);
+    assert_eq!(held_where_the_queue_is(Found { queue_bytes: 500.0, ..held }), 1.0);
 }
 
 /// Two lines of `rate` B/s speak in turn in packets of 1250 B, which wait for 0.1 s at each and leave two of their kind behind. Gives what a
