@@ -60,14 +60,14 @@ impl<P: Traveller> Builder<'_, P> {
         let nodes = &self.components[component].parts.nodes;
         let speaks = |node: &usize| matches!(nodes[*node].marker(station), Some(AnyMarker::Station(_)));
         let spoken: Vec<usize> = there.iter().filter_map(Leg::node).filter(speaks).collect();
-        // A path that crosses a medium twice is one node's two queues.
+        // A path that crosses a link or a medium twice is told of it as of one.
         let twice = (1..spoken.len()).any(|i| spoken[..i].contains(&spoken[i]));
         let Some(&node) = spoken.last() else {
             let message = "\"station\": no queue of its path has price = \"station\": wanted one at least";
             return Err(ScenarioError::at("receiver", message));
         };
         if twice {
-            let message = "\"station\": two queues of one WLAN on its path have price = \"station\": wanted one";
+            let message = "\"station\": its path crosses a link or WLAN with price = \"station\" twice: wanted once";
             return Err(ScenarioError::at("receiver", message));
         }
         takes_updates(flow, "the receiver is \"station\"")?;

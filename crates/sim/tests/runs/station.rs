@@ -240,3 +240,28 @@ fn a_delayed_acknowledgement_does_not_shut_the_window() {
     assert!(found[1].goodput_bps > 0.7 * found[0].goodput_bps, "{} of {}", found[1].goodput_bps, found[0].goodput_bps);
     assert_eq!(found[1].retransmits, 0);
 }
+
+#[test]
+fn each_of_three_lines_is_heard() {
+    let link = |i: usize, rate: &str| {
+        format!(
+            "[[link]]\nname = \"l{i}\"\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"{rate}\"\nduplex = false\n\
+             queue = {{ limit = \"1 MB\" }}\nprice = \"station\"\n",
+            i + 1
+        )
+    };
+    for rates in [
+        ["50 Mbit/s", "10 Mbit/s", "100 Mbit/s"],
+        ["10 Mbit/s", "50 Mbit/s", "100 Mbit/s"],
+        ["100 Mbit/s", "50 Mbit/s", "10 Mbit/s"],
+    ] {
+        let links: String = rates.iter().enumerate().map(|(i, rate)| link(i, rate)).collect();
+        let flow = "[[flow]]\nname = \"flow\"\npath = [\"n0\", \"n1\", \"n2\", \"n3\"]\nrtt = \"40 ms\"\n\
+                    access = \"200 Mbit/s\"\njitter = \"0.1 ms\"\nsender = \"cubic\"\nreceiver = { kind = \"station\", target = \"25 ms\" }\n";
+        let summary = run(&format!("duration = \"20 s\"\nwarmup = \"5 s\"\n{links}{flow}"), &[]);
+        for queue in &summary.queues {
+            assert!(queue.p95_delay_s.unwrap_or(0.0) < 0.035 && queue.drops == 0, "{rates:?}: {queue:?}");
+        }
+        assert!(summary.flows[0].goodput_bps > 9e6, "{rates:?}: {}", summary.flows[0].goodput_bps);
+    }
+}

@@ -22,6 +22,8 @@ const COARSE_BITS: u32 = 24;
 const STEPS: f64 = 8.0;
 /// In which part of the packets that another line has stamped a line speaks itself.
 const SPEAKS: f64 = 0.5;
+/// Binary digits of a turn that lines take, each its own.
+const DIGITS: u32 = 16;
 
 parameters! {
     /// The station window's router.
@@ -93,7 +95,10 @@ impl MarkerLaw for StationRouter {
         let waited_s = (now - packet.arrived).as_secs_f64();
         let it_is_its_turn = signal.station().is_some() && {
             self.turn = next_dither(self.turn);
-            self.turn < SPEAKS
+            // Lines that take a binary digit each of the same sequence speak independently of each other.
+            let digit = (u32::from(self.line) + DIGITS - 2) % DIGITS;
+            let place = self.turn * f64::from(1 << digit);
+            place - libm::floor(place) < SPEAKS
         };
         signal.stamp_station(self.stamp(packet.size.get() as u32, held.bytes.as_f64(), waited_s), it_is_its_turn);
     }
