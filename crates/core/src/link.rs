@@ -349,6 +349,10 @@ impl<P: Parcel> Foreseen<P> {
     fn join_train(&mut self, now: Instant, size: Bytes, sending: Duration) -> Option<Instant> {
         let start = self.busy_until;
         if start.saturating_since(now.max(self.first.start)) >= self.first.full {
+            // Those that take no time are counted.
+            if sending == Duration::ZERO {
+                return self.admit_behind_others(now, size, sending);
+            }
             self.meter.arrive(now, false);
             return None;
         }

@@ -269,3 +269,16 @@ fn two_links_that_lead_the_same_way_are_refused() {
     assert_eq!(parallel(false, "a", "b"), wanted("a", "b"));
     assert!(parallel(false, "b", "a").starts_with("accepted"));
 }
+
+#[test]
+fn what_takes_no_time_fills_no_buffer() {
+    let text = crate::dumbbell!(
+        "duration = \"5 s\"\n",
+        "rate = \"10 Mbit/s\"\n",
+        "name = \"there\"\npacket = \"100 B\"\nsender = { kind = \"newreno\", window_limit = \"100 packets\" }\n\
+         receiver = { kind = \"plain\", ack_size = \"0 B\" }\n"
+    );
+    let back = "[[flow]]\nname = \"back\"\npath = [\"r2\", \"r1\"]\nsender = { kind = \"newreno\", window_limit = \"4 packets\" }\n";
+    let summary = run(&format!("{text}{back}"), &[]);
+    assert_eq!(summary.queues.iter().map(|queue| queue.drops).collect::<Vec<_>>(), [0, 0]);
+}
