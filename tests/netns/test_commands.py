@@ -90,7 +90,12 @@ def gone(names: Iterator[str] | Sequence[str] = ()) -> bool:
 def children(pid: int) -> list[int]:
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
+        # A thread may end while it is looked at.
+        try:
+            listed = (task / "children").read_text()
+        except FileNotFoundError:
+            continue
+        for child in map(int, listed.split()):
             found += [child, *children(child)]
     return found
 
