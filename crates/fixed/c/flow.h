@@ -7,17 +7,17 @@
 #include "station.h"
 #include "window.h"
 
-/* A segment went on to the client, with what was forwarded up to `place`: its round trip is measured. */
-LASTHOP_INLINE void flow_sample(struct flow *f, u64 now_ns, u32 end, u32 place)
+/* A segment went on to the client, with what was forwarded up to `place_bytes`: its round trip is measured. */
+LASTHOP_INLINE void flow_sample(struct flow *f, u64 now_ns, u32 end, u32 place_bytes)
 {
 	if (now_ns - f->sampled_ns < NS_PER_MS)
 		return;
 	UNROLLED
 	for (u32 i = 0; i < SAMPLES; i++) {
-		if (!f->sample_sent_ns[i]) {
-			f->sample_sent_ns[i] = now_ns;
+		if (!f->sample.sent_ns[i]) {
+			f->sample.sent_ns[i] = now_ns;
 			f->sample_end[i] = end;
-			f->sample_place[i] = place;
+			f->sample_place_bytes[i] = place_bytes;
 			f->sampled_ns = now_ns;
 			return;
 		}
@@ -29,7 +29,7 @@ LASTHOP_INLINE void flow_forget_samples(struct flow *f)
 {
 	UNROLLED
 	for (u32 i = 0; i < SAMPLES; i++)
-		f->sample_sent_ns[i] = 0;
+		f->sample.sent_ns[i] = 0;
 }
 
 /* When the latest of the segments was sent that an ACK tells of; 0: none. What went on before one of them has arrived as well. */
@@ -39,10 +39,10 @@ LASTHOP_INLINE u64 flow_sampled(struct flow *f, struct station *s, u32 ack)
 
 	UNROLLED
 	for (u32 i = 0; i < SAMPLES; i++) {
-		if (f->sample_sent_ns[i] && !is_after(f->sample_end[i], ack)) {
-			latest_ns = most(latest_ns, f->sample_sent_ns[i]);
-			station_reach(s, f->sample_place[i]);
-			f->sample_sent_ns[i] = 0;
+		if (f->sample.sent_ns[i] && !is_after(f->sample_end[i], ack)) {
+			latest_ns = most(latest_ns, f->sample.sent_ns[i]);
+			station_reach(s, f->sample_place_bytes[i]);
+			f->sample.sent_ns[i] = 0;
 		}
 	}
 	return latest_ns;
@@ -160,7 +160,8 @@ LASTHOP_INLINE u32 flow_delivered(struct flow *f, const struct packet *p)
 /* Whether its receiver holds ACKs back, for a second segment or for its timer. */
 LASTHOP_INLINE int flow_holds(const struct flow *f)
 {
-	return 2 * (u64)f->told_q8 > (u64)f->mss * 768;
+	/* More than one and a half segments in the mean. */
+	return (u64)f->told_bytes_q8 * 2 > ((u64)f->mss * 3) << 8;
 }
 
 /* An ACK tells of so much: whether it has waited for that timer. */
@@ -168,7 +169,7 @@ LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered)
 {
 	s->is_late = delivered && delivered <= f->mss && flow_holds(f);
 	if (delivered)
-		f->told_q8 = smoothed(f->told_q8, least(delivered, 1 << 20) << 8, 4);
+		f->told_bytes_q8 = smoothed(f->told_bytes_q8, least(delivered, 1 << 20) << 8, 4);
 }
 
 /* It has nothing under way any more: what is left of it counts as delivered. */

@@ -120,10 +120,10 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			flow_forget_samples(f);
 		} else if (settings->is_hidden) {
 			flow_sample(f, now_ns, end, station_place(s, now_ns, p->payload, flow_client_ns(f, found.nearest_ns)));
-		} else if (!f->sample_sent_ns[0]) {
-			f->sample_sent_ns[0] = now_ns;
+		} else if (!f->sample.only.sent_ns) {
+			f->sample.only.sent_ns = now_ns;
 			f->sample_end[0] = end;
-			f->sample_sent_ns[SAMPLE_LEAVES] = queue.departed_bytes + queue.bytes + p->size_bytes;
+			f->sample.only.leaves_bytes = queue.departed_bytes + queue.bytes + p->size_bytes;
 		}
 		if (is_after(end, f->sent)) {
 			fresh = end - f->sent;
@@ -274,13 +274,13 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			s->wants_probe = flow_wants_probe(f, now_ns);
 		}
 		flow_told(f, s, s->newly_bytes);
-	} else if (f->sample_sent_ns[0] && !is_after(f->sample_end[0], p->ack)) {
-		f->rtt_ns = now_ns - f->sample_sent_ns[0];
+	} else if (f->sample.only.sent_ns && !is_after(f->sample_end[0], p->ack)) {
+		f->rtt_ns = now_ns - f->sample.only.sent_ns;
 		/* It stood in the queue for so long at least. */
-		s->sample_ns = most(now_ns - most(f->sample_sent_ns[0], f->sample_sent_ns[SAMPLE_THERE]), 1);
-		f->sample_sent_ns[0] = 0;
-	} else if (f->sample_sent_ns[0] && queue.departed_bytes < f->sample_sent_ns[SAMPLE_LEAVES]) {
-		f->sample_sent_ns[SAMPLE_THERE] = now_ns;
+		s->sample_ns = most(now_ns - most(f->sample.only.sent_ns, f->sample.only.there_ns), 1);
+		f->sample.only.sent_ns = 0;
+	} else if (f->sample.only.sent_ns && queue.departed_bytes < f->sample.only.leaves_bytes) {
+		f->sample.only.there_ns = now_ns;
 	}
 	if (p->has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
 		f->asked_ns = now_ns;

@@ -33,8 +33,6 @@
 #define SLOTS 512
 /* Round trips that are measured at once on a connection, one begun each millisecond at most. */
 #define SAMPLES 8
-#define SAMPLE_THERE 1
-#define SAMPLE_LEAVES 2
 /* How long a path is looked at before it may count as another one. */
 #define PATH_NS (500 * NS_PER_MS)
 /* When in a span of minima a drain is due. */
@@ -168,7 +166,7 @@ struct flow {
 	u32 epoch; /* the last one it was counted in */
 	u32 station; /* the number of what it shares its queue with */
 	u32 weight_q8;
-	u32 told_q8; /* what an ACK tells of that is new, smoothed; 0: not known, or not asked */
+	u32 told_bytes_q8; /* what an ACK tells of that is new, smoothed; 0: not known, or not asked */
 	u64 seen_ns; /* its last packet */
 	u64 forwarded_bytes;
 	u64 acknowledged_bytes;
@@ -189,13 +187,17 @@ struct flow {
 	struct clock clock;
 	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
 
-	/*
-	 * Segments under way whose round trips are being measured. Where the queue is seen, it is one, the first; then SAMPLE_THERE has when that
-	 * was last known to be in the queue, and SAMPLE_LEAVES how much has departed once it has left.
-	 */
-	u64 sample_sent_ns[SAMPLES]; /* 0: none */
+	/* Segments under way whose round trips are being measured. Where the queue is seen, it is one, the first. */
+	union {
+		u64 sent_ns[SAMPLES]; /* 0: none */
+		struct {
+			u64 sent_ns;
+			u64 there_ns; /* when it was last known to be in the queue */
+			u64 leaves_bytes; /* how much has departed once it has left that */
+		} only;
+	} sample;
 	u32 sample_end[SAMPLES]; /* the sequence number behind it */
-	u32 sample_place[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
+	u32 sample_place_bytes[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate [B/s] */

@@ -142,11 +142,11 @@ LASTHOP_INLINE u32 station_place(const struct station *s, u64 now_ns, u32 bytes,
 }
 
 /* The segment of that place has arrived, and with it what went on before: a queue keeps the order. */
-LASTHOP_INLINE void station_reach(struct station *s, u32 place)
+LASTHOP_INLINE void station_reach(struct station *s, u32 place_bytes)
 {
-	u32 farther = place - (u32)s->reached_bytes;
+	u32 farther = place_bytes - (u32)s->reached_bytes;
 
-	if (place && farther < 1U << 31)
+	if (place_bytes && farther < 1U << 31)
 		s->reached_bytes += farther;
 }
 

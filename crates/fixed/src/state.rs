@@ -138,7 +138,7 @@ pub struct FlowRecord {
     station: u32,
     /// φ.
     pub weight_q8: u32,
-    told_q8: u32,
+    told_bytes_q8: u32,
     /// Its last packet, by the monotonic clock.
     pub seen_ns: u64,
     /// New payload that went to the client.
@@ -170,9 +170,9 @@ pub struct FlowRecord {
     clock_state: u32,
     clock_offset: RecentLeast,
     begin_wait_ns: u64,
-    sample_sent_ns: [u64; 8],
+    sample: [u64; 8],
     sample_end: [u32; 8],
-    sample_place: [u32; 8],
+    sample_place_bytes: [u32; 8],
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
