@@ -30,6 +30,7 @@ FACE(u64, clamp_advertised, (u64 window_bytes, u64 own_bytes), (window_bytes, ow
 FACE(u64, pool_drift, (u64 between, u64 rtt_ns, u64 length_ns), (between, rtt_ns, length_ns))
 FACE(s64, pool_moved_q16, (s64 drift, u64 gap_ns), (drift, gap_ns))
 FACE(u64, share_horizon_of_ns, (u32 i), (i))
+FACE(int, share_outruns, (u64 bytes, u64 t_ns, u64 rate), (bytes, t_ns, rate))
 FACE(u64, share_error_q20, (u64 rate_log_q16, u64 forecast_log_q16), (rate_log_q16, forecast_log_q16))
 FACE(u64, share_loss_q20, (u64 before_q20, u64 error_q20), (before_q20, error_q20))
 FACE(int, share_is_better, (u64 loss_q20, u64 present_q20), (loss_q20, present_q20))

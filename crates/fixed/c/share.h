@@ -71,6 +71,12 @@ LASTHOP_INLINE void share_rate_raise(struct share_rate *r, u64 rate)
 	}
 }
 
+/* Whether so much in such a time shows more than the rate that is known. */
+LASTHOP_INLINE int share_outruns(u64 bytes, u64 t_ns, u64 rate)
+{
+	return rate_of(bytes, t_ns) > rate;
+}
+
 /* How wrong a forecast was: min((ln rate - ln forecast)^2, 4) in the square of log2, in Q20; both logs in Q16. */
 LASTHOP_INLINE u64 share_error_q20(u64 rate_log_q16, u64 forecast_log_q16)
 {

@@ -256,6 +256,8 @@ struct station {
 	u64 tick_bytes;
 	u64 tick_busy_ns;
 	u64 tick_busy_bytes;
+	u64 period_ns; /* of late, since the last look but one that found the queue empty */
+	u64 period_bytes; /* what has left in it */
 	struct share_rate rate;
 	u64 average_q16; /* CLAMP's queue */
 	u64 average_ns; /* when that was */

@@ -81,7 +81,27 @@ LASTHOP_INLINE void station_served(struct station *s, u64 now_ns, u64 elapsed_ns
 		station_tick(s, now_ns);
 }
 
-/* A look at the qdisc's backlog: busy if it held something at this look and at the one before. */
+/*
+ * Whether the time since the last look counts as busy: surely if something waited all the while. Where the queue may have run empty
+ * within it, that is when a line is fast, but for how long it rested is not seen. Such time tells of the rate from below alone, and a
+ * burst at its end of no rate at all: it counts where all since the queue was last empty, that rest included, shows more than the
+ * rate that is known. Of late, for the rate of a minute ago says nothing.
+ */
+LASTHOP_INLINE int station_is_busy(struct station *s, u64 elapsed_ns, u64 bytes, int surely)
+{
+	if (!s->queue_bytes) {
+		s->period_ns = 0;
+		s->period_bytes = 0;
+	} else if (s->period_ns > TICK_NS) {
+		s->period_ns >>= 1;
+		s->period_bytes >>= 1;
+	}
+	s->period_ns += elapsed_ns;
+	s->period_bytes += bytes;
+	return surely || (s->queue_bytes && share_outruns(s->period_bytes, s->period_ns, station_rate(s)));
+}
+
+/* A look at the qdisc's backlog: surely busy if it held something at this look and at the one before. */
 LASTHOP_INLINE void station_look(struct station *s, u64 now_ns, u64 queue_bytes, u64 departed_bytes)
 {
 	/* Two processors may look in either order. */
@@ -90,9 +110,12 @@ LASTHOP_INLINE void station_look(struct station *s, u64 now_ns, u64 queue_bytes,
 			s->seen_ns = 0; /* another qdisc */
 		return;
 	}
-	if (s->seen_ns)
-		station_served(s, now_ns, now_ns - s->seen_ns, departed_bytes - s->departed_bytes,
-			       s->queue_bytes && queue_bytes);
+	if (s->seen_ns) {
+		u64 elapsed_ns = now_ns - s->seen_ns, bytes = departed_bytes - s->departed_bytes;
+
+		station_served(s, now_ns, elapsed_ns, bytes,
+			       station_is_busy(s, elapsed_ns, bytes, s->queue_bytes && queue_bytes));
+	}
 	s->seen_ns = now_ns;
 	s->queue_bytes = queue_bytes;
 	s->departed_bytes = departed_bytes;
@@ -209,8 +232,11 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 	bytes = s->arrived_bytes - before;
 	if (s->is_late && !bytes)
 		return;
-	if (s->seen_ns)
-		station_served(s, t_ns, t_ns - s->seen_ns, bytes, s->is_busy && !s->is_late);
+	if (s->seen_ns) {
+		u64 elapsed_ns = t_ns - s->seen_ns;
+
+		station_served(s, t_ns, elapsed_ns, bytes, station_is_busy(s, elapsed_ns, bytes, s->is_busy) && !s->is_late);
+	}
 	s->seen_ns = t_ns;
 	station_advance(s, (t_ns >> SLOT_SHIFT) - 1);
 	s->queue_bytes = station_left_at(s, t_ns);

@@ -41,6 +41,10 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_rate_raise"]
     pub safe fn rate_raise(r: &mut BusyRate, rate: u64);
 
+    /// Whether so much in such a time shows more than the rate that is known.
+    #[link_name = "lasthop_share_outruns"]
+    pub safe fn outruns(bytes: u64, t_ns: u64, rate: u64) -> i32;
+
     /// How wrong a forecast was: min((ln rate - ln forecast)^2, 4) in the square of log2, in Q20; both logs in Q16.
     #[link_name = "lasthop_share_error_q20"]
     pub safe fn error_q20(rate_log_q16: u64, forecast_log_q16: u64) -> u64;

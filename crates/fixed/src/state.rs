@@ -376,6 +376,8 @@ pub struct StationRecord {
     tick_bytes: u64,
     tick_busy_ns: u64,
     tick_busy_bytes: u64,
+    period_ns: u64,
+    period_bytes: u64,
     /// μ̂ over each horizon.
     pub rate: BusyRate,
     /// CLAMP's averaged queue.

@@ -5,7 +5,7 @@ use crate::state::{Settings, StationRecord};
 
 // SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
 unsafe extern "C" {
-    /// A look at the backlog of a queue that is seen: busy if it held something at this look and at the one before.
+    /// A look at the backlog of a queue that is seen: surely busy if it held something at this look and at the one before.
     #[link_name = "lasthop_station_look"]
     pub safe fn look(station: &mut StationRecord, now_ns: u64, queue_bytes: u64, departed_bytes: u64);
 

@@ -74,6 +74,15 @@ proptest! {
         close(rate_over(&none, 0) as f64, rate as f64, 1e-3, 40.0);
     }
 
+    /// Against the same in f64, but where the rate is rounded down to the one that is known.
+    #[test]
+    fn what_outruns_a_rate(bytes in any_length(34), t_ns in any_length(36), known in prop_oneof![Just(0), any_length(34)]) {
+        let (bytes_f, t_s, known_f) = (bytes as f64, t_ns as f64 * 1e-9, known as f64);
+        prop_assume!((bytes_f / t_s - known_f).abs() > 1.0 + 1e-9 * known_f);
+        prop_assert_eq!(outruns(bytes, t_ns, known) != 0, estimator::outruns(bytes_f, t_s, known_f));
+        prop_assert_eq!(outruns(bytes, 0, known) != 0, estimator::outruns(bytes_f, 0.0, known_f));
+    }
+
     #[test]
     fn errors_of_forecasts(rate in any_length(34), forecast in any_length(34)) {
         // In nats, squared: Q20 of log2 times (ln 2)^2. The logs are within .009.

@@ -40,6 +40,15 @@ pub fn horizon_time(before_s: f64, horizon_s: f64, kept: f64) -> f64 {
     before_s * kept + horizon_s * (1.0 - kept)
 }
 
+/// Whether `bytes` in `elapsed_s` show more than the rate that is known.
+///
+/// Who sees a queue from time to time alone counts so what leaves while that may run empty: for how long the line rested is not
+/// seen, so that the rate is this at least.
+#[inline]
+pub fn outruns(bytes: f64, elapsed_s: f64, known: f64) -> bool {
+    elapsed_s > 0.0 && bytes / elapsed_s > known
+}
+
 /// How wrong a rate of `told` B/s was, where `measured` B/s came.
 #[inline]
 pub fn horizon_error(measured: f64, told: f64) -> f64 {

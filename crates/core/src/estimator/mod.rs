@@ -39,7 +39,7 @@ mod rate;
 mod round;
 
 pub use average::{QueueAverage, QueueEstimator, Smoothed, over_arrivals, over_time};
-pub use busy::{BusyRate, horizon_bytes, horizon_changes, horizon_error, horizon_loss, horizon_time, kept};
+pub use busy::{BusyRate, horizon_bytes, horizon_changes, horizon_error, horizon_loss, horizon_time, kept, outruns};
 pub use interval::ControlInterval;
 pub use least::{Least, RecentLeast};
 pub use present::Present;
