@@ -128,11 +128,14 @@ impl Sender {
         if self.config.recovery == Recovery::Sack {
             self.inflation = 0;
             self.board.rescued = false;
-            if self.config.rate_reduction {
+            if self.config.rate_reduction || self.config.takes_over {
+                // What the last recovery has sent again is still under way (Linux: TCPCB_SACKED_RETRANS).
                 self.repairs.forget(self.una);
                 self.board.high_rxt = self.board.high_rxt.max(self.una);
                 self.measure_pipe();
-                self.reduce(true);
+                if self.config.rate_reduction {
+                    self.reduce(true);
+                }
                 self.restart_timer();
                 self.set_urgent(Urgent::Nothing);
                 return;

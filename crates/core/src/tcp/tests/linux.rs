@@ -3,6 +3,7 @@
 //! Linux's rules for growth and time-outs.
 
 use super::script::{plain, sender};
+use crate::law::qfcp::QfcpParams;
 use crate::role::SenderParams;
 use crate::tcp::{Recovery, RttEstimator, SenderConfig, Validation};
 use crate::units::{Bytes, Duration};
@@ -41,6 +42,26 @@ fn with_three_segments_sacked_all_that_was_sent_before_is_lost() {
          110 ack 0 sack 2-3 4-5 6-8 echo 0   ->
          110 ack 0 sack 2-3 4-5 6-9 echo 0   -> 1
          110 ack 0 sack 2-3 4-5 6-10 echo 0  -> 3",
+    );
+}
+
+#[test]
+fn what_one_recovery_has_sent_again_the_next_does_not() {
+    // Ten segments in the network, by 100 segments/s over 100 ms. 0 is lost, its repetition at 100 ms too, and 12, which went
+    // with it; 13, sent at 110 ms, tells of both. The second repetition of 0 ends the recovery while that of 12 is under way: for
+    // 12 there is another recovery, but no more repetition.
+    let config = SenderConfig { law: SenderParams::Qfcp(QfcpParams::default()), takes_over: true, ..rack() };
+    sender(
+        config,
+        "0   open                                        -> 0 1 2 3 4 5 6 7 8 9
+         100 ack 0 sack 1-2 echo 0 rate 100              -> 10
+         100 ack 0 sack 1-3 echo 0 rate 100              -> 11
+         100 ack 0 sack 1-4 echo 0 rate 100              -> 0 12
+         ? state Recovery
+         110 ack 0 sack 1-10 echo 10 rate 100            -> 13 14 15 16 17 18
+         210 ack 0 sack 1-12 13-14 echo 110 rate 100     -> 0 12 19 20 21
+         310 ack 12 sack 13-19 echo 210 rate 100         -> 22 23 24 25 26 27
+         ? state Recovery",
     );
 }
 
