@@ -298,11 +298,7 @@ def test_a_loss_tells_nothing_and_the_queue_is_short(
 @pytest.mark.parametrize(
     "steps",
     [
-        pytest.param(
-            [],
-            id="tenths",
-            marks=pytest.mark.xfail(strict=True, reason="11.6 to 11.8 kB: half is the probing"),
-        ),
+        pytest.param([], id="tenths"),
         pytest.param(["--set", "alpha=0.05", "--set", "weight=0.15"], id="twentieths"),
     ],
 )

@@ -32,6 +32,15 @@ LASTHOP_INLINE u64 qfcp_probed_capacity(u64 capacity, u64 output, u64 packets_q1
 	return capacity + (capacity * least(alpha_q16, 1U << 24) >> 16);
 }
 
+/* After a busy interval the capacity grows with care in so many. */
+#define QFCP_CAREFUL 3
+
+/* alpha where C is near what the link carries: a half, a fourth or an eighth, by the intervals of care that are left. */
+LASTHOP_INLINE u32 qfcp_careful_growth_q16(u32 alpha_q16, u64 left)
+{
+	return alpha_q16 >> least(left, 8);
+}
+
 /*
  * qfcp#7, qfcp#8: what an average keeps of before in an interval that counts as so many of those in which it keeps
  * e^-forgets: (1 - w)^n with forgets = -ln(1 - w). Intervals up to 2^4.
@@ -85,7 +94,8 @@ struct qfcp_settings {
 	u8 average_flows;
 	u8 hold;
 	u8 time_weighted;
-	u32 pad;
+	u8 careful;
+	u8 pad[3];
 };
 
 /* What it keeps of its queue: `QfcpRecord`. All 0 at the start. */
@@ -98,6 +108,7 @@ struct qfcp_router {
 	u64 queue_q4; /* q_avg [B] */
 	u64 packets_q16; /* the same in packets */
 	u64 intervals; /* so far */
+	u64 careful; /* in so many more C grows with care */
 	/* Of the running interval. */
 	u64 began_ns;
 	u64 rtts_us; /* the sum of those that packets told */
@@ -147,11 +158,17 @@ LASTHOP_INLINE void qfcp_control(struct qfcp_router *r, const struct qfcp_settin
 	if (rests)
 		r->queue_q4 = m->queue_q4;
 	if (s->probing && !is_silent) {
-		u64 probed = qfcp_probed_capacity(r->capacity, r->output, r->packets_q16, s->alpha_q16);
+		int is_busy = r->packets_q16 >= QFCP_ONE_Q16, waits = s->careful && m->packets_q16 >= QFCP_ONE_Q16;
+		u32 growth_q16 = qfcp_careful_growth_q16(s->alpha_q16, r->careful);
+		u64 found = qfcp_probed_capacity(r->capacity, r->output, r->packets_q16, growth_q16);
 
 		/* What leaves a line that rests is no capacity. */
-		r->capacity = least(rests ? most(r->capacity, r->output) : probed, s->max_capacity);
-		r->capacity = most(r->capacity, 1);
+		if (rests)
+			found = most(r->capacity, r->output);
+		else if (waits && !is_busy)
+			found = r->capacity;
+		r->capacity = most(least(found, s->max_capacity), 1);
+		r->careful = s->careful && (is_busy || waits) ? QFCP_CAREFUL : excess(r->careful, 1);
 	}
 	/* A flow has at least one packet in the network, and all together no more than the link. */
 	least_rate = s->bounded ? most(rate_of(s->packet_bytes, r->interval_ns), 1) : 1;

@@ -68,7 +68,8 @@ LASTHOP_INLINE struct glance vector_glance(const u64 *v)
 LASTHOP_INLINE struct qfcp_settings vector_qfcp(const u64 *v)
 {
 	struct qfcp_settings set = { .capacity = v[8], .max_capacity = v[9], .forgets_q24 = v[10], .alpha_q16 = v[11],
-				     .beta_q16 = v[12], .packet_bytes = v[13] };
+				     .beta_q16 = v[12], .packet_bytes = v[13], .probing = v[14] & 1,
+				     .careful = v[14] >> 1 & 1, .hold = v[14] >> 2 & 1 };
 
 	return set;
 }

@@ -37,8 +37,10 @@ pub struct QfcpSettings {
     pub hold: u8,
     /// 1: what the queue has made longer weighs more.
     pub time_weighted: u8,
+    /// 1: near what was found C grows with care.
+    pub careful: u8,
     /// Nothing.
-    pub pad: u32,
+    pub pad: [u8; 3],
 }
 
 /// What a router keeps: `struct qfcp_router`.
@@ -62,6 +64,8 @@ pub struct QfcpRouter {
     pub packets_q16: u64,
     /// Control intervals so far.
     pub intervals: u64,
+    /// In so many more C grows with care.
+    pub careful: u64,
     /// When the running interval began.
     pub began_ns: u64,
     /// The sum of the round trips that packets told in it; at a processor that counts for a router, so far, as what follows.
@@ -123,6 +127,10 @@ unsafe extern "C" {
     /// qfcp#6: C, output if at least a packet always waited, and alpha more than before otherwise. alpha up to 2^8.
     #[link_name = "lasthop_qfcp_probed_capacity"]
     pub safe fn probed_capacity(capacity: u64, output: u64, packets_q16: u64, alpha_q16: u32) -> u64;
+
+    /// alpha where C is near what the link carries: a half, a fourth or an eighth, by the intervals of care that are left.
+    #[link_name = "lasthop_qfcp_careful_growth_q16"]
+    pub safe fn careful_growth_q16(alpha_q16: u32, left: u64) -> u32;
 
     /// qfcp#7, qfcp#8: what an average keeps of before in an interval that counts as so many of those in which it keeps
     /// e^-forgets: (1 - w)^n with forgets = -ln(1 - w). Intervals up to 2^4.

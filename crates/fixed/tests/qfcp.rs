@@ -43,7 +43,8 @@ fn settings(params: &QfcpRouterParams) -> QfcpSettings {
         average_flows: params.average_flows.into(),
         hold: params.hold.into(),
         time_weighted: params.time_weighted.into(),
-        pad: 0,
+        careful: params.careful.into(),
+        pad: [0; 3],
     }
 }
 
@@ -85,6 +86,13 @@ proptest! {
     }
 
     #[test]
+    fn careful_growth(alpha in 0.0..256.0f64, left in 0..4u32) {
+        let alpha_q16 = (alpha * Q16) as u32;
+        let exact = equations::careful_growth(f64::from(alpha_q16) / Q16, left);
+        near(f64::from(qfcp::careful_growth_q16(alpha_q16, left.into())) / Q16, exact, 0.0, 1.0 / Q16);
+    }
+
+    #[test]
     fn weight_over(weight in 0.001..0.999f64, intervals in 1.0..8.0f64) {
         let found = qfcp::keep_q31((-(1.0 - weight).ln() * Q24) as u64, (intervals * Q16) as u64) as f64 / Q31;
         near(1.0 - found, equations::weight_over(weight, intervals), 1e-4, 3e-4);
@@ -120,10 +128,11 @@ proptest! {
     fn a_step(
         (input, output) in (sized(27), sized(27)), queue in 0..200_000u64, packets in 0..200u64,
         interval_us in 1_000..=1_000_000u64, first in any::<bool>(),
-        (probing, resident, bounded) in any::<(bool, bool, bool)>(), (average_flows, hold) in any::<(bool, bool)>(),
+        (probing, resident, bounded) in any::<(bool, bool, bool)>(),
+        (average_flows, hold, careful) in any::<(bool, bool, bool)>(), idle in 0..5,
     ) {
         let params = QfcpRouterParams {
-            probing, resident, bounded, average_flows, hold,
+            probing, resident, bounded, average_flows, hold, careful,
             ..QfcpRouterParams::new(Rate::from_bps(10_000_000), Rate::from_bps(1_000_000_000))
         };
         let told = settings(&params);
@@ -144,6 +153,11 @@ proptest! {
             // One in which everything is as it should be.
             exact.control(&measure(1_000_000, 1_200_000, 3000, 2));
             qfcp::control(&mut own, &told, &in_integers(1_000_000, 1_200_000, 3000, 2));
+            // And some with a queue now and then.
+            for _ in 0..idle {
+                exact.control(&measure(1_000_000, 1_200_000, 0, 0));
+                qfcp::control(&mut own, &told, &in_integers(1_000_000, 1_200_000, 0, 0));
+            }
         }
         exact.control(&measure(input, output, queue, packets));
         qfcp::control(&mut own, &told, &in_integers(input, output, queue, packets));

@@ -37,7 +37,8 @@ pub fn qfcp_settings(params: &QfcpRouterParams) -> QfcpSettings {
         average_flows: params.average_flows.into(),
         hold: params.hold.into(),
         time_weighted: params.time_weighted.into(),
-        pad: 0,
+        careful: params.careful.into(),
+        pad: [0; 3],
     }
 }
 
@@ -180,7 +181,8 @@ mod tests {
         alike!(&btf, "qfcp_settings", QfcpSettings: "capacity" = capacity, "max_capacity" = max_capacity,
             "forgets_q24" = forgets_q24, "alpha_q16" = alpha_q16, "beta_q16" = beta_q16, "packet_bytes" = packet_bytes,
             "probing" = probing, "resident" = resident, "virtual_queue" = virtual_queue, "in_packets" = in_packets,
-            "bounded" = bounded, "average_flows" = average_flows, "hold" = hold, "time_weighted" = time_weighted);
+            "bounded" = bounded, "average_flows" = average_flows, "hold" = hold, "time_weighted" = time_weighted,
+            "careful" = careful);
         alike!(&btf, "router_settings", RouterSettings: "qfcp" = qfcp, "xcp" = xcp,
             "link_header_bytes" = link_header_bytes, "exid" = exid, "observe_only" = observe_only, "is_xcp" = is_xcp);
         alike!(&btf, "xcp_settings", XcpSettings: "capacity" = capacity, "alpha_q16" = alpha_q16, "beta_q16" = beta_q16,
@@ -192,7 +194,7 @@ mod tests {
             "span_began_ns" = span_began_ns, "span_ns" = span_ns, "least_bytes" = least_bytes);
         alike!(&btf, "qfcp_router", QfcpRouter: "capacity" = capacity, "rate" = rate, "flows_q16" = flows_q16,
             "interval_ns" = interval_ns, "output" = output, "queue_q4" = queue_q4, "packets_q16" = packets_q16,
-            "intervals" = intervals, "began_ns" = began_ns, "rtts_us" = rtts_us, "rtt_count" = rtt_count,
+            "intervals" = intervals, "careful" = careful, "began_ns" = began_ns, "rtts_us" = rtts_us, "rtt_count" = rtt_count,
             "input_bytes" = input_bytes, "departed_bytes" = departed_bytes, "dropped_packets" = dropped_packets,
             "least_bytes" = least_bytes, "least_packets_q16" = least_packets_q16);
         alike!(&btf, "router", RouterRecord: "lock" = lock, "is_turning" = is_turning, "told" = told, "turns" = turns,

@@ -15,6 +15,12 @@ pub fn probed_capacity(capacity: f64, output: f64, queue_packets: f64, alpha: f6
     if queue_packets >= 1.0 { output } else { (1.0 + alpha) * capacity }
 }
 
+/// α where C is near what the link carries: a half, a fourth or an eighth, by how many intervals of care are left. Beyond the paper.
+#[inline]
+pub fn careful_growth(alpha: f64, left: u32) -> f64 {
+    alpha / f64::from(1 << left.min(8))
+}
+
 /// C after an interval of a medium whose time tells what it would carry if it were never idle: that, if it is busy; otherwise 2α
 /// more than before, but α above that at most. It need not grow by small steps, as in the dark; nor at once, as the number of flows
 /// is told by what comes, a round trip late. It does not fall, as the few short packets of an idle medium tell little. Beyond the

@@ -21,6 +21,8 @@ const MOST_SILENT: f64 = 64.0;
 const FLOWS_WEIGHT: f64 = 0.5;
 /// An interval counts for no more than so many that the queue has not made longer.
 const LONGEST: f64 = 8.0;
+/// After a busy interval C grows with care in so many.
+const CAREFUL: u32 = 3;
 
 parameters! {
     /// A QFCP router. What by default depends on its place, the capacities, must be given to it.
@@ -62,6 +64,10 @@ parameters! {
         /// Let an interval that the queue has made longer weigh as much as those that it would be without, up to 8. Beyond
         /// the paper.
         pub time_weighted: bool = true;
+        /// Where the link was busy of late, C is near what it carries: let C grow by α/8, α/4 and α/2 in the first three intervals
+        /// after, and not at all in one through which a packet waited, though the averaged queue says idle. The first search for C
+        /// is as fast as ever. Not with `airtime`, which tells C without a search. Beyond the paper.
+        pub careful: bool = true;
         /// On a WLAN, where the base station counts what the stations send, reckon in the medium's time: C is what it would carry
         /// of such traffic as comes if it were never idle, and a packet that waits counts for what that is in its time, at the
         /// stations too, which tell with each packet how many they have left (IEEE 802.11e). While the medium is idle for a tenth
@@ -106,6 +112,8 @@ pub struct QfcpRouter {
     capacity: f64,
     rate: f64,
     flows: f64,
+    /// In so many more intervals C grows with care.
+    careful: u32,
     /// output_avg \[B/s\], q_avg \[B\] and \[packets\].
     averages: Option<(f64, f64, f64)>,
     interval: ControlInterval,
@@ -161,6 +169,7 @@ impl QfcpRouter {
             capacity,
             rate: capacity,
             flows: 1.0,
+            careful: 0,
             averages: None,
             interval: ControlInterval::default(),
             began_s: None,
@@ -321,15 +330,21 @@ impl QfcpRouter {
         self.averages = Some((output, bytes, packets));
         // An interval without a packet tells nothing of the capacity.
         if self.params.probing && !is_silent {
+            let is_busy = packets >= 1.0;
+            let is_careful = self.params.careful && medium.is_none();
+            let waits = is_careful && queue_packets >= 1.0;
+            let growth = equations::careful_growth(alpha, self.careful);
             let capacity = match medium {
                 Some(Medium { capacity, is_full, .. }) => {
                     equations::medium_capacity(self.capacity, capacity, is_full || packets >= 1.0, alpha)
                 }
                 // What leaves a line that rests is no capacity.
                 None if rests => self.capacity.max(output),
-                None => equations::probed_capacity(self.capacity, output, packets, alpha),
+                None if waits && !is_busy => self.capacity,
+                None => equations::probed_capacity(self.capacity, output, packets, growth),
             };
             self.capacity = capacity.min(max_capacity);
+            self.careful = if is_careful && (is_busy || waits) { CAREFUL } else { self.careful.saturating_sub(1) };
         }
         // A flow has at least one packet in the network, and all flows together have no more than the link: without
         // these bounds a rate that nobody can obey falls for ever, as N = y/R then grows in proportion.

@@ -40,6 +40,37 @@ fn a_busy_link_tells_its_capacity_and_an_idle_one_is_probed() {
 }
 
 #[test]
+fn near_what_was_found_the_capacity_grows_with_care() {
+    // Busy at 100 kB/s; then idle: by 1/16, 1/8, 1/4 and from then on by α = 1/2.
+    let grown = |careful| {
+        let mut router = router(QfcpRouterParams { careful, ..params() });
+        router.control(&measured(1e5, 1e5, 1.0));
+        [(); 5].map(|()| {
+            let before = router.capacity();
+            router.control(&measured(1e5, 1e5, 0.0));
+            router.capacity() / before - 1.0
+        })
+    };
+    let near = |found: [f64; 5], wanted: [f64; 5]| found.iter().zip(wanted).all(|(f, w)| (f - w).abs() < 1e-9);
+    assert!(near(grown(true), [0.0625, 0.125, 0.25, 0.5, 0.5]), "{:?}", grown(true));
+    assert!(near(grown(false), [0.5; 5]), "{:?}", grown(false));
+}
+
+#[test]
+fn a_queue_that_stood_holds_the_capacity_before_the_average_says_busy() {
+    // Of 2 packets a quarter is averaged, over none: 0.5, which is idle; C stays, and then grows by an eighth of α.
+    let after = |careful| {
+        let mut router = router(QfcpRouterParams { careful, ..params() });
+        [0.0, 2.0, 0.0].map(|packets| {
+            router.control(&Measured { weight: 0.25, ..measured(1e5, 1e5, packets) });
+            router.capacity()
+        })
+    };
+    assert_eq!(after(true), [1.5e5, 1.5e5, 1.5e5 * 1.0625]);
+    assert_eq!(after(false), [1.5e5, 2.25e5, 3.375e5]);
+}
+
+#[test]
 fn flows_share_what_the_queue_leaves() {
     // Four flows at the old rate of 100 kB/s; 6 packets wait, 5 too many, of which β = 0.5 are to go in 0.1 s:
     // (400 − 25) kB/s over 4.
