@@ -475,6 +475,18 @@ int xcp_ssthresh(u64 *ctx)
 	return most(tp->snd_cwnd / 2, 2);
 }
 
+/*
+ * Windows that the send buffer holds. A window that stays as it is while a loss is repaired sends as much again each round trip, all
+ * of which is kept until the hole is filled: for two round trips, and for four where the repair is lost twice.
+ * With the two that TCP has room for the sender ran dry, and a burst followed the repair.
+ */
+SEC("struct_ops")
+int sndbuf_expand(u64 *ctx)
+{
+	(void)ctx;
+	return 4;
+}
+
 SEC("struct_ops")
 int init(u64 *ctx)
 {
@@ -487,7 +499,9 @@ int init(u64 *ctx)
 	return 0;
 }
 
-CONTROL(lasthop_qfcp, .init = (void *)init, .ssthresh = (void *)qfcp_ssthresh, .cong_control = (void *)qfcp_cong_control);
-CONTROL(lasthop_xcp, .init = (void *)init, .ssthresh = (void *)xcp_ssthresh, .cong_control = (void *)xcp_cong_control);
+CONTROL(lasthop_qfcp, .init = (void *)init, .sndbuf_expand = (void *)sndbuf_expand, .ssthresh = (void *)qfcp_ssthresh,
+	.cong_control = (void *)qfcp_cong_control);
+CONTROL(lasthop_xcp, .init = (void *)init, .sndbuf_expand = (void *)sndbuf_expand, .ssthresh = (void *)xcp_ssthresh,
+	.cong_control = (void *)xcp_cong_control);
 
 char _license[] SEC("license") = "Dual MIT/GPL";

@@ -85,6 +85,7 @@ struct tcp_congestion_ops {
 	void (*cong_control)(struct sock *sk, unsigned int ack, int flag, const void *sample);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	unsigned int (*undo_cwnd)(struct sock *sk);
+	unsigned int (*sndbuf_expand)(struct sock *sk);
 	char name[16];
 	unsigned int flags;
 	void (*init)(struct sock *sk);
