@@ -220,6 +220,11 @@ impl<P: Parcel> Link<P> {
         matches!(self.buffer, Waiting::Foreseen(_))
     }
 
+    /// Whether all that it sends takes some time.
+    pub fn takes_time(&self) -> bool {
+        !(Bytes::new(1) / self.rate).is_zero()
+    }
+
     /// When a packet of `size` that comes at `now` will have left, if the link foresees that; none if it is dropped or
     /// lost. The short way of [`receive`](Element::receive) and one [`poll_departure`](Element::poll_departure), which
     /// leaves the packet where it is.

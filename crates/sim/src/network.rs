@@ -12,7 +12,7 @@
 //! the place at its end; its head alone is in the event list. In virtual time a receiver that
 //! keeps no timer is an answer to its packets and nothing else: it is asked as soon as a departure towards it is known,
 //! ahead of time, and its acknowledgement goes on with its own stamp. So is a link that foresees its departures, if all that
-//! comes to it comes in order of time out of one such chain. And so is a host, if nothing else is on its way to it and it
+//! comes to it comes in order of time out of one such chain, over one lane or over some that take equally long. And so is a host, if nothing else is on its way to it and it
 //! has nothing to do by itself before the acknowledgement comes: what it sends waits on its own lane for its time to come.
 //! That leaves one event a packet on a dumbbell.
 
@@ -29,7 +29,7 @@ use crate::events::EventList;
 use crate::node::Node;
 
 pub use parts::Place;
-pub(crate) use parts::{Home, Hop, Lane, NOBODY, Parts, Returning, Route, Waiting};
+pub(crate) use parts::{Home, Hop, Lane, LinksHome, NOBODY, Parts, Returning, Route, Waiting};
 
 /// A packet that finds its way: which flow it belongs to, and how many hops it has travelled.
 pub trait Traveller: Parcel {
@@ -236,10 +236,31 @@ impl<P: Traveller> Network<P> {
     #[inline(always)]
     pub(crate) fn come_home(&mut self, home: &mut Home, mut at: Instant, size: u32) -> Option<Instant> {
         let size = Bytes::new(u64::from(size));
-        if let Some((node, delay)) = home.link {
-            at = self.foresee(node, at + delay, size)?;
+        match home.links {
+            LinksHome::None => {}
+            LinksHome::One(node, delay) => at = self.foresee(node, at + delay, size)?,
+            LinksHome::Hops(from, to) => at = self.pass(from, to, at, size)?,
         }
         home.path.transit(at, size)
+    }
+
+    /// When a packet of `size` that leaves an element at `at` has gone these hops of a flow, which lead over lanes to links.
+    #[cold]
+    #[inline(never)]
+    fn pass(&mut self, from: u32, to: u32, at: Instant, size: Bytes) -> Option<Instant> {
+        (from..to).try_fold(at, |at, hop| match self.parts.hops[hop as usize] {
+            Hop::Over(lane) => self.pass_over(lane, at, size),
+            _ => None,
+        })
+    }
+
+    /// When a packet of `size` that comes to a lane at `at` has left the link at the end of it, if it does.
+    #[inline(never)]
+    fn pass_over(&mut self, lane: u32, at: Instant, size: Bytes) -> Option<Instant> {
+        let Lane { line, to } = &mut self.parts.lanes[lane as usize];
+        let at = line.transit(at, size)?;
+        let Place::Node(node) = *to else { return None };
+        self.foresee(node, at, size)
     }
 
     /// A flow's first lane, if its host is asked for what goes onto it, and when all that is on it has left.
@@ -416,9 +437,8 @@ impl<P: Traveller> Network<P> {
             match hop {
                 Hop::Lane(id) => return self.board(id, at, packet),
                 Hop::Host(id) => return self.go_home(ends, id, at, packet),
-                Hop::Link(node, delay) => {
-                    let Node::Link(link) = &mut self.parts.nodes[node as usize] else { return };
-                    let Some(out) = link.foresee(at + delay, packet.size()) else { return };
+                Hop::Over(lane) => {
+                    let Some(out) = self.pass_over(lane, at, packet.size()) else { return };
                     at = out;
                 }
                 Hop::Receiver => return ends.answer(self, at, &packet),

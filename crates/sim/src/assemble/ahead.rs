@@ -4,14 +4,15 @@
 //! Acknowledgements come to the first shared link of their way back over private lanes, an event each, because those of
 //! different flows must be put in order. Where all those flows leave the same shared element for their receivers, and each
 //! takes the same fixed time from there to the link, they are in order already: as the element's departures are. Then the
-//! link can be asked as soon as a receiver answers, and the lanes are not needed. Nothing changes but the number of
-//! events; as the link's clock then runs ahead, samples of its queue would not be of their instant, so a scenario
-//! with probes keeps the lanes.
+//! link can be asked as soon as a receiver answers, and the lanes need no events. Nor does one lane over which all comes to a
+//! link, out of another that foresees or from the receiver of one flow: what is on it is in order. Nothing changes but the number
+//! of events; as the link's clock then runs ahead, samples of its queue would not be of their instant, so a scenario with
+//! probes has them all.
 //!
 //! A rate-based host sends at its own pace, until it hears of something else: what it does by itself it does in order whenever it is
 //! asked. It need not be as long as a packet of it is on its first lane, as none of those behind comes before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_core::law::kernel::KernelProxy;
 use lasthop_core::line::SegmentLine;
@@ -22,25 +23,29 @@ use crate::host::{ReceivingEnd, SendingEnd};
 use crate::hosts::{Feed, FlowEnds};
 use crate::merge::Merge;
 use crate::network::gate::{Gate, MOST_LINES};
-use crate::network::{Home, Hop, Lane, NOBODY, Parts, Place, Returning, Route, Traveller, Waiting};
+use crate::network::{Home, Hop, Lane, LinksHome, NOBODY, Parts, Place, Returning, Route, Traveller, Waiting};
 use crate::node::Node;
 
-/// The flows whose acknowledgements come to a link, and the time that each takes to it from its receiver.
-#[derive(Debug, Default)]
+/// What comes to a link, in order of time.
+#[derive(Debug)]
 struct InOrder {
-    flows: Vec<usize>,
-    delay: Duration,
+    /// The hops over which it comes, among those of all flows.
+    hops: Vec<usize>,
+    /// The one lane of all these.
+    lane: Option<u32>,
+    /// What all have in common from the link that their data leaves.
+    way: Option<(Place, Duration, Duration)>,
 }
 
 /// Replaces the hops to links and ends that may be asked ahead of time.
 pub(super) fn shorten<P: Traveller>(network: &mut Parts<P>, flows: &mut [AssembledFlow]) {
     shorten_to_hosts(network);
 
-    for (node, found) in in_order(network, flows) {
-        let Some(InOrder { flows, delay }) = found else { continue };
-        for flow in flows {
-            let route = network.routes[flow];
-            network.hops[route.base as usize + usize::from(route.back)] = Hop::Link(node, delay);
+    for InOrder { hops, .. } in in_order(network, flows).into_values().flatten() {
+        for hop in hops {
+            if let Hop::Lane(lane) = network.hops[hop] {
+                network.hops[hop] = Hop::Over(lane);
+            }
         }
     }
     shorten_to_rate_receivers(network, flows);
@@ -81,18 +86,19 @@ pub(super) fn fill_late<P>(network: &mut Parts<P>, flows: &[FlowEnds]) {
 fn takes_time<P>(lanes: &[Lane<P>], hop: &Hop) -> bool {
     match *hop {
         Hop::Lane(lane) | Hop::Host(lane) => lanes[lane as usize].line.path().takes_time(),
-        Hop::Link(..) => true,
+        Hop::Over(_) => true,
         Hop::Receiver => false,
     }
 }
 
 /// A host that is asked ahead of time puts packets onto its first lane ahead of time. That changes nothing as long as none of
-/// them leaves the lane in the very instant in which it comes.
-fn shorten_to_hosts<P>(network: &mut Parts<P>) {
+/// them leaves the lane in the very instant in which it comes, or comes to a link then to which nothing else does.
+fn shorten_to_hosts<P: Traveller>(network: &mut Parts<P>) {
+    let alone = only_lanes(network);
     for route in &network.routes {
         let hops = &mut network.hops[route.base as usize..][..usize::from(route.hops)];
         if let [Hop::Lane(first), .., last] = hops
-            && network.lanes[*first as usize].line.path().takes_time()
+            && (network.lanes[*first as usize].line.path().takes_time() || alone.contains(first))
             && let Hop::Lane(lane) = *last
         {
             *last = Hop::Host(lane);
@@ -132,13 +138,24 @@ pub(super) fn feed<P: Traveller>(network: &mut Parts<P>, number: u32, sender: &S
 /// The way back to a flow's host, if its receiver is asked ahead of time, its host may be, and no surprise lies on it.
 fn home<P: Traveller>(network: &mut Parts<P>, route: &Route) -> Option<Home> {
     let (there, back) = network.hops_of(route).split_at(usize::from(route.back));
-    let (link, lane) = match (there, back) {
-        ([.., Hop::Receiver], [Hop::Host(lane)]) => (None, *lane),
-        ([.., Hop::Receiver], [Hop::Link(node, delay), Hop::Host(lane)]) => (Some((*node, *delay)), *lane),
-        _ => return None,
+    let ([.., Hop::Receiver], [over @ .., Hop::Host(lane)]) = (there, back) else { return None };
+    if !over.iter().all(|hop| matches!(hop, Hop::Over(_))) {
+        return None;
+    }
+    let delay = |lane: u32| network.lanes[lane as usize].line.path().fixed_delay();
+    let links = match over {
+        [] => LinksHome::None,
+        [Hop::Over(lane)] if let (Some(node), Some(delay)) = (leads_to(network, &over[0]), delay(*lane)) => {
+            LinksHome::One(node, delay)
+        }
+        _ => {
+            let from = route.base + u32::from(route.back);
+            LinksHome::Hops(from, from + over.len() as u32)
+        }
     };
+    let lane = *lane;
     let path = network.lanes[lane as usize].line.take_path();
-    Some(Home { link, path, waiting: Waiting { lane, count: 0 } })
+    Some(Home { links, path, waiting: Waiting { lane, count: 0 } })
 }
 
 /// The same if acknowledgements of others may come to the link on it before.
@@ -185,7 +202,7 @@ pub(super) fn merges<P: Traveller>(network: &Parts<P>, flows: &mut [FlowEnds]) -
 fn lead<P: Traveller>(network: &Parts<P>, route: &Route, ends: &FlowEnds) -> Option<(u32, Duration)> {
     let returning = ends.feed.as_ref()?.returning.as_ref()?;
     let (there, _) = network.hops_of(route).split_at(usize::from(route.back));
-    let [.., last @ Hop::Lane(_), Hop::Receiver] = there else { return None };
+    let [.., last @ (Hop::Lane(_) | Hop::Over(_)), Hop::Receiver] = there else { return None };
     let from = leads_to(network, last).filter(|from| foresees(network, *from))?;
     let lead = ends.exit.least_time() + returning.there.least_time();
     (!lead.is_zero()).then_some((from, lead))
@@ -230,42 +247,69 @@ pub(super) fn gates<P: Traveller>(
     }
 }
 
-/// For each link to which something comes: the flows, if it foresees, nothing but their acknowledgements comes to it, and all
-/// come in order.
+/// For each link to which something comes: what that is, if the link foresees and all comes in order out of what is asked ahead of
+/// time.
 fn in_order<P: Traveller>(network: &Parts<P>, flows: &[AssembledFlow]) -> BTreeMap<u32, Option<InOrder>> {
-    let mut common: BTreeMap<u32, (Place, Duration, Duration)> = BTreeMap::new();
     let mut found: BTreeMap<u32, Option<InOrder>> = BTreeMap::new();
     for (flow, route) in network.routes.iter().enumerate() {
-        for (i, hop) in network.hops_of(route).iter().enumerate() {
+        let hops = network.hops_of(route);
+        for (i, hop) in hops.iter().enumerate() {
             let Some(node) = leads_to(network, hop) else { continue };
-            let this = if i == usize::from(route.back) && foresees(network, node) {
-                first_back(network, route, &flows[flow])
-            } else {
-                None
-            };
-            let so_far = found.entry(node).or_insert_with(|| Some(InOrder::default()));
-            match (this, so_far.as_mut()) {
-                (Some(this), Some(in_order)) if *common.entry(node).or_insert(this) == this => {
-                    in_order.flows.push(flow);
-                    in_order.delay = this.2;
-                }
-                _ => *so_far = None,
+            let (mut lane, mut way) = (None, None);
+            if i > 0 && foresees(network, node) {
+                lane = lane_behind(network, &hops[i - 1], hop);
+                way = if i == usize::from(route.back) { first_back(network, route, &flows[flow]) } else { None };
             }
+            let so_far = found.entry(node).or_insert_with(|| Some(InOrder { hops: vec![], lane, way }));
+            if let Some(InOrder { hops, lane: all, way: every }) = so_far {
+                *all = all.filter(|all| Some(*all) == lane);
+                *every = every.filter(|every| Some(*every) == way);
+                hops.push(route.base as usize + i);
+            }
+            *so_far = so_far.take().filter(|in_order| in_order.lane.is_some() || in_order.way.is_some());
         }
     }
     found
 }
 
+/// The lane of a hop to a link that foresees, if what comes to it in order is known early: out of another such, or from a receiver
+/// that is asked ahead of time. What takes no time in the link would leave it in the instant of what others send.
+fn lane_behind<P: Traveller>(network: &Parts<P>, before: &Hop, hop: &Hop) -> Option<u32> {
+    let is_early = *before == Hop::Receiver || leads_to(network, before).is_some_and(|node| foresees(network, node));
+    match *hop {
+        Hop::Lane(lane) if is_early && link_takes_time(network, lane) => Some(lane),
+        _ => None,
+    }
+}
+
+/// The lanes each of which leads alone to a link that foresees.
+fn only_lanes<P: Traveller>(network: &Parts<P>) -> BTreeSet<u32> {
+    let mut lanes: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+    for hop in network.routes.iter().flat_map(|route| network.hops_of(route)) {
+        if let (Hop::Lane(lane), Some(node)) = (*hop, leads_to(network, hop)) {
+            let only = lanes.entry(node).or_insert(Some(lane));
+            *only = only.filter(|only| *only == lane);
+        }
+    }
+    let only = lanes.into_iter().filter(|(node, _)| foresees(network, *node));
+    only.filter_map(|(_, lane)| lane).filter(|lane| link_takes_time(network, *lane)).collect()
+}
+
+/// Whether a lane leads to a link that takes some time for all that it sends.
+fn link_takes_time<P: Traveller>(network: &Parts<P>, lane: u32) -> bool {
+    leads_to(network, &Hop::Lane(lane))
+        .is_some_and(|node| matches!(&network.nodes[node as usize], Node::Link(link) if link.takes_time()))
+}
+
 /// The node to which a hop leads, unless that is a WLAN.
 fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
     match *hop {
-        Hop::Lane(lane) => match network.lanes[lane as usize].to {
+        Hop::Lane(lane) | Hop::Over(lane) => match network.lanes[lane as usize].to {
             Place::Node(node) | Place::Through(node) => Some(node),
             Place::Host | Place::EarlyHost | Place::Receiver | Place::Gate(..) | Place::Wlan(..) | Place::Proxy(_) => {
                 None
             }
         },
-        Hop::Link(node, _) => Some(node),
         Hop::Receiver | Hop::Host(_) => None,
     }
 }

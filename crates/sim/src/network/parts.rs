@@ -51,8 +51,8 @@ pub(crate) enum Hop {
     Host(u32),
     /// To the flow's receiver, ahead of time.
     Receiver,
-    /// To the link of this number behind a delay, ahead of time.
-    Link(u32, Duration),
+    /// Over a lane and through the link at its end, ahead of time.
+    Over(u32),
 }
 
 /// A line and what is at its end.
@@ -94,13 +94,22 @@ pub(crate) struct Parts<P> {
     pub(crate) names: Vec<u32>,
 }
 
-/// The way back of acknowledgements whose host may be asked ahead of time: through a link behind a delay, or none, and over a
-/// path of their own.
+/// The way back of acknowledgements whose host may be asked ahead of time: through links, or none, and over a path of their own.
 #[derive(Debug)]
 pub(crate) struct Home {
-    pub(crate) link: Option<(u32, Duration)>,
+    pub(crate) links: LinksHome,
     pub(crate) path: Path,
     pub(crate) waiting: Waiting,
+}
+
+/// The links on a way home, which are asked ahead of time.
+#[derive(Debug)]
+pub(crate) enum LinksHome {
+    None,
+    /// One, by its number among the nodes, behind a delay.
+    One(u32, Duration),
+    /// Any others: these of the hops of all flows lead over lanes to them.
+    Hops(u32, u32),
 }
 
 /// Acknowledgements that cannot be heard at once.

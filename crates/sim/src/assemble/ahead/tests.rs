@@ -194,6 +194,24 @@ fn acknowledgements_that_take_turns_take_no_events() {
 }
 
 #[test]
+fn links_that_one_flow_crosses_take_an_event_together() {
+    let link = vec!["rate = \"12 Mbit/s\"", "delay = \"7.3 ms\"", "queue = { limit = \"30 kB\" }"];
+    let lossy = "sink = { rate = \"2 Mbit/s\", delay = \"3 ms\", loss = { kind = \"bernoulli\", p = 0.02 } }";
+    // Without a round-trip time of its own the host hears and sends in the same instant.
+    for (rtt, more) in [("rtt = \"0 s\"", lossy), ("rtt = \"20 ms\"", lossy), ("rtt = \"0 s\"", "jitter = \"0.1 ms\"")]
+    {
+        let flow = Spec { keys: vec![rtt, more], from: 0, length: 2, count: 1 };
+        let (shared, flows) = chain("", &[link.clone(), link.clone(), link.clone()], "", &[flow]);
+        let text = format!("duration = \"20 s\"\n{shared}{}", flows.concat());
+        let (ahead, in_time) = (summary(&text, 1, true).unwrap(), summary(&text, 1, false).unwrap());
+        let (events, packets) = (ahead.events, ahead.packets);
+        assert!(packets > 1000 && 20 * events < 21 * packets, "{events} events, {packets} packets");
+        assert!(in_time.events > 4 * packets, "{} events, {packets} packets", in_time.events);
+        check(&text, 1).unwrap();
+    }
+}
+
+#[test]
 fn packets_of_rate_based_flows_take_an_event_each() {
     let text = dumbbell("sender = \"tfrc\"\njitter = \"0.1 ms\"").replace("rtt = \"10 ms\"", "rtt = \"100 ms\"");
     let (ahead, in_time) = (summary(&text, 1, true).unwrap(), summary(&text, 1, false).unwrap());
