@@ -204,6 +204,14 @@ impl App {
         (self.wake != Instant::MAX).then_some(self.wake)
     }
 
+    /// Whether it writes nothing but whole segments of `payload`.
+    pub fn writes_whole(&self, payload: Bytes) -> bool {
+        match &self.writes {
+            Writes::Once(size) => size.is_none(),
+            Writes::Paced(paced) => paced.chunk.get().is_multiple_of(payload.get()),
+        }
+    }
+
     /// What the application does by `now`, with the instant it was due; none when there is nothing more.
     pub fn poll(&mut self, now: Instant) -> Option<(Instant, Action)> {
         let at = self.next_wake().filter(|at| *at <= now)?;

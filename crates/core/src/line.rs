@@ -164,6 +164,19 @@ impl Path {
         }
     }
 
+    /// The rate, zero where it is endless, and the delay of the one link that it is, without jitter. Packets of one size that never
+    /// find it busy take equally long, though some may be lost behind it.
+    pub fn one_link(&self) -> Option<(Rate, Duration)> {
+        match &self.0 {
+            Way::Delay(delay) => Some((Rate::default(), *delay)),
+            Way::Plain(plain) => Some((plain.rate, plain.delay)),
+            Way::Chain(chain) => match (&chain.jitter, chain.wires.as_slice()) {
+                (None, [wire]) => Some((wire.rate.unwrap_or_default(), chain.lead + wire.delay)),
+                _ => None,
+            },
+        }
+    }
+
     /// Whether every packet leaves later than it came.
     pub fn takes_time(&self) -> bool {
         match &self.0 {

@@ -14,7 +14,7 @@ use lasthop_core::units::{Bytes, Instant};
 use crate::capture::{Capture, Point};
 use crate::host::{self, Host, ReceivingEnd, SendingEnd};
 use crate::merge::{Coming, Merge};
-use crate::network::{Ends, Home, Network, Place, Returning, Waiting};
+use crate::network::{Ends, Home, LinksHome, Network, Place, Returning, Waiting};
 use crate::probe::Recorder;
 use crate::stations::{Seat, StationEnd, StationTold};
 use crate::summary::CountedFlow;
@@ -119,6 +119,28 @@ impl FlowEnds {
             hear(network, (number, end), (&mut host.app, sender), (line, *lane, to, &mut home.waiting), at, ack);
         }
         Concluded::Done
+    }
+
+    /// The merge at which its acknowledgements take turns, if they do.
+    fn merge(&self) -> Option<u32> {
+        self.feed.as_ref()?.returning.as_ref().map(|returning| returning.merge)
+    }
+
+    /// Whether it has opened, and with one SYN; none: it has not.
+    fn opened_at_once(&self) -> Option<bool> {
+        match &self.host.sender {
+            SendingEnd::Tcp(sender) => sender.opened_at_once(),
+            SendingEnd::Tfrc(_) => Some(false),
+        }
+    }
+
+    /// Its acknowledgements need not take turns any more.
+    fn return_in_order(&mut self) {
+        let Some(feed) = &mut self.feed else { return };
+        if let Some(returning) = feed.returning.take() {
+            let Returning { there, node, path, waiting, .. } = *returning;
+            feed.home = Some(Home { links: LinksHome::Behind(Box::new((there, node))), path, waiting });
+        }
     }
 
     /// The acknowledgement is at the link on its way home at `now`, in its turn.
@@ -312,6 +334,11 @@ impl Ends<Packet> for Hosts {
         if who < flows {
             self.flows[who as usize].host.wake(now);
             self.pump_host(network, who);
+            if let Some(merge) = self.flows[who as usize].merge()
+                && self.merges[merge as usize].opening.is_some()
+            {
+                self.look_whether_open(network, merge);
+            }
         } else if who < 2 * flows {
             self.flows[(who - flows) as usize].receiver.wake(now);
             self.pump_receiver(network, who - flows);
@@ -385,6 +412,30 @@ impl Hosts {
         if let Some((at, lane)) = merge.new_entry() {
             network.schedule_lane(lane, at);
         }
+    }
+
+    /// Where all flows of a merge are open, and all that comes is alike, what is still in it is all that had to be merged.
+    #[cold]
+    #[inline(never)]
+    fn look_whether_open(&mut self, network: &mut Network<Packet>, number: u32) {
+        let Self { flows, merges, end, .. } = self;
+        let merge = &mut merges[number as usize];
+        let mut opening = merge.opening.take().unwrap_or_default();
+        while let Some(flow) = flows.get(opening as usize) {
+            if flow.merge() == Some(number) {
+                match flow.opened_at_once() {
+                    Some(true) => {}
+                    Some(false) => return,
+                    None => return merge.opening = Some(opening),
+                }
+            }
+            opening += 1;
+        }
+        while let Some(Coming { at, flow, ack, .. }) = merge.take_if(|at| at < *end) {
+            flows[flow as usize].bring_home(network, (flow, *end), at, ack);
+        }
+        let all = flows.iter_mut().filter(|flow| flow.merge() == Some(number));
+        all.for_each(FlowEnds::return_in_order);
     }
 
     /// The entry of the acknowledgements of flow `flow` is due at the link on their way home at `now`.

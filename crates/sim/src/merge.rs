@@ -11,6 +11,9 @@
 //! D + lead. What comes by then needs no event. One entry in the event list, for the first to come, is there for the time when no
 //! more data leaves, and is put off whenever it is due and the first to come is not. Where data leaves several links, each
 //! acknowledgement has an event.
+//!
+//! Often all packets are alike and take equally long, once each flow has opened with a SYN, which is short. Then acknowledgements come
+//! in the order in which data leaves, and from then on nothing need be merged.
 
 use std::collections::VecDeque;
 
@@ -25,6 +28,8 @@ pub(crate) struct Merge {
     coming: VecDeque<Coming>,
     /// When the entry in the event list is due, and its lane. Others are of no more use.
     entry: Option<(Instant, u32)>,
+    /// If all takes equally long once all flows are open: the first of them that was not, when somebody looked.
+    pub(crate) opening: Option<u32>,
 }
 
 /// An acknowledgement of flow `flow` that comes at `at` in the place of what is on `lane`.
@@ -37,8 +42,8 @@ pub(crate) struct Coming {
 }
 
 impl Merge {
-    pub(crate) fn new(lead: Option<Duration>) -> Self {
-        Self { lead, coming: VecDeque::new(), entry: None }
+    pub(crate) fn new(lead: Option<Duration>, opens_alike: bool) -> Self {
+        Self { lead, coming: VecDeque::new(), entry: None, opening: opens_alike.then_some(0) }
     }
 
     /// Puts one in order; `is_before` tells which of two lanes wakes first where both do at one instant.
@@ -109,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_is_known_comes_in_order_and_the_rest_has_one_entry() {
-        let mut merge = Merge::new(Some(Duration::from_millis(20)));
+        let mut merge = Merge::new(Some(Duration::from_millis(20)), false);
         for (ms, lane) in [(40, 1), (30, 2), (25, 1), (30, 3), (45, 2)] {
             // Of two at once the one with the greater number, so that order of arrival is not enough.
             merge.put(coming(ms, lane), |a, b| a > b);
@@ -126,6 +131,6 @@ mod tests {
         assert_eq!((merge.new_entry(), merge.new_entry()), (Some((at(35), 3)), None));
         assert!(!merge.is_due(at(40), 1) && merge.is_due(at(35), 3) && !merge.is_due(at(35), 3));
         assert_eq!(merge.new_entry(), Some((at(35), 3)));
-        assert_eq!(Merge::new(None).known_until(at(10)), None);
+        assert_eq!(Merge::new(None, false).known_until(at(10)), None);
     }
 }

@@ -22,6 +22,7 @@ mod parts;
 
 use lasthop_core::capacity::Trace;
 use lasthop_core::element::Departure;
+use lasthop_core::line::Path;
 use lasthop_core::packet::{Packet, Parcel};
 use lasthop_core::units::{Bytes, Instant};
 
@@ -236,12 +237,20 @@ impl<P: Traveller> Network<P> {
     #[inline(always)]
     pub(crate) fn come_home(&mut self, home: &mut Home, mut at: Instant, size: u32) -> Option<Instant> {
         let size = Bytes::new(u64::from(size));
-        match home.links {
+        match &mut home.links {
             LinksHome::None => {}
-            LinksHome::One(node, delay) => at = self.foresee(node, at + delay, size)?,
-            LinksHome::Hops(from, to) => at = self.pass(from, to, at, size)?,
+            LinksHome::One(node, delay) => at = self.foresee(*node, at + *delay, size)?,
+            LinksHome::Behind(behind) => at = self.pass_behind(behind, at, size)?,
+            LinksHome::Hops(from, to) => at = self.pass(*from, *to, at, size)?,
         }
         home.path.transit(at, size)
+    }
+
+    /// When a packet of `size` that comes to this path at `at` has left the link behind it.
+    #[inline(never)]
+    fn pass_behind(&mut self, (path, node): &mut (Path, u32), at: Instant, size: Bytes) -> Option<Instant> {
+        let at = path.transit(at, size)?;
+        self.foresee(*node, at, size)
     }
 
     /// When a packet of `size` that leaves an element at `at` has gone these hops of a flow, which lead over lanes to links.

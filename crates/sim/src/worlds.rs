@@ -23,7 +23,7 @@ const MOST_RECORDED: usize = 20_000_000;
 /// All of a run: worlds that share nothing.
 #[derive(Debug)]
 pub(crate) struct Worlds {
-    worlds: Vec<World>,
+    pub(crate) worlds: Vec<World>,
     /// The world of each flow and of each node, in the order of the results.
     of_flow: Vec<u32>,
     of_node: Vec<u32>,

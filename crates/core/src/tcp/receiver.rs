@@ -88,6 +88,9 @@ pub struct Receiver {
     outbox: VecDeque<Departure<Packet>>,
 }
 
+/// The most that a packet can tell of.
+const LARGEST_BUFFER: Bytes = Bytes::new(u32::MAX as u64);
+
 /// An acknowledgement to send.
 #[derive(Clone, Copy, Debug)]
 struct Due {
@@ -104,9 +107,8 @@ impl Receiver {
     pub fn new(flow: u32, config: impl Into<Arc<ReceiverConfig>>, span: Span) -> Result<Self, ParameterError> {
         let mut config = config.into();
         config.validate()?;
-        let most = Bytes::new(u64::from(u32::MAX)); // that can be told
-        if config.buffer > most {
-            Arc::make_mut(&mut config).buffer = most;
+        if config.buffer > LARGEST_BUFFER {
+            Arc::make_mut(&mut config).buffer = LARGEST_BUFFER;
         }
         let law = AnyReceiver::new(&config.law, config.mss)?;
         Ok(Self {
@@ -143,6 +145,12 @@ impl Receiver {
     /// Whether the receiver may have something to do by itself: only with delayed acknowledgements.
     pub fn has_timer(&self) -> bool {
         self.config.delays()
+    }
+
+    /// The size on the wire of all its acknowledgements, if all are as large and its window is never short.
+    pub fn size_of_all(&self) -> Option<Bytes> {
+        let is_never_short = self.law.is_plain() && self.tuning.is_none() && self.config.buffer >= LARGEST_BUFFER;
+        (is_never_short && !self.config.sack).then(|| Bytes::new(u64::from(self.config.ack_size)))
     }
 
     /// Payload delivered to the application in all.

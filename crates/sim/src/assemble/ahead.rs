@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_core::law::kernel::KernelProxy;
 use lasthop_core::line::SegmentLine;
-use lasthop_core::units::Duration;
+use lasthop_core::units::{Bytes, Duration, Rate};
 
 use super::AssembledFlow;
 use crate::host::{ReceivingEnd, SendingEnd};
@@ -142,18 +142,23 @@ fn home<P: Traveller>(network: &mut Parts<P>, route: &Route) -> Option<Home> {
     if !over.iter().all(|hop| matches!(hop, Hop::Over(_))) {
         return None;
     }
-    let delay = |lane: u32| network.lanes[lane as usize].line.path().fixed_delay();
-    let links = match over {
+    let lane = *lane;
+    let links = match *over {
         [] => LinksHome::None,
-        [Hop::Over(lane)] if let (Some(node), Some(delay)) = (leads_to(network, &over[0]), delay(*lane)) => {
-            LinksHome::One(node, delay)
+        // Its lane is the flow's alone.
+        [hop @ Hop::Over(there)] => {
+            let node = leads_to(network, &hop)?;
+            let line = &mut network.lanes[there as usize].line;
+            match line.path().fixed_delay() {
+                Some(delay) => LinksHome::One(node, delay),
+                None => LinksHome::Behind(Box::new((line.take_path(), node))),
+            }
         }
         _ => {
             let from = route.base + u32::from(route.back);
             LinksHome::Hops(from, from + over.len() as u32)
         }
     };
-    let lane = *lane;
     let path = network.lanes[lane as usize].line.take_path();
     Some(Home { links, path, waiting: Waiting { lane, count: 0 } })
 }
@@ -175,10 +180,14 @@ fn returning<P: Traveller>(network: &mut Parts<P>, number: u32, route: &Route) -
 pub(super) fn merges<P: Traveller>(network: &Parts<P>, flows: &mut [FlowEnds]) -> Vec<Merge> {
     // For each link: from which one the data leaves behind all that comes, and the least time from there.
     let mut leads: BTreeMap<u32, Option<(u32, Duration)>> = BTreeMap::new();
+    let mut alike: BTreeMap<u32, Option<Alike>> = BTreeMap::new();
     for (ends, route) in flows.iter().zip(&network.routes) {
         for (i, hop) in network.hops_of(route).iter().enumerate() {
             let Some(node) = leads_to(network, hop) else { continue };
             let this = (i == usize::from(route.back)).then(|| lead(network, route, ends)).flatten();
+            let like = this.and_then(|(from, _)| Alike::of(network, from, ends));
+            let all = alike.entry(node).or_insert(like);
+            *all = all.filter(|all| like == Some(*all));
             let so_far = leads.entry(node).or_insert(this);
             *so_far = match (this, *so_far) {
                 (Some((from, lead)), Some((same, least))) if from == same => Some((from, lead.min(least))),
@@ -190,7 +199,8 @@ pub(super) fn merges<P: Traveller>(network: &Parts<P>, flows: &mut [FlowEnds]) -
     for returning in flows.iter_mut().filter_map(|ends| ends.feed.as_mut()?.returning.as_mut()) {
         returning.merge = *numbers.entry(returning.node).or_insert_with(|| {
             let lead = leads.get(&returning.node).copied().flatten();
-            merges.push(Merge::new(lead.map(|(_, lead)| lead)));
+            let are_alike = alike.get(&returning.node).is_some_and(Option::is_some);
+            merges.push(Merge::new(lead.map(|(_, lead)| lead), are_alike));
             merges.len() as u32 - 1
         });
     }
@@ -206,6 +216,36 @@ fn lead<P: Traveller>(network: &Parts<P>, route: &Route, ends: &FlowEnds) -> Opt
     let from = leads_to(network, last).filter(|from| foresees(network, *from))?;
     let lead = ends.exit.least_time() + returning.there.least_time();
     (!lead.is_zero()).then_some((from, lead))
+}
+
+/// What flows have in common whose packets all take equally long from one link to that on the way back, but for SYNs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Alike {
+    from: u32,
+    exit: (Rate, Duration),
+    there: (Rate, Duration),
+    segment: Bytes,
+    ack: Bytes,
+}
+
+impl Alike {
+    /// That of a flow whose data leaves the link `from`: segments of one size, and acknowledgements, that never find a link of its own
+    /// busy, as that sends them in less time than `from` does.
+    fn of<P: Traveller>(
+        network: &Parts<P>,
+        from: u32,
+        FlowEnds { host, receiver, exit, feed, .. }: &FlowEnds,
+    ) -> Option<Self> {
+        let (SendingEnd::Tcp(sender), ReceivingEnd::Tcp(receiver)) = (&host.sender, receiver) else { return None };
+        let Node::Link(link) = &network.nodes[from as usize] else { return None };
+        let (segment, ack) = (sender.size_of_all()?, receiver.size_of_all()?);
+        let (exit, there) = (exit.one_link()?, feed.as_ref()?.returning.as_ref()?.there.one_link()?);
+        let sending = segment / link.rate();
+        let is_no_slower = |size: Bytes, rate: Rate| rate == Rate::default() || size / rate <= sending;
+        let are_never_busy = !sending.is_zero() && is_no_slower(segment, exit.0) && is_no_slower(ack, there.0);
+        let are_whole = host.app.writes_whole(Bytes::new(sender.mss()));
+        (are_whole && are_never_busy).then_some(Self { from, exit, there, segment, ack })
+    }
 }
 
 /// The gates of access points: of those without a proxy to which nothing comes but over first lines that flows' ends keep, and not

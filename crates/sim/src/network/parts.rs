@@ -108,6 +108,8 @@ pub(crate) enum LinksHome {
     None,
     /// One, by its number among the nodes, behind a delay.
     One(u32, Duration),
+    /// One behind any path.
+    Behind(Box<(Path, u32)>),
     /// Any others: these of the hops of all flows lead over lanes to them.
     Hops(u32, u32),
 }

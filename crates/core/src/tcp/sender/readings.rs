@@ -2,6 +2,7 @@
 //! What a sender shows of itself.
 
 use super::{Sender, State};
+use crate::tcp::config::Recovery;
 use crate::tcp::stats::{SenderStats, WindowMeans};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -14,6 +15,18 @@ impl Sender {
     /// Whether its segments ask the routers of the path anything.
     pub fn asks_routers(&self) -> bool {
         self.config.law.asks_routers()
+    }
+
+    /// The size on the wire of all its segments but SYNs, where whole segments are written and the receiver's window is never short;
+    /// none if it might send parts of them all the same.
+    pub fn size_of_all(&self) -> Option<Bytes> {
+        let fills_all = self.config.recovery != Recovery::Sack && self.config.handshake;
+        fills_all.then(|| Bytes::new(self.mss() + u64::from(self.header)))
+    }
+
+    /// Whether the connection is open and no SYN is under way any more, as it took one; none: it is not open.
+    pub fn opened_at_once(&self) -> Option<bool> {
+        (self.state >= State::Open).then_some(self.syns <= 1)
     }
 
     /// Congestion window, without what fast recovery inflates it by.

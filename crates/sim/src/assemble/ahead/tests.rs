@@ -193,6 +193,50 @@ fn acknowledgements_that_take_turns_take_no_events() {
     }
 }
 
+/// How many of the acknowledgements' ways home are merged at the end of a run, and how many are not.
+fn merged(text: &str) -> (usize, usize) {
+    let (mut worlds, _) = simulation(&parse(text).unwrap(), 1, Path::new("."), Shortcuts::ALL).unwrap();
+    while worlds.advance(1, u64::MAX) {}
+    let feeds = worlds.worlds.iter().flat_map(|world| &world.hosts.flows).filter_map(|flow| flow.feed.as_ref());
+    let ways = feeds
+        .fold((0, 0), |(a, b), feed| (a + usize::from(feed.returning.is_some()), b + usize::from(feed.home.is_some())));
+    check(text, 1).unwrap();
+    ways
+}
+
+#[test]
+fn what_is_alike_is_merged_until_all_are_open() {
+    let cbr = "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
+    for alike in
+        ["", "jitter = \"0.1 ms\"", cbr, "stop = \"2 s\"", "sender = { kind = \"newreno\", rto_min = \"10 ms\" }"]
+    {
+        assert_eq!(merged(&dumbbell(alike)), (0, 10), "{alike}");
+    }
+    // Sinks of another rate, part of a segment at the end, SACK blocks, a SYN that is still to come, windows of a law.
+    let others = [
+        dumbbell("").replace("sink = { rate = \"12", "sink = { rate = \"11.9"),
+        dumbbell("app = { kind = \"fixed\", size = \"600 kB\" }"),
+        dumbbell("app = { kind = \"cbr\", rate = \"1 Mbit/s\", chunk = \"1 kB\" }"),
+        dumbbell("sender = { kind = \"newreno\", recovery = \"sack\" }"),
+        dumbbell("receiver = { kind = \"clamp\", tau = \"500 B\" }"),
+        dumbbell("stagger = \"0.4 s\""),
+    ];
+    for other in others {
+        assert_eq!(merged(&other), (10, 0), "{other}");
+    }
+    let two =
+        format!("{}packet = \"1000 B\"\n[[flow]]\nname = \"g\"\npath = [\"a\", \"b\"]\nrtt = \"10 ms\"", dumbbell(""));
+    assert_eq!(merged(&format!("{two}\nsink = {{ rate = \"12 Mbit/s\", delay = \"2 ms\" }}")), (11, 0));
+    assert_eq!(
+        merged(&format!("{two}\nsink = {{ rate = \"12 Mbit/s\", delay = \"3 ms\" }}\npacket = \"1000 B\"")),
+        (11, 0)
+    );
+    assert_eq!(
+        merged(&format!("{two}\nsink = {{ rate = \"12 Mbit/s\", delay = \"2 ms\" }}\npacket = \"1000 B\"")),
+        (0, 11)
+    );
+}
+
 #[test]
 fn links_that_one_flow_crosses_take_an_event_together() {
     let link = vec!["rate = \"12 Mbit/s\"", "delay = \"7.3 ms\"", "queue = { limit = \"30 kB\" }"];
@@ -233,6 +277,25 @@ proptest! {
     ) {
         let (shared, flows) = chain("", &links, radio, &flows);
         check(&format!("duration = \"3 s\"\n{shared}{}", flows.concat()), seed)?;
+    }
+
+    #[test]
+    fn nor_where_what_comes_back_is_alike(
+        link in link(),
+        sink in key(&["rate = \"1 Mbit/s\"", "rate = \"12 Mbit/s\"", "rate = \"100 Mbit/s\", loss = { kind = \"bernoulli\", p = 0.02 }"]),
+        flows in prop::collection::vec(flow(), 1..4),
+        seed in 0u64..100,
+    ) {
+        let own = ["sink", "receiver", "station", "app = { kind = \"f", "app = { kind = \"p"];
+        let flows = flows.into_iter().map(|Spec { keys, .. }| {
+            let keys = keys.into_iter().filter(|key| !own.iter().any(|own| key.starts_with(own))).map(|key| key.split("\nsink").next().unwrap());
+            Spec { keys: keys.collect(), from: 0, length: 1, count: 4 }
+        });
+        let flows: Vec<_> = flows.collect();
+        let sink = format!("sink = {{ {sink}, delay = \"1 ms\" }}\nspread = \"0.2 s\"\n");
+        let (shared, flows) = chain("", &[link.clone(), link], "", &flows);
+        let flows: String = flows.into_iter().map(|flow| flow + &sink).collect();
+        check(&format!("duration = \"4 s\"\n{shared}{flows}"), seed)?;
     }
 
     #[test]
