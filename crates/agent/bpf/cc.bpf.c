@@ -120,7 +120,9 @@ static __always_inline void watch(struct tcp_sock *tp, struct connection *c)
 	case WATCHING:
 		if (settings.drains && !gamma_waits(c->rtt_us, c->min_us, window_of(tp, c)))
 			return;
-		if (!gamma_is_above(threshold_q16, c->rtt_us, c->min_us, c->max_us))
+		/* While the least times of all round trips are alike, they tell nothing of the crests; one that waits is above them. */
+		if (!(settings.drains && c->max_us <= c->min_us) &&
+		    !gamma_is_above(threshold_q16, c->rtt_us, c->min_us, c->max_us))
 			return;
 		c->phase = DUE;
 		c->due_us = now_us + c->rtt_us;

@@ -89,7 +89,9 @@ impl Watch {
         let cut = self.gamma.filter(|_| self.is_armed)?;
         let (rtt, min_rtt) = (ack.rtt.as_nanos() as f64, self.min_rtt.value());
         let waits = |rtt| cut.variant == CutRule::Knee || equations::waits(rtt, min_rtt, segments);
-        let is_above = || waits(rtt) && equations::is_above(cut.threshold, rtt, min_rtt, self.max_rtt);
+        // While the least times of all round trips are alike, they tell nothing of the crests; one that waits is above them.
+        let is_alike = cut.variant == CutRule::Drain && self.max_rtt <= min_rtt;
+        let is_above = || waits(rtt) && (is_alike || equations::is_above(cut.threshold, rtt, min_rtt, self.max_rtt));
         match self.phase {
             Phase::Watching if is_above() => {
                 self.phase = Phase::Due(ack.now + ack.rtt);
