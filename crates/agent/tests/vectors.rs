@@ -43,9 +43,8 @@ const TOGETHER: [&[&str]; 7] = [
     &["proxy_server_begins", "proxy_client_begins", "proxy_meets", "proxy_forwards", "proxy_hears", "proxy_rests"],
 ];
 /// What says yes or no.
-const YES_OR_NO: [&str; 14] = [
+const YES_OR_NO: [&str; 13] = [
     "desk_is_slower",
-    "window_has_room",
     "desk_is_limited",
     "desk_is_crowded",
     "clamp_is_empty",

@@ -103,7 +103,7 @@ LASTHOP_INLINE u64 flow_delay_ns(const struct flow *f, u64 nearest_ns)
  * handshake's is taken without the queue that stood there before and after it, but not as less than the nearest client's.
  */
 LASTHOP_INLINE void flow_path_sample(struct flow *f, u64 now_ns, u64 sample_ns, u64 span_began_ns, u64 nearest_ns, u64 wait_ns,
-				     u64 target_ns, u32 is_probing, u32 is_hidden)
+				     u64 target_ns, u32 is_probing, u32 is_hidden, u32 is_floored)
 {
 	struct recent_least *l = &f->path.least;
 
@@ -118,7 +118,7 @@ LASTHOP_INLINE void flow_path_sample(struct flow *f, u64 now_ns, u64 sample_ns, 
 		l->now_least_ns = 0;
 	}
 	if (is_hidden)
-		path_sample(&f->path, now_ns, sample_ns, target_ns);
+		path_sample(&f->path, now_ns, sample_ns, target_ns, is_floored);
 	if (f->begin_wait_ns) {
 		sample_ns = most(excess(sample_ns, least(f->begin_wait_ns, wait_ns)), nearest_ns);
 		f->begin_wait_ns = 0;
@@ -164,11 +164,25 @@ LASTHOP_INLINE int flow_holds(const struct flow *f)
 	return (u64)f->told_bytes_q8 * 2 > ((u64)f->mss * 3) << 8;
 }
 
-/* An ACK tells of so much: whether it has waited for that timer. */
+/* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */
+LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 is_draining, u32 phi_q8, u64 fair, u64 timer_ns)
+{
+	if (is_draining)
+		return most(window_bytes, mss_bytes + mss_bytes / 16);
+	return window_beside_held(window_bytes, mss_bytes, share_window_bytes(phi_q8, fair, timer_ns));
+}
+
+/*
+ * An ACK tells of so much: whether it has waited for that timer. Of a segment that was under way alone it does not tell whether another
+ * would have been waited for.
+ */
 LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered)
 {
+	u32 under_way = f->sent - f->delivered + delivered;
+
 	s->is_late = delivered && delivered <= f->mss && flow_holds(f);
-	if (delivered)
+	s->is_alone = s->is_late && under_way <= f->mss;
+	if (delivered && under_way > f->mss)
 		f->told_bytes_q8 = smoothed(f->told_bytes_q8, least(delivered, 1 << 20) << 8, 4);
 }
 

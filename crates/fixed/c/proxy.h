@@ -156,6 +156,7 @@ struct told {
 	u32 random;
 	u32 price_q30; /* CLAMP's */
 	u32 is_probing;
+	u64 timer_ns; /* of receivers that hold ACKs back */
 };
 
 /* CLAMP's window after an ACK of so many bytes. */
@@ -214,8 +215,8 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	/* Where the queue is hidden, all rates are of payload. */
 	if (!settings->is_hidden)
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
-	if (flow_holds(f) && !told->is_probing && window_has_room(told->wait_ns, target_ns))
-		bytes = window_beside_held(bytes, f->mss);
+	if (flow_holds(f))
+		bytes = flow_window_beside_held(bytes, f->mss, told->is_probing, f->weight_q8, f->fair, told->timer_ns);
 	return whole_segments(bytes, f->mss, told->random);
 }
 
@@ -234,13 +235,17 @@ LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
 	return window;
 }
 
-/* Whether windows by the law, as long as no queue is seen, are less than what the path holds at the rate that it goes by. */
-LASTHOP_INLINE int proxy_falls_short(const volatile struct settings *settings, const struct flow *f, u64 nearest_ns)
+/* What the path holds at the rate that the law goes by over its windows as long as no queue is seen; 0 where that is no more. */
+LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *settings, const struct flow *f, u64 nearest_ns)
 {
 	u64 delay_ns = flow_delay_ns(f, nearest_ns);
 	u64 lacking_ns = most(excess(1024, settings->g_q10) * delay_ns >> 10, least(3 * delay_ns / 10, 10 * NS_PER_MS));
 
-	return !settings->is_clamp && share_room_ns(settings->target_ns, 0, settings->kappa_q10) < (s64)lacking_ns;
+	s64 room_ns = share_room_ns(settings->target_ns, 0, settings->kappa_q10);
+
+	if (settings->is_clamp || room_ns >= (s64)lacking_ns)
+		return 0;
+	return (u32)((delay_ns << 10) / most(delay_ns - lacking_ns + (u64)room_ns, 1));
 }
 
 /* An ACK of a connection that is established: what it tells, and the field that it is to say. */
@@ -268,12 +273,18 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		s->sent_ns = flow_sent_at(f, p, now_ns);
 		s->newly_bytes = flow_delivered(f, p);
 		READ_ANEW();
+		flow_told(f, s, s->newly_bytes);
+		READ_ANEW();
 		if (forwarded_ns) {
 			f->rtt_ns = now_ns - forwarded_ns;
 			s->sample_ns = most(excess(s->sent_ns, forwarded_ns), 1);
 			s->wants_probe = flow_wants_probe(f, now_ns);
+			if (s->is_alone) {
+				s->sent_ns -= station_timed(s, s->sample_ns);
+				READ_ANEW();
+				s->sample_ns = most(excess(s->sample_ns, s->timer_ns), recent_least(&s->path.least));
+			}
 		}
-		flow_told(f, s, s->newly_bytes);
 	} else if (f->sample.only.sent_ns && !is_after(f->sample_end[0], p->ack)) {
 		f->rtt_ns = now_ns - f->sample.only.sent_ns;
 		/* It stood in the queue for so long at least. */
@@ -294,15 +305,22 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	told.random = random;
 	mss = f->mss;
 	if (settings->is_hidden) {
-		if (sample_ns) {
+		/* What waited for a timer tells no more of the nearest client than is known. */
+		if (sample_ns && !s->is_alone) {
 			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
-			path_sample(&s->path, now_ns, sample_ns, settings->target_ns);
+			if (path_sample(&s->path, now_ns, sample_ns, settings->target_ns, s->is_floored))
+				s->has_moved = 1;
 		}
-		s->is_short = proxy_falls_short(settings, f, recent_least(&s->path.least));
+		READ_ANEW();
+		s->is_floored = (u16)station_is_floored(s, f->mss,
+							flow_delay_ns(f, recent_least(&s->path.least)) + settings->target_ns +
+								(flow_holds(f) ? s->timer_ns : 0));
+		READ_ANEW();
+		s->short_q10 = proxy_falls_short_q10(settings, f, recent_least(&s->path.least));
 		READ_ANEW();
 		station_hear(s, s->sent_ns, s->newly_bytes);
-		if (s->wants_probe)
-			station_probe(s, now_ns, s->delay_most_ns, settings->target_ns, f->flags & FLOW_UNSURE);
+		if (s->wants_probe || s->has_moved)
+			station_probe(s, now_ns, s->delay_most_ns, settings->target_ns, s->has_moved || f->flags & FLOW_UNSURE);
 		told.is_probing = now_ns < s->probe_until_ns;
 	} else {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
@@ -318,12 +336,13 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	told.weights_q8 = station_weights(s);
 	told.nearest_ns = recent_least(&s->path.least);
 	told.span_began_ns = s->path.least.began_ns;
+	told.timer_ns = s->timer_ns;
 
 	/* The window. Duplicates of an ACK stay duplicates: only an ACK that advances gets another one. */
 	if (sample_ns)
 		flow_path_sample(f, now_ns, sample_ns, told.span_began_ns, told.nearest_ns,
 				 settings->is_hidden ? told.wait_ns : 0, settings->target_ns, told.is_probing,
-				 settings->is_hidden);
+				 settings->is_hidden, s->is_floored);
 	if (is_after(p->ack, f->ack)) {
 		u32 acked = p->ack - f->ack;
 

@@ -194,7 +194,7 @@ APART int seat_look(struct desk *d, u32 i)
 		return 0;
 	seat = &d->seats[i & (SEATS - 1)];
 	r = &d->round;
-	seat->is_there = seat_is_there(seat, r->now_ns, r->wait_ns);
+	seat->is_there = seat_is_there(seat, r->now_ns, r->wait_ns + r->timer_ns);
 	READ_ANEW();
 	if (!seat->is_there)
 		return 0;
@@ -346,8 +346,9 @@ APART int seat_conclude(struct desk *d, u32 i, u32 own)
 						   r->kappa_q10, r->queue_bytes),
 					 r->others);
 	seat->window_bytes = most((wire_bytes << 10) / most(seat->wire_q10, 1), 1);
-	if (seat->holds && !r->is_draining && window_has_room(r->wait_ns, r->target_ns))
-		seat->window_bytes = window_beside_held(seat->window_bytes, seat->mss);
+	if (seat->holds)
+		seat->window_bytes = flow_window_beside_held(seat->window_bytes, seat->mss, r->is_draining, 256,
+						  r->held * least(seat->rate, 1ULL << 34) >> 16, r->timer_ns);
 	UNROLLED
 	for (int n = 0; n < 4; n++)
 		apart |= seat->key.client[n] ^ mine->key.client[n];
@@ -419,7 +420,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	rtt_ns = f->rtt_ns + recent_least(&f->upstream);
 	desk_advance(d, now_ns);
 	READ_ANEW();
-	sits = desk_sit(d, f, p, now_ns, excess(rtt_ns, delay_ns));
+	sits = desk_sit(d, f, p, now_ns, most(excess(rtt_ns, delay_ns), s->timer_ns));
 	if (!sits)
 		return 0;
 	*own = sits - 1;
@@ -448,6 +449,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	r->wait_ns = share_wait_ns(s->queue_bytes, rate);
 	READ_ANEW();
 	r->target_ns = share_target_beside_ns(settings->target_ns, r->wait_ns, s->others_q10);
+	r->timer_ns = s->timer_ns;
 	r->is_draining = settings->is_hidden && now_ns < s->probe_until_ns;
 	r->form = settings->moves_others && !desk_is_crowded(recent_least(&d->crowd)) ? updates_form_of(p) : 0;
 	r->elapsed_ns = d->stepped_ns ? now_ns - d->stepped_ns : 0;

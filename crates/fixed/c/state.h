@@ -45,6 +45,8 @@
 #define CLOCK_NS NS_PER_S
 /* What keeps differences of two clocks above 0. */
 #define CLOCK_BIAS_NS (1ULL << 50)
+/* No receiver holds an ACK back for longer (RFC 9293, 3.8.6.3). */
+#define TIMER_NS (NS_PER_S / 2)
 /* A connection that is silent for so long has nothing under way any more. */
 #define SILENT_NS (2 * NS_PER_S)
 
@@ -245,9 +247,12 @@ struct station {
 	u32 newly_bytes; /* what it acknowledged that was not yet */
 	u32 wants_probe; /* the queue is to be drained */
 	u32 is_busy; /* at the last ACK */
-	u32 is_late; /* that had waited for its receiver's timer */
-	u32 is_short; /* windows do not fill the line by themselves while there is no queue */
-	u32 pad;
+	u16 is_late; /* that had waited for its receiver's timer */
+	u16 is_alone; /* all of it: no other segment was under way */
+	u32 short_q10; /* what the path holds over windows that do not fill it while there is no queue; 0: they do */
+	u16 is_floored; /* single segments hold more than is wanted */
+	u16 has_moved; /* the path counts as another one, by what may have been a queue */
+	u64 timer_ns; /* what single segments wait for their receiver's timer, smoothed; 0: not known */
 
 	struct path path; /* to the nearest client */
 	u64 span_ns; /* a busy span that is being put together */
@@ -343,6 +348,7 @@ struct round {
 	u32 form; /* of which updates may be made */
 	u32 moved; /* the seats of others whose windows may move, a bit each */
 	u32 pad;
+	u64 timer_ns; /* of receivers that hold ACKs back */
 };
 
 /* A desk sets the windows of a station's connections. Under the station's lock, but for what a step does, of which there is one. */

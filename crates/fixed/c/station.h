@@ -40,8 +40,10 @@ LASTHOP_INLINE void station_tick(struct station *s, u64 now_ns)
 	if (2 * s->tick_busy_ns < tick_ns) {
 		u64 rate = rate_of(s->tick_bytes, tick_ns), more = rate + (rate >> 2);
 
-		/* Windows that do not fill the line at the rate that is known would keep it at that. */
-		if ((s->is_short ? more : rate) > station_rate(s))
+		/* Windows that do not fill the line at the rate that is known would keep it at that: by so much more they would. */
+		if (s->short_q10)
+			more = least(more, 1ULL << 34) * s->short_q10 >> 10;
+		if ((s->short_q10 ? more : rate) > station_rate(s))
 			share_rate_raise(&s->rate, more);
 	}
 	UNROLLED
@@ -186,19 +188,30 @@ LASTHOP_INLINE u64 station_left_at(const struct station *s, u64 t_ns)
 	return excess(due, s->arrived_bytes);
 }
 
+/* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
+LASTHOP_INLINE int station_is_floored(const struct station *s, u32 mss, u64 span_ns)
+{
+	u64 weights_q8 = most(s->last_weights_q8, s->weights_q8);
+
+	return share_window_bytes(256, station_rate(s), span_ns) < (weights_q8 >> 8) * mss;
+}
+
 /* What separates one path from another: less is noise. */
 LASTHOP_INLINE u64 path_margin_ns(u64 client_ns)
 {
 	return (client_ns >> 4) + 2 * NS_PER_MS;
 }
 
-/* A sample of a path, the queue included: its least, and whether it is another path now. */
-LASTHOP_INLINE void path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 target_ns)
+/* A sample of a path, the queue included: its least, and whether it is another path now. Not where the queue cannot be short. */
+LASTHOP_INLINE int path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 target_ns, int is_floored)
 {
+	int has_changed = 0;
+
 	if (now_ns - p->look_ns >= PATH_NS) {
-		if (share_path_changed(p->now_ns, p->last_ns, recent_least(&p->least), target_ns)) {
+		if (!is_floored && share_path_changed(p->now_ns, p->last_ns, recent_least(&p->least), target_ns)) {
 			p->least.now_least_ns = least(p->now_ns, p->last_ns);
 			p->least.last_least_ns = 0;
+			has_changed = 1;
 		}
 		p->last_ns = now_ns - p->look_ns < 2 * PATH_NS ? p->now_ns : 0;
 		p->now_ns = 0;
@@ -206,6 +219,7 @@ LASTHOP_INLINE void path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 t
 	}
 	if (!p->now_ns || sample_ns < p->now_ns)
 		p->now_ns = most(sample_ns, 1);
+	return has_changed;
 }
 
 /*
@@ -215,8 +229,22 @@ LASTHOP_INLINE void path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 t
 LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 delay_ns, u64 target_ns, int is_unsure)
 {
 	if (s->probe_until_ns <= s->path.least.began_ns ||
-	    (is_unsure && now_ns - s->probe_until_ns < 1ULL << 63 && now_ns - s->probe_until_ns > UNSURE_NS))
+	    (is_unsure && now_ns - s->probe_until_ns < 1ULL << 63 && now_ns - s->probe_until_ns > UNSURE_NS)) {
 		s->probe_until_ns = now_ns + delay_ns + delay_ns / 2 + target_ns;
+		s->has_moved = 0;
+	}
+}
+
+/* What a segment of this round trip, alone under way, has waited for its receiver's timer, which is known from all that have. */
+LASTHOP_INLINE u64 station_timed(struct station *s, u64 sample_ns)
+{
+	u64 nearest_ns = recent_least(&s->path.least), waited_ns;
+
+	if (!nearest_ns)
+		return 0;
+	waited_ns = excess(excess(sample_ns, nearest_ns), share_wait_ns(s->queue_bytes, station_rate(s)));
+	s->timer_ns = smoothed(s->timer_ns, least(waited_ns, TIMER_NS), 6);
+	return least(waited_ns, s->timer_ns);
 }
 
 /*

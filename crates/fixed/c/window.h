@@ -17,18 +17,19 @@ LASTHOP_INLINE u64 whole_segments(u64 window_bytes, u32 mss_bytes, u32 random)
 }
 
 /*
- * The window of a connection whose receiver acknowledges every second segment: it holds back half of one in the mean, and what is
- * less than two would wait for its timer.
+ * The window of a connection whose receiver acknowledges every second segment: it holds back half of one in the mean. A single
+ * segment waits for its timer, while which `timed_bytes` would go at the connection's rate: so below a segment and a half, windows
+ * are of one or two in turn for that rate to come out, station#20 s (1 + (w + h - s)/(s/2 + h)). Now and then there are two, for the
+ * path to be seen without the timer.
  */
-LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes)
+LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes, u64 timed_bytes)
 {
-	return most(window_bytes + mss_bytes / 2, 2 * (u64)mss_bytes);
-}
+	u64 half = mss_bytes / 2;
 
-/* Whether a queue is short enough for that: of so many connections that it is not, the timers may hold some up. */
-LASTHOP_INLINE int window_has_room(u64 wait_ns, u64 target_ns)
-{
-	return wait_ns <= 4 * target_ns;
+	timed_bytes = least(timed_bytes, 1ULL << 34);
+	if (window_bytes >= mss_bytes + half)
+		return window_bytes + half;
+	return mss_bytes + most(excess(window_bytes + timed_bytes, mss_bytes) * mss_bytes / most(half + timed_bytes, 1), mss_bytes / 16);
 }
 
 /* Whether sequence number a is later than b (RFC 9293, 3.4). */

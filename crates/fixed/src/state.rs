@@ -281,11 +281,11 @@ pub const SEATS: u32 = 16;
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(transparent)]
-pub struct DeskRecord([u64; 2508]);
+pub struct DeskRecord([u64; 2509]);
 
 impl Default for DeskRecord {
     fn default() -> Self {
-        Self([0; 2508])
+        Self([0; 2509])
     }
 }
 
@@ -365,9 +365,13 @@ pub struct StationRecord {
     newly_bytes: u32,
     wants_probe: u32,
     is_busy: u32,
-    is_late: u32,
-    is_short: u32,
-    pad: u32,
+    is_late: u16,
+    is_alone: u16,
+    short_q10: u32,
+    is_floored: u16,
+    has_moved: u16,
+    /// What single segments wait for their receiver's timer, smoothed; 0: not known.
+    pub timer_ns: u64,
     /// From the agent to the nearest client and back, without the queue.
     pub path: PathRecord,
     span_ns: u64,

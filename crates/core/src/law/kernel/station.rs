@@ -155,5 +155,6 @@ fn found(now: Instant, flow: &FlowRecord, station: &StationRecord) -> Found {
         ack_delay_s: seconds(flow.ack_delay_ns),
         is_draining: clock_ns(now) < station.probe_until_ns,
         holds: proxy::holds(flow) != 0,
+        timer_s: seconds(station.timer_ns),
     }
 }

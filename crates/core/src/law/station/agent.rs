@@ -182,7 +182,7 @@ impl StationAgent {
             }
             Known::Found(found) => self.excess_s.see(t_s, found.ack_delay_s),
         }
-        self.attend(t_s, flow, waits.all_s());
+        self.attend(t_s, flow, waits.all_s() + self.lines[line].timer_s());
         let Some(line_rate) = self.lines[line].rate() else {
             let edge = self.flows[flow].first_edge().filter(|_| arrival.is_acknowledged);
             edge.into_iter().for_each(|edge| self.flows[flow].grant(t_s, edge));
@@ -212,11 +212,8 @@ impl StationAgent {
             if is_own && !is_told || !is_own && (!moves_others || self.flows[i].at(line).is_none()) {
                 continue;
             }
-            let mut window = self.window(i, t_s);
+            let window = self.window_beside_held(i, line, t_s, line_rate);
             let known = &self.flows[i];
-            if known.holds && self.has_room(line, line_rate) {
-                window = equations::beside_held(window, known.mss_bytes);
-            }
             if let Some(edge) = known.edge_for(window)
                 && (is_own || (edge - known.edge()) as f64 >= known.mss_bytes)
             {
@@ -229,11 +226,18 @@ impl StationAgent {
         grants
     }
 
-    /// Whether windows may have what receivers hold back on top.
-    fn has_room(&self, line: usize, line_rate: f64) -> bool {
-        let line = &self.lines[line];
-        let wait_s = share::equations::wait(line.queue_bytes(), line_rate);
-        !line.is_draining() && equations::has_room(wait_s, self.keys.target.as_secs_f64())
+    /// w of flow `i`, and what its receiver holds back.
+    fn window_beside_held(&self, i: usize, line: usize, t_s: f64, line_rate: f64) -> f64 {
+        let (flow, window) = (&self.flows[i], self.window(i, t_s));
+        if !flow.holds {
+            return window;
+        }
+        if self.lines[line].is_draining() {
+            return equations::beside_held_draining(window, flow.mss_bytes);
+        }
+        let weights: f64 = self.at(line).map(|(_, flow, _)| flow.weight).sum();
+        let rate = flow.at(line).and_then(|passage| passage.rate).unwrap_or(line_rate) * flow.weight / weights;
+        equations::beside_held(window, flow.mss_bytes, rate * self.lines[line].timer_s())
     }
 
     /// The line of which an arrival tells, by its place here.

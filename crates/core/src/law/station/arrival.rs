@@ -69,6 +69,8 @@ pub struct Found {
     pub is_draining: bool,
     /// Whether its flow's receiver holds acknowledgements back.
     pub holds: bool,
+    /// For how long such receivers wait for a second segment \[s\].
+    pub timer_s: f64,
 }
 
 /// A data packet of a flow, as the agent sees it once the flow's receiver has taken it in.

@@ -27,6 +27,8 @@ const ALONE: f64 = 0.95;
 const DRAWN: f64 = 0.1;
 /// A line's window must be so much less than that of the line before for the flow to be bound there.
 const CLEARLY: f64 = 0.95;
+/// How many of the windows of a receiver that delays acknowledgements are of two segments at least, for the path to be seen.
+const SEEN: f64 = 1.0 / 16.0;
 /// The wait of acknowledgements from which on updates are in their way \[s\].
 const CROWDED_S: f64 = 0.02;
 
@@ -160,14 +162,20 @@ pub fn is_bound(window_bytes: f64, bound_bytes: f64) -> bool {
 }
 
 /// The window \[B\] of a flow with segments of `mss_bytes` whose receiver acknowledges every second one: it holds back half of one in the
-/// mean, and what is less than two would wait for its timer.
-pub fn beside_held(window_bytes: f64, mss_bytes: f64) -> f64 {
-    (window_bytes + mss_bytes / 2.0).max(2.0 * mss_bytes)
+/// mean. A single segment waits for its timer, while which `timed_bytes` would go at the flow's rate: so below a segment and a half,
+/// windows are of one or two in turn for that rate to come out.
+pub fn beside_held(window_bytes: f64, mss_bytes: f64, timed_bytes: f64) -> f64 {
+    if window_bytes >= 1.5 * mss_bytes {
+        return window_bytes + mss_bytes / 2.0;
+    }
+    //= station#20  w ← s (1 + (w + h − s)⁺/(s/2 + h)) if w < 1.5 s, else w + s/2
+    let second = (window_bytes + timed_bytes - mss_bytes) / (mss_bytes / 2.0 + timed_bytes);
+    mss_bytes * (1.0 + second.max(SEEN))
 }
 
-/// Whether a queue that lasts `wait_s` is short enough for that: of so many flows that it is not, the timers may hold some up.
-pub fn has_room(wait_s: f64, target_s: f64) -> bool {
-    wait_s <= 4.0 * target_s
+/// The same while the queue is drained: no more than it takes for the path to be seen.
+pub fn beside_held_draining(window_bytes: f64, mss_bytes: f64) -> f64 {
+    window_bytes.max(mss_bytes * (1.0 + SEEN))
 }
 
 /// Whether acknowledgements wait for each other, where no round trip of late came nearer than `excess_s` to the least.

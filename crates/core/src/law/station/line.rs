@@ -112,6 +112,11 @@ impl StationLine {
         self.found.is_some_and(|found| found.is_draining)
     }
 
+    /// For how long receivers that hold acknowledgements back wait for a second segment \[s\].
+    pub(super) fn timer_s(&self) -> f64 {
+        self.found.map_or(0.0, |found| found.timer_s)
+    }
+
     /// What was sent between two stamps \[B\]; none if the second is not the later one.
     fn sent_between(&self, before: StationStamp, stamp: StationStamp) -> Option<f64> {
         let unused = u32::BITS - self.sent_bits;

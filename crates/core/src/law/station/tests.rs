@@ -329,6 +329,7 @@ fn a_hidden_queue_is_as_good_as_a_stamped_one_and_is_drained_at_times() {
         ack_delay_s: 0.0,
         is_draining: false,
         holds: false,
+        timer_s: 0.2,
     };
     // 100 kB/s for 105 − 10 + 10 ms are 10.5 kB, of which each has half; while it is drained, a quarter of 10.5 kB.
     assert_eq!(held_where_the_queue_is(found), 5.0);
@@ -336,10 +337,29 @@ fn a_hidden_queue_is_as_good_as_a_stamped_one_and_is_drained_at_times() {
     // 3 kB too long: a quarter of that less, for both.
     assert_eq!(held_where_the_queue_is(Found { queue_bytes: 5000.0, ..found }), 4.0);
     assert_eq!(held_where_the_queue_is(Found { rate: None, ..found }), 10.0);
-    // What receivers hold back of it is on its way no more: half a segment in the mean, and two are the least that is acknowledged at once.
-    let held = Found { rate: Some(10e3), queue_bytes: 0.0, holds: true, ..found };
-    assert_eq!(held_where_the_queue_is(held), 2.0);
-    assert_eq!(held_where_the_queue_is(Found { queue_bytes: 500.0, ..held }), 1.0);
+}
+
+//= station#20
+#[test]
+fn what_receivers_hold_back_is_allowed_for_and_singles_wait_for_their_timer() {
+    // Half a segment in the mean.
+    close(eq::beside_held(1500.0, 1000.0, 0.0), 2000.0);
+    close(eq::beside_held(1499.9999, 1000.0, 0.0), 2000.0);
+    close(eq::beside_held(20e3, 1000.0, 500.0), 20.5e3);
+    // Windows of one or two in turn, whose rate is that of the law's without a timer.
+    close(eq::beside_held(1000.0, 1000.0, 2000.0), 1800.0);
+    close(eq::beside_held(500.0, 1000.0, 1000.0), 1000.0 * (1.0 + 1.0 / 3.0));
+    // Fewer than can be: no more than it takes to see the path.
+    close(eq::beside_held(500.0, 1000.0, 500.0), 1062.5);
+    close(eq::beside_held_draining(500.0, 1000.0), 1062.5);
+    close(eq::beside_held_draining(5000.0, 1000.0), 5000.0);
+    let (rate, waited_s, delay_s) = (Some(30e3), 0.02, 0.105);
+    let (ack_delay_s, is_draining, timer_s) = (0.0, false, 0.2);
+    let found = Found { rate, queue_bytes: 0.0, waited_s, delay_s, ack_delay_s, is_draining, holds: false, timer_s };
+    // 1.6 segments, and half a one.
+    assert_eq!(held_where_the_queue_is(found), 1.0);
+    assert_eq!(held_where_the_queue_is(Found { holds: true, ..found }), 2.0);
+    assert_eq!(held_where_the_queue_is(Found { holds: true, is_draining: true, ..found }), 1.0);
 }
 
 /// Two lines of `rate` B/s speak in turn in packets of 1250 B, which wait for 0.1 s at each and leave two of their kind behind. Gives what a
