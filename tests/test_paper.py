@@ -253,7 +253,7 @@ def test_a_figure_is_laid_out_once_for_all_its_files(monkeypatch: pytest.MonkeyP
     for _ in range(2):
         assert "<path" in svg_of(figure)
     assert axes.get_position().bounds == place
-    assert len(draws) == 3, "once for the layout, and once for each file"
+    assert len(draws) == 2, "once for each file, and not for the layout"
 
 
 def brief(stem: str) -> Paper:

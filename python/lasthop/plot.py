@@ -115,8 +115,10 @@ def lay_out(figure: Figure) -> None:
 
     Otherwise each of them would have it laid out anew, and drawn twice for that.
     """
-    with styled():
-        figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if engine:
+        with styled():
+            engine.execute(figure)
     figure.set_layout_engine(None)
 
 
