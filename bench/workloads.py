@@ -51,7 +51,7 @@ WORKLOADS = (
     Workload(
         "w1",
         "10 flows, 100 Mbit/s, RTT 40 ms, buffer 334 packets",
-        1000,
+        4000,
         10,
         Dumbbell(10, 100, 10, (40,), 334),
     ),
@@ -65,7 +65,7 @@ WORKLOADS = (
     Workload(
         "w3",
         "RTTs 30, 130, 10, 180 ms, 10 Mbit/s, buffer 60 packets",
-        12_000,
+        20_000,
         150,
         Dumbbell(4, 10, 1, (30, 130, 10, 180), 60),
     ),
