@@ -24,18 +24,14 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 /// A link of constant rate that one stream has to itself.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    rate: Option<Rate>,
-    delay: Duration,
+    plain: Plain,
     loss: Loss,
-    busy_until: Instant,
-    /// The time that the last size took to send: most packets of a stream are of one or two sizes.
-    sending: (Bytes, Duration),
 }
 
 impl Wire {
     /// A link of this rate (none: infinitely fast), propagation delay and error model.
     pub fn new(rate: Option<Rate>, delay: Duration, loss: Loss) -> Self {
-        Self { rate, delay, loss, busy_until: Instant::ZERO, sending: (Bytes::ZERO, Duration::ZERO) }
+        Self { plain: Plain::new(rate, delay), loss }
     }
 
     /// A pure delay.
@@ -44,25 +40,18 @@ impl Wire {
     }
 
     fn takes_time(&self) -> bool {
-        self.rate.is_some() || !self.delay.is_zero()
+        !self.plain.is_fast() || !self.plain.delay.is_zero()
     }
 
     fn is_pure_delay(&self) -> bool {
-        self.rate.is_none() && matches!(self.loss, Loss::None)
+        self.plain.is_fast() && matches!(self.loss, Loss::None)
     }
 
     /// When a packet that enters at `now` is out at the far end; none if it is lost.
     #[inline]
     fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
-        let mut at = now;
-        if let Some(rate) = self.rate {
-            if self.sending.0 != size {
-                self.sending = (size, size / rate);
-            }
-            at = (at.max(self.busy_until) + self.sending.1).min(Instant::LATEST);
-            self.busy_until = at;
-        }
-        if self.loss.strikes(at) { None } else { Some(at + self.delay) }
+        let out = self.plain.transit(now, size);
+        if self.loss.strikes(self.plain.busy_until) { None } else { Some(out) }
     }
 }
 
@@ -118,6 +107,7 @@ enum Way {
 struct Plain {
     /// Nothing: infinitely fast. There are several of these to each of many flows, and an option would be twice as large.
     rate: Rate,
+    /// The time that the last size took to send: most packets of a stream are of one or two sizes.
     sending: (Bytes, Duration),
     busy_until: Instant,
     delay: Duration,
@@ -139,14 +129,16 @@ impl Path {
         let mut chain = Chain { jitter, lead: Duration::ZERO, wires: vec![] };
         for wire in wires {
             if wire.is_pure_delay() {
-                *chain.wires.last_mut().map_or(&mut chain.lead, |last| &mut last.delay) += wire.delay;
+                *chain.wires.last_mut().map_or(&mut chain.lead, |last| &mut last.plain.delay) += wire.plain.delay;
             } else {
                 chain.wires.push(wire);
             }
         }
         Self(match (&chain.jitter, chain.wires.as_slice()) {
             (None, []) => Way::Delay(chain.lead),
-            (None, [Wire { rate, delay, loss: Loss::None, .. }]) => Way::Plain(Plain::new(*rate, chain.lead + *delay)),
+            (None, [Wire { plain, loss: Loss::None }]) => {
+                Way::Plain(Plain { delay: chain.lead + plain.delay, ..plain.clone() })
+            }
             _ => Way::Chain(Box::new(chain)),
         })
     }
@@ -171,7 +163,7 @@ impl Path {
             Way::Delay(delay) => Some((Rate::default(), *delay)),
             Way::Plain(plain) => Some((plain.rate, plain.delay)),
             Way::Chain(chain) => match (&chain.jitter, chain.wires.as_slice()) {
-                (None, [wire]) => Some((wire.rate.unwrap_or_default(), chain.lead + wire.delay)),
+                (None, [Wire { plain, .. }]) => Some((plain.rate, chain.lead + plain.delay)),
                 _ => None,
             },
         }
@@ -191,7 +183,7 @@ impl Path {
         match &self.0 {
             Way::Delay(delay) => *delay,
             Way::Plain(plain) => plain.delay,
-            Way::Chain(chain) => chain.wires.iter().fold(chain.lead, |sum, wire| sum + wire.delay),
+            Way::Chain(chain) => chain.wires.iter().fold(chain.lead, |sum, wire| sum + wire.plain.delay),
         }
     }
 
@@ -221,13 +213,22 @@ impl Plain {
         Self { rate: rate.unwrap_or_default(), sending, busy_until: Instant::ZERO, delay }
     }
 
+    fn is_fast(&self) -> bool {
+        self.rate == Rate::default()
+    }
+
     #[inline]
     fn transit(&mut self, now: Instant, size: Bytes) -> Instant {
         if self.sending.0 != size {
-            let is_fast = self.rate == Rate::default();
-            self.sending = (size, if is_fast { Duration::ZERO } else { size / self.rate });
+            self.measure(size);
         }
         self.follow(now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn measure(&mut self, size: Bytes) {
+        self.sending = (size, if self.is_fast() { Duration::ZERO } else { size / self.rate });
     }
 
     /// The same for a packet of the size that the last one had.
@@ -417,6 +418,6 @@ mod tests {
         let always = Loss::Bernoulli { p: 1.0, stream: Streams::new(1).stream("link", "loss") };
         let mut path = Path::new(None, vec![Wire::new(Some(Rate::from_bps(1_000_000_000)), Duration::ZERO, always)]);
         assert_eq!(path.transit(at(0), Bytes::new(1500)), None);
-        assert!(matches!(path.0, Way::Chain(chain) if chain.wires[0].busy_until == at(12)));
+        assert!(matches!(path.0, Way::Chain(chain) if chain.wires[0].plain.busy_until == at(12)));
     }
 }

@@ -260,6 +260,9 @@ impl Meter {
 
     #[cold]
     fn pass_in_part(&mut self, arrived: Instant, start: Instant, end: Instant, size: Bytes) {
+        if end < self.span.from {
+            return;
+        }
         self.arrive(arrived, true);
         if start > arrived {
             self.hold(arrived, start, size);

@@ -137,8 +137,13 @@ impl Duration {
     /// A span of `s` seconds, rounded to the nanosecond; negative and not-a-number give zero.
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
-        // With a sign, as that conversion is the cheaper one.
-        Self((libm::rint(s * NS_PER_S as f64) as i64).max(0) as u64).min(Self::MAX)
+        // To 2⁵² a number of less than 2⁵¹ is added without its fraction, and stands in the lowest bits.
+        const ONES: f64 = (1u64 << 52) as f64;
+        let ns = s * NS_PER_S as f64;
+        if ns.to_bits() < (ONES / 2.0).to_bits() {
+            return Self((ns + ONES).to_bits() - ONES.to_bits());
+        }
+        Self((libm::rint(ns) as i64).max(0) as u64).min(Self::MAX)
     }
 
     /// Nanoseconds.
@@ -501,5 +506,11 @@ mod tests {
         assert_eq!(Duration::from_secs_f64(0.003), Duration::from_millis(3));
         assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
         assert_eq!(Duration::from_secs_f64(f64::NAN), Duration::ZERO);
+        // Halves to the even one, whichever way it is computed.
+        let (half, large) = (0.5e-9, (1u64 << 51) as f64);
+        assert_eq!([1.0, 3.0, 5.0].map(|n| Duration::from_secs_f64(n * half).as_nanos()), [0, 2, 2]);
+        for ns in [large - 0.5, large, large + 1.0, 3.0 * large + 7.0] {
+            assert_eq!(Duration::from_secs_f64(ns / 1e9).as_nanos() as f64, libm::rint(ns / 1e9 * 1e9), "{ns}");
+        }
     }
 }
