@@ -126,12 +126,9 @@ impl FlowEnds {
         self.feed.as_ref()?.returning.as_ref().map(|returning| returning.merge)
     }
 
-    /// Whether it has opened, and with one SYN; none: it has not.
-    fn opened_at_once(&self) -> Option<bool> {
-        match &self.host.sender {
-            SendingEnd::Tcp(sender) => sender.opened_at_once(),
-            SendingEnd::Tfrc(_) => Some(false),
-        }
+    /// Whether no SYN of it is to come, nor under way.
+    fn has_opened(&self) -> bool {
+        matches!(&self.host.sender, SendingEnd::Tcp(sender) if sender.has_opened())
     }
 
     /// Its acknowledgements need not take turns any more.
@@ -422,12 +419,8 @@ impl Hosts {
         let merge = &mut merges[number as usize];
         let mut opening = merge.opening.take().unwrap_or_default();
         while let Some(flow) = flows.get(opening as usize) {
-            if flow.merge() == Some(number) {
-                match flow.opened_at_once() {
-                    Some(true) => {}
-                    Some(false) => return,
-                    None => return merge.opening = Some(opening),
-                }
+            if flow.merge() == Some(number) && !flow.has_opened() {
+                return merge.opening = Some(opening);
             }
             opening += 1;
         }

@@ -24,9 +24,9 @@ impl Sender {
         fills_all.then(|| Bytes::new(self.mss() + u64::from(self.header)))
     }
 
-    /// Whether the connection is open and no SYN is under way any more, as it took one; none: it is not open.
-    pub fn opened_at_once(&self) -> Option<bool> {
-        (self.state >= State::Open).then_some(self.syns <= 1)
+    /// Whether the connection is open and no SYN is under way any more: it took one, or what went behind them has come.
+    pub fn has_opened(&self) -> bool {
+        self.state >= State::Open && (self.syns <= 1 || self.una > 0)
     }
 
     /// Congestion window, without what fast recovery inflates it by.

@@ -212,6 +212,9 @@ fn what_is_alike_is_merged_until_all_are_open() {
     {
         assert_eq!(merged(&dumbbell(alike)), (0, 10), "{alike}");
     }
+    // SYNs that are lost are sent again.
+    let lossy = dumbbell("").replace("delay = \"2 ms\"", "delay = \"2 ms\", loss = { kind = \"bernoulli\", p = 0.2 }");
+    assert_eq!(merged(&lossy.replace("3 s", "20 s")), (0, 10));
     // Sinks of another rate, part of a segment at the end, SACK blocks, a SYN that is still to come, windows of a law.
     let others = [
         dumbbell("").replace("sink = { rate = \"12", "sink = { rate = \"11.9"),
