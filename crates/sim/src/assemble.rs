@@ -141,7 +141,7 @@ pub(crate) fn simulation(
                 flow.feed = ahead::feed(&mut parts, number, &flow.host.sender);
             }
             ahead::gates(&mut parts, &mut flows, &proxies);
-            ahead::fill_late(&mut parts, &flows);
+            ahead::fill_late(&mut parts, &mut flows);
         }
         let merges = if ahead { ahead::merges(&parts, &mut flows) } else { vec![] };
         let (end, recorder) = (labels.span.until, recorder.take());

@@ -52,6 +52,8 @@ pub(crate) struct FlowEnds {
     pub(crate) feed: Option<Feed>,
     /// The receiver's place among those of its station, if they have something to do with each other.
     pub(crate) seat: Option<Seat>,
+    /// The first lane of a rate-based host that is asked for what goes onto it.
+    pub(crate) filled: Option<u32>,
 }
 
 /// The first line of a flow's data: what is on it are segments of this flow alone.
@@ -358,7 +360,7 @@ impl Hosts {
     /// The head of a rate-based flow's first lane is due at `now`. Its host is asked for more when nothing is left there.
     #[inline(never)]
     fn feed_late(&mut self, network: &mut Network<Packet>, flow: u32, now: Instant) {
-        let Some((lane, _)) = network.filled_lane(flow) else { return };
+        let Some(lane) = self.flows[flow as usize].filled else { return };
         while let Some((packet, is_last)) = network.take_head(lane, now) {
             if is_last && let SendingEnd::Tfrc(sender) = &mut self.flows[flow as usize].host.sender {
                 sender.wake(now);
@@ -473,9 +475,9 @@ impl Hosts {
                 self.capture(at, Point::Sender, &packet);
                 network.send(self, at, packet);
             }
-            if let Some((_, Some(last))) = network.filled_lane(flow) {
-                let wake = self.flows[flow as usize].host.app.next_wake();
-                return network.schedule_end(flow, wake.filter(|wake| *wake <= last));
+            let FlowEnds { host, filled, .. } = &self.flows[flow as usize];
+            if let Some(last) = filled.and_then(|lane| network.empty_at(lane)) {
+                return network.schedule_end(flow, host.app.next_wake().filter(|wake| *wake <= last));
             }
         }
         network.schedule_end(flow, self.flows[flow as usize].host.next_wake());

@@ -272,11 +272,9 @@ impl<P: Traveller> Network<P> {
         self.foresee(node, at, size)
     }
 
-    /// A flow's first lane, if its host is asked for what goes onto it, and when all that is on it has left.
-    pub(crate) fn filled_lane(&self, flow: u32) -> Option<(u32, Option<Instant>)> {
-        let Hop::Lane(lane) = self.parts.hops[self.parts.routes[flow as usize].base as usize] else { return None };
-        let line = &self.parts.lanes[lane as usize].line;
-        (self.parts.kept_for[lane as usize] == flow).then(|| (lane, line.empty_at()))
+    /// When all that is on a lane has left.
+    pub(crate) fn empty_at(&self, lane: u32) -> Option<Instant> {
+        self.parts.lanes[lane as usize].line.empty_at()
     }
 
     /// Takes the head off a lane that its host fills if it is due at `now`. Gives with it whether nothing is left on the lane; else

@@ -70,14 +70,15 @@ fn shorten_to_rate_receivers<P>(network: &mut Parts<P>, flows: &mut [AssembledFl
 }
 
 /// The hosts of rate-based flows are not woken while anything is on their first lanes, which they then fill.
-pub(super) fn fill_late<P>(network: &mut Parts<P>, flows: &[FlowEnds]) {
+pub(super) fn fill_late<P>(network: &mut Parts<P>, flows: &mut [FlowEnds]) {
     network.kept_for.resize(network.lanes.len(), NOBODY);
-    for (number, (ends, route)) in (0..).zip(flows.iter().zip(&network.routes)) {
+    for (number, (ends, route)) in (0..).zip(flows.iter_mut().zip(&network.routes)) {
         let first = &network.hops[route.base as usize];
         if let (SendingEnd::Tfrc(_), Hop::Lane(lane)) = (&ends.host.sender, first)
             && takes_time(&network.lanes, first)
         {
             network.kept_for[*lane as usize] = number;
+            ends.filled = Some(*lane);
         }
     }
 }

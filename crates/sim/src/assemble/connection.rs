@@ -166,7 +166,8 @@ impl<P: Traveller> Builder<'_, P> {
         at.parts.routes.push(Route { base, back, hops: count, station, source });
         let host = Host { app, sender };
         let seat = seats::take(spec, common.company, (id, payload), &mut at.stations);
-        at.flows.push(AssembledFlow { table, ends: hosts::FlowEnds { host, receiver, exit, feed: None, seat } });
+        let ends = hosts::FlowEnds { host, receiver, exit, feed: None, seat, filled: None };
+        at.flows.push(AssembledFlow { table, ends });
         let lanes = (at.parts.lanes.len() - lanes) as u32;
         at.numbers.lanes.extend(self.lanes..self.lanes + lanes);
         at.numbers.flows.push(self.of_flow.len() as u32);
