@@ -35,14 +35,15 @@ pub(super) struct Piece {
 }
 
 impl Sender {
-    /// The next new segment, of this piece or the next; none while that waits for more room.
+    /// The next new segment, of this piece or the next; none while that waits for more room. A piece is half of the window at most
+    /// (tcp_cwnd_test).
     #[cold]
     pub(super) fn next_of_piece(&mut self) -> Option<Segment> {
         if self.tracking.as_ref().is_some_and(|t| self.nxt >= t.piece.end) {
             let room = (self.edge - self.nxt) / self.mss();
             let most = self.most_of_piece();
             let waits = self.waits_for_room(room, most);
-            let segments = room.min(most);
+            let segments = room.min(most).min(((self.window.cwnd / 2.0) as u64).max(1));
             let end = self.nxt + segments * self.mss();
             if let Some(t) = &mut self.tracking {
                 t.piece = if waits { Piece { waits, ..t.piece } } else { Piece { end, is_long: segments > 1, waits } };

@@ -258,13 +258,25 @@ fn the_last_segment_of_a_piece_of_several_is_pushed() {
 
 #[test]
 fn a_control_that_has_the_window_to_itself_sends_as_much_as_there_is_room() {
-    // TCP sets no pacing rate for it: what is acknowledged at once goes in one piece. A piece of two leaves one
-    // behind, which waits for more room.
+    // TCP sets no pacing rate for it: what is acknowledged at once goes in one piece, of half of the window at most. A piece of
+    // two leaves one behind, which waits for more room.
     for (takes_over, third) in [(false, "10 11!"), (true, "10 11 12!")] {
         let config = SenderConfig { takes_over, initial_window: Some(10), ..pieces() };
-        let first = if takes_over { "0 1 2 3 4 5 6 7 8 9!" } else { "0 1! 2 3! 4 5! 6 7! 8 9!" };
+        let first = if takes_over { "0 1 2 3 4! 5 6 7 8 9!" } else { "0 1! 2 3! 4 5! 6 7! 8 9!" };
         sender(config, &format!("0 open -> {first}\n 100 ack 3 echo 0 -> {third}"));
     }
+}
+
+#[test]
+fn two_pieces_at_least_fill_the_window() {
+    // A piece of a window of three is one segment, and a single one is not pushed; of six it may be three.
+    for (window, sent) in [(3, "0 1 2"), (4, "0 1! 2 3!"), (6, "0 1 2! 3 4 5!")] {
+        let config = SenderConfig { takes_over: true, initial_window: Some(window), ..pieces() };
+        sender(config, &format!("0 open -> {sent}"));
+    }
+    let config = SenderConfig { takes_over: true, initial_window: Some(3), ..pieces() };
+    // A round trip later it is four.
+    sender(config, "0 open -> 0 1 2\n 100 ack 2 echo 0 -> 3 4\n 140 ack 3 echo 0 -> 5 6!");
 }
 
 #[test]
