@@ -135,10 +135,10 @@ switches! {
         /// what the law leaves (ns-2); otherwise the two are the same.
         whole_threshold: bool = [false, true, false];
         /// Let the ACK that ends a fast recovery leave the slow-start threshold as the window and grow it as any other
-        /// does (ns-2; RFC 6582 §3.2 step 3 option 2); otherwise it grows nothing, and with NewReno leaves no more than
-        /// what is in flight and a segment (option 1). With NewReno a partial ACK of more than duplicates have inflated
+        /// does, by what it tells to have arrived since the last (ns-2; RFC 6582 §3.2 step 3 option 2; Linux: tcp_cong_control);
+        /// otherwise it grows nothing, and with NewReno leaves no more than what is in flight and a segment (option 1). With NewReno a partial ACK of more than duplicates have inflated
         /// the window by then lowers the congestion window itself (ns-2).
-        grow_at_recovery_end: bool = [false, true, false];
+        grow_at_recovery_end: bool = [false, true, true];
         /// Let any ACK of new data end a time-out's back-off (as in QUIC, RFC 9002 §6.2.1); otherwise a measurement
         /// does (RFC 6298, ns-2, Linux), which without timestamps takes data that is sent for the first time after it.
         /// Where losses are many and windows small, time-outs then follow each other faster than such data comes

@@ -125,20 +125,16 @@ impl Sender {
         let rtt = self.measure_rtt(ack, rtt, flight, heard);
         if self.state == State::Recovery {
             self.on_ack_in_recovery(acked, &{ *heard });
-            if self.config.grow_at_recovery_end && self.state == State::Open {
-                self.grow(acked, flight, rtt);
+            if self.config.grow_at_recovery_end && self.state == State::Open && self.is_used(flight) {
+                let arrived = self.tracking.as_ref().map(|t| t.delivered.saturating_sub(t.delivered_before));
+                self.grow(arrived.unwrap_or(acked), flight, rtt);
             }
         } else {
             self.start_timer(self.rto.timeout()); // RFC 6298 §5.3
             if self.duplicate_acks > 0 || self.state == State::Loss || heard.sack.is_some() {
                 self.leave_doubt(&{ *heard });
             }
-            let is_used = match self.config.validation {
-                Validation::Always => true,
-                Validation::Full => flight + self.mss() > self.cwnd_bytes,
-                Validation::Linux => self.was_limited(),
-            };
-            if is_used {
+            if self.is_used(flight) {
                 self.grow(acked, flight, rtt);
             }
         }
@@ -148,6 +144,16 @@ impl Sender {
             if ack == self.written {
                 self.finish();
             }
+        }
+    }
+
+    /// Whether the window may grow, as it is used.
+    #[inline(always)]
+    fn is_used(&self, flight: u64) -> bool {
+        match self.config.validation {
+            Validation::Always => true,
+            Validation::Full => flight + self.mss() > self.cwnd_bytes,
+            Validation::Linux => self.was_limited(),
         }
     }
 

@@ -236,6 +236,24 @@ fn what_was_sent_before_a_repetition_gives_it_more_time() {
     sender(linux(), &format!("{script}\n 290 ack 0 sack 1-4 10-11 echo 100 -> 4\n ? timer 400"));
 }
 
+#[test]
+fn what_ends_a_recovery_lets_the_window_grow_by_what_it_brings() {
+    // Half of ten is left. What ends the recovery brings 0, 10 and 11, and with two segments more a window of five has come.
+    for (grows, cwnd) in [(true, 6), (false, 5)] {
+        let config = SenderConfig { grow_at_recovery_end: grows, ..linux() };
+        let script = "0   open                             -> 0 1 2 3 4 5 6 7 8 9
+             100 ack 0 sack 1-2 echo 0            -> 10
+             100 ack 0 sack 1-3 echo 0            -> 11
+             100 ack 0 sack 1-4 echo 0            -> 0
+             110 ack 0 sack 1-10 echo 0           -> 12 13
+             200 ack 12 echo 100                  -> 14 15 16
+             ? state Open
+             ? cwnd 5";
+        let sent = if grows { "17 18 19" } else { "17 18" };
+        sender(config, &format!("{script}\n 210 ack 14 echo 110 -> {sent}\n ? cwnd {cwnd}"));
+    }
+}
+
 /// A window of a hundred, in congestion avoidance.
 fn pieces() -> SenderConfig {
     SenderConfig { pieces: true, initial_window: Some(100), initial_ssthresh: Some(Bytes::new(2000)), ..linux() }
