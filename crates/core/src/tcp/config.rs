@@ -347,9 +347,14 @@ switches! {
         /// Beyond the third at a gap, gather ACKs of what is out of order for a twentieth of the round-trip time, 1 ms at
         /// most (Linux: __tcp_ack_snd_check). With delayed ACKs only.
         sack_compression: bool = [false, false, true];
-        /// The longest that an ACK waits for a further segment (RFC 1122 §4.2.3.2; TCP_ATO_MIN).
+        /// The longest that an ACK waits for a further segment (RFC 1122 §4.2.3.2); with `timer_tick` it may become longer (TCP_ATO_MIN).
         ack_timeout: Duration = [Duration::from_millis(200), Duration::from_millis(200), Duration::from_millis(40)],
             in above_to(Duration::ZERO, LONGEST_DELAY);
+        /// The tick of the clock by which ACKs wait: after it has ticked, and the longer the farther segments are apart, twice as
+        /// long after one has waited in vain, for up to a round trip and 200 ms; what comes after a gap of a time-out is acknowledged
+        /// at once as at the start (Linux: tcp_event_data_recv, tcp_send_delayed_ack, tcp_delack_timer_handler, with
+        /// CONFIG_HZ=250); 0 s: in time, and all as long.
+        timer_tick: Duration = [Duration::ZERO, Duration::ZERO, Duration::from_millis(4)], in ..=Duration::from_millis(10);
     }
 }
 

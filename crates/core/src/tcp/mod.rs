@@ -18,10 +18,10 @@
 //! |---|---|
 //! | `config` | what an end is told when it is made: [`SenderConfig`], [`ReceiverConfig`] |
 //! | `sender` | sequence space, windows, the timer; in it `output` (what goes next), `recovery` (duplicates, SACK, time-outs), `early` and `tracking` (rules by the times of segments), `repairs` (lost retransmissions), `reduction` (RFC 6937), `undo` (responses taken back), `timing` (round-trip times) |
-//! | `receiver`, `ranges` | what has arrived, when it is acknowledged, which window is offered |
+//! | `receiver`, `ranges`, `delay` | what has arrived, when it is acknowledged, which window is offered |
 //! | `rules` | by whose rules a sender recovers: the RFCs', ns-2's, Linux's, each switch declared once |
 //! | `segment` | what a sender sends, without what its flow knows anyway |
-//! | `rto`, `scoreboard`, `stats` | the time-out, what SACK has told, what is counted |
+//! | `rto`, `scoreboard`, `stats`, `wheel` | the time-out, what SACK has told, what is counted, when timers go off |
 //!
 //! An acknowledgement goes from [`Sender::receive`](crate::element::Element::receive) to the round-trip time, then to loss
 //! recovery or, outside of it, to the law; the law sets the congestion window, and
@@ -61,6 +61,7 @@
 
 mod autotuning;
 mod config;
+mod delay;
 mod ranges;
 mod receiver;
 mod rto;
@@ -71,6 +72,7 @@ mod sender;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod wheel;
 
 pub use config::{
     ASKING_OPTION, DelayedAcks, ReceiverConfig, ReceiverSwitches, Recovery, RttEstimator, SenderConfig, Switches,

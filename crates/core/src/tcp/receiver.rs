@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::autotuning::Autotuning;
 use super::config::ReceiverConfig;
+use super::delay::{AckClock, AckDelay};
 use super::ranges::Ranges;
 use super::segment::Segment;
 use super::stats::ReceiverStats;
@@ -67,6 +68,8 @@ pub struct Receiver {
     /// Segments in order that are not acknowledged yet, and what the first of them echoes.
     delayed: u32,
     delayed_echo: Instant,
+    /// How long they wait, where that is not the same for all.
+    delay: AckDelay,
     /// The window's right edge, as the last acknowledgement told it where they are delayed.
     told: u64,
     /// Of what is out of order: acknowledgements since the next byte expected last moved, and those of them that wait.
@@ -118,6 +121,7 @@ impl Receiver {
             due: None,
             delayed: 0,
             delayed_echo: Instant::ZERO,
+            delay: AckDelay::default(),
             told: 0,
             repeated: (0, 0),
             compressed: 0,
@@ -284,6 +288,9 @@ impl Receiver {
             self.stats.duplicates += counts;
             let quick = self.config.quick_acks.min(MAX_QUICK_ACKS);
             self.quick = self.quick.max(quick);
+            if let Some(clock) = self.clock() {
+                self.delay.reset(clock);
+            }
             self.tell_twice(start, end);
         } else if start <= self.next {
             self.next = self.ranges.deliver(end);
@@ -363,12 +370,16 @@ impl Receiver {
     }
 
     fn acknowledge_later(&mut self, now: Instant, echo: Instant, is_plain: bool) {
+        let clock = self.clock();
+        if clock.is_some_and(|clock| self.delay.hear(now, self.next, clock)) {
+            self.quick = self.quick.max(self.config.quick_acks.min(MAX_QUICK_ACKS));
+        }
         // RFC 7323 §4.3: an acknowledgement of several segments echoes the first of them.
         let echo = if self.delayed > 0 { self.delayed_echo } else { echo };
         if is_plain && self.delayed + 1 < self.config.ack_every && self.quick == 0 && !self.is_pressed() {
             if self.delayed == 0 {
                 self.delayed_echo = echo;
-                self.deadline = now + self.config.ack_timeout;
+                self.deadline = clock.map_or(now + self.config.ack_timeout, |clock| self.delay.until(now, clock));
             }
             self.delayed += 1;
         } else if !is_plain && self.may_compress() {
@@ -378,6 +389,9 @@ impl Receiver {
                 self.deadline = now + (self.rtt / COMPRESSION_SHARE).min(COMPRESSION);
             }
         } else {
+            if let (1, Some(clock)) = (self.quick, clock) {
+                self.delay.reset(clock);
+            }
             self.quick = self.quick.saturating_sub(1);
             self.delayed = 0;
             self.compressed = 0;
@@ -385,6 +399,11 @@ impl Receiver {
             self.told = self.edge;
             self.due = Some(Due { at: now, echo, kind: Kind::Ack });
         }
+    }
+
+    /// By which acknowledgements wait; none: all as long.
+    fn clock(&self) -> Option<AckClock> {
+        AckClock::new(&self.config, self.rtt)
     }
 
     /// Whether the sender needs to know the window now: it has grown by two segments (RFC 1122 §4.2.3.3), or the sender must wait for
@@ -424,6 +443,9 @@ impl Receiver {
     fn catch_up(&mut self, now: Instant) {
         self.send_due();
         if self.deadline <= now {
+            if let (0, Some(clock)) = (self.compressed, self.clock()) {
+                self.delay.missed(clock);
+            }
             self.told = self.edge;
             self.due = Some(Due { at: self.deadline, echo: self.delayed_echo, kind: Kind::Ack });
             self.deadline = Instant::MAX;

@@ -29,6 +29,7 @@ use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::segment::Segment;
 use super::stats::{SenderStats, WindowAverages};
+use super::wheel::TOO_LATE;
 use crate::error::ParameterError;
 use crate::packet::Signal;
 use crate::role::{AnySender, Window};
@@ -41,10 +42,6 @@ use tracking::Tracking;
 
 /// The window before any is advertised, in a connection without handshake: the most a packet can tell.
 const UNKNOWN_WINDOW: u32 = u32::MAX;
-
-/// The timer goes off when the time is past: an acknowledgement that comes in the very instant comes in time,
-/// whichever of the two is served first.
-const TOO_LATE: Duration = Duration::from_nanos(1);
 
 /// Where a sender stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

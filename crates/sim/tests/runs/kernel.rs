@@ -121,8 +121,13 @@ fn what_receivers_hold_back_is_not_taken_for_a_queue() {
 #[test]
 fn many_flows_that_wait_for_timers_fill_a_slow_line_without_a_long_queue() {
     // A segment of each is held for 40 or 200 ms: two of each, always, would queue for 430 ms, and one fills .96 of the line at most.
+    // Linux's timer comes to wait for up to a round trip where it has waited in vain, and not for all flows as long.
     for law in ["share-kernel", "station-kernel"] {
-        for (receiver, most_ms) in [("\"linux\"", 165.0), ("{ kind = \"plain\", ack_every = 2 }", 90.0)] {
+        for (receiver, most_ms, least) in [
+            ("\"linux\"", 165.0, 0.96),
+            ("{ kind = \"linux\", timer_tick = \"0 s\" }", 165.0, 0.98),
+            ("{ kind = \"plain\", ack_every = 2 }", 90.0, 0.98),
+        ] {
             let proxy = format!("{{ kind = \"{law}\" }}");
             let line = [("ap[0].proxy", &*proxy), ("ap[0].radio.rate", "2 Mbit/s"), ("flow[0].receiver", receiver)];
             let many = [("flow[0].count", "40"), ("flow[0].rtt", "40 ms"), ("flow[0].stagger", "25 ms")];
@@ -131,7 +136,7 @@ fn many_flows_that_wait_for_timers_fill_a_slow_line_without_a_long_queue() {
             let (utilisation, delay_ms) = (queue.utilisation.unwrap(), queue.mean_delay_s.unwrap() * 1e3);
             let jain = summary.fairness.jain.unwrap();
             assert!(
-                utilisation > 0.97 && delay_ms < most_ms && jain > 0.98,
+                utilisation > 0.97 && delay_ms < most_ms && jain > least,
                 "{law} {receiver}: {utilisation}, {delay_ms}, {jain}"
             );
         }

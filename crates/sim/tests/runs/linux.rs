@@ -173,6 +173,7 @@ fn every_key_of_a_receiver_moves_something() {
         "autotuning = false",
         "sack_compression = false",
         "ack_timeout = \"1 ms\"",
+        "ack_timeout = \"1 ms\", timer_tick = \"0 s\"",
         "ack_size = \"1000 B\"",
     ] {
         let new = goodput(&format!("{{ kind = \"linux\", {key} }}"));

@@ -3,12 +3,12 @@
 //! arrives, and growth by use. Nothing here is done for senders without such rules.
 
 use super::reduction::{Progress, Reduction};
-use super::timing::go_off;
 use super::tracking::TailProbe;
-use super::{Sender, State, TOO_LATE, Urgent, undo};
+use super::{Sender, State, Urgent, undo};
 use crate::packet::{Ack, SackBlocks};
 use crate::role::AckSample;
 use crate::tcp::Segment;
+use crate::tcp::wheel::{TOO_LATE, go_off};
 use crate::units::{Duration, Instant};
 
 /// SACKed segments that need no reordering window, as long as no reordering was seen (RFC 8985 §6.2).

@@ -2,10 +2,11 @@
 //! The sender's loss recovery, one engine for all laws: fast retransmit and fast recovery in three kinds, limited
 //! transmit, time-outs. The law only says how far the window falls.
 
-use super::{Sender, State, TOO_LATE, Urgent};
+use super::{Sender, State, Urgent};
 use crate::packet::{Ack, SackBlocks};
 use crate::tcp::Segment;
 use crate::tcp::config::Recovery;
+use crate::tcp::wheel::TOO_LATE;
 use crate::units::{Duration, Instant};
 
 /// Duplicate acknowledgements that make a loss (RFC 5681 §3.2).

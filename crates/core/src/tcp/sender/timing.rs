@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a sender measures round-trip times.
 
-use super::{Sender, State, TOO_LATE};
+use super::{Sender, State};
 use crate::packet::{Ack, SackBlocks};
 use crate::tcp::{Recovery, RttEstimator, SenderConfig};
-use crate::units::{Duration, Instant};
-
-/// The roughest level of the wheel, 3 for each eighth.
-const MOST_LEVEL: u32 = 24;
+use crate::units::Duration;
 
 /// What is measured of round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +28,6 @@ impl RttSource {
             (false, false) => Self::Segment,
         }
     }
-}
-
-/// When a timer goes off that is set at `now` for `wait` later, by a clock of such ticks: when it has ticked, the later the
-/// rougher (kernel/time/timer.c, calc_wheel_index). Without ticks right after it, so that what comes in time comes before.
-pub(super) fn go_off(now: Instant, wait: Duration, tick: Duration) -> Instant {
-    if tick.is_zero() {
-        return now + wait + TOO_LATE;
-    }
-    let tick_ns = tick.as_nanos();
-    let ahead = wait.as_nanos().div_ceil(tick_ns);
-    let mut level = 0;
-    while ahead >= 63 << level && level < MOST_LEVEL {
-        level += 3;
-    }
-    let expires = now.as_nanos() / tick_ns + ahead;
-    Instant::from_nanos((((expires >> level) + 1) << level) * tick_ns) + TOO_LATE
 }
 
 impl Sender {
@@ -124,24 +105,5 @@ impl Sender {
     /// Karn's rule: no measurement from what may have been retransmitted (RFC 6298 §3).
     pub(super) fn stop_timing(&mut self) {
         self.timed_end = u64::MAX;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_timer_goes_off_after_its_tick_and_an_eighth_late_at_most() {
-        let ms = Duration::from_millis;
-        let at = |now, wait, tick| {
-            (go_off(Instant::ZERO + ms(now), ms(wait), ms(tick)) - Instant::ZERO).as_nanos() / 1_000_000
-        };
-        // Ticks of 4 ms: from the one before 1001 ms, number 250, 10 on and one more; 70 on, to the next multiple of 8; 600 on,
-        // of 64.
-        assert_eq!(at(1001, 40, 4), 261 * 4);
-        assert_eq!(at(1001, 280, 4), 328 * 4);
-        assert_eq!(at(1001, 2400, 4), 896 * 4);
-        assert_eq!(at(1001, 280, 0), 1281);
     }
 }

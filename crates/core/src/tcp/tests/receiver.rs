@@ -124,6 +124,45 @@ fn what_is_pushed_is_not_delayed() {
 }
 
 #[test]
+fn by_ticks_an_acknowledgement_waits_the_longer_the_farther_segments_are_apart() {
+    // Ticks of 4 ms: 100 ms are tick 25. The first waits for ten ticks and the next one. It was in vain, so the next would wait for
+    // twenty: half of it and a gap of 11 ticks are 21. Near segments make that 10 + 5, then 7 + 5.
+    let config = ReceiverConfig {
+        ack_every: 2,
+        ack_timeout: Duration::from_millis(40),
+        timer_tick: Duration::from_millis(4),
+        ..plain()
+    };
+    receiver(
+        config.clone(),
+        "0   syn    -> syn-ack
+         100 data 0 ->
+         ? timer 144
+         144 wake   -> ack 1
+         146 data 1 ->
+         ? timer 232
+         150 data 2 -> ack 3
+         155 data 3 ->
+         ? timer 204
+         190 data 4 -> ack 5",
+    );
+    // After a handshake of 100 ms a gap of more than 300 ms makes acknowledgements quick again.
+    receiver(
+        ReceiverConfig { quick_acks: 1, ..config },
+        "0   syn    -> syn-ack
+         100 data 0 -> ack 1
+         101 data 1 ->
+         ? timer 144
+         102 data 2 -> ack 3
+         403 data 3 ->
+         ? timer 444
+         404 data 4 -> ack 5
+         720 data 5 -> ack 6
+         721 data 6 ->",
+    );
+}
+
+#[test]
 fn a_delayed_acknowledgement_echoes_the_first_segment() {
     // RFC 7323 §4.3: the sender's measurement takes in the delay.
     let mut end = Receiver::new(0, delayed(), Span::ALWAYS).unwrap();

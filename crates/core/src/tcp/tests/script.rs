@@ -209,8 +209,9 @@ pub(super) fn receiver(config: ReceiverConfig, text: &str) -> Receiver {
                 receiver.receive(now, packet);
             }
             "wake" => {
-                assert_eq!(receiver.next_wake(), Some(now), "the timer is not due at {now:?}");
-                receiver.wake(now);
+                let due = receiver.next_wake();
+                assert_eq!(due.map(in_ms), Some(in_ms(now)), "the timer is not due at {now:?}");
+                receiver.wake(due.unwrap());
             }
             _ => panic!("no such event: {event}"),
         }
@@ -219,6 +220,7 @@ pub(super) fn receiver(config: ReceiverConfig, text: &str) -> Receiver {
     let look = |receiver: &Receiver, key: &str| match key {
         "delivered" => in_segments(receiver.delivered().get()),
         "win" => in_segments(receiver.window().get()),
+        "timer" => receiver.next_wake().map_or("off".into(), in_ms),
         _ => panic!("no such thing to look at: {key}"),
     };
     play(text, &mut receiver, serve, look);
