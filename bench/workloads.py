@@ -58,7 +58,7 @@ WORKLOADS = (
     Workload(
         "w2",
         "100 flows, 1 Gbit/s, RTT 40 ms, buffer 3334 packets",
-        100,
+        240,
         2,
         Dumbbell(100, 1000, 10, (40,), 3334),
     ),
@@ -72,9 +72,9 @@ WORKLOADS = (
     Workload(
         "w4",
         "1000 flows, 10 Gbit/s, RTT 40 ms, buffer 33334 packets",
-        4,
+        24,
         0.4,
         Dumbbell(1000, 10_000, 10, (40,), 33334),
     ),
-    Workload("f", "clamp:4c, four flows to three fading mobiles under CLAMP", 6000, 0, None),
+    Workload("f", "clamp:4c, four flows to three fading mobiles under CLAMP", 8000, 0, None),
 )
