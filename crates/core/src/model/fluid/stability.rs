@@ -114,18 +114,30 @@ impl Loop {
         let gain: f64 = self.shares.iter().zip(&self.scales_s).map(|(share, scale_s)| share / scale_s).sum();
         let longest_s = self.delays_s.iter().fold(0.0_f64, |most, &delay_s| most.max(delay_s));
         let mut least = upto;
-        let mut omega = 1e-3 * STEP_RAD / longest_s;
-        let mut before = self.turn(omega);
-        while omega < BEYOND * least * gain {
-            let next = omega + self.step(omega, longest_s);
-            let here = self.turn(next);
-            if (before < 0.0) != (here < 0.0) {
-                let b = self.gain_at(self.crossing(omega, next));
+        let start = 1e-3 * STEP_RAD / longest_s;
+        let mut before = (start, self.turn(start));
+        let mut older = before;
+        while before.0 < BEYOND * least * gain {
+            let next = before.0 + self.step(before.0, longest_s);
+            let here = (next, self.turn(next));
+            let mut cross = |from: f64, to: f64| {
+                let b = self.gain_at(self.crossing(from, to));
                 if b > 0.0 && b < least {
                     least = b;
                 }
+            };
+            let is_other_side = |turn: f64| (before.1 < 0.0) != (turn < 0.0);
+            if is_other_side(here.1) {
+                cross(before.0, next);
+            } else if before.1.abs() < here.1.abs().min(older.1.abs()) && !is_other_side(older.1) {
+                // Two crossings may lie nearer to each other than a step is long.
+                let nearest = self.nearest(older.0, next);
+                if is_other_side(self.turn(nearest)) {
+                    cross(older.0, nearest);
+                    cross(nearest, next);
+                }
             }
-            (omega, before) = (next, here);
+            (older, before) = (before, here);
         }
         (least < upto).then_some(least)
     }
@@ -215,6 +227,16 @@ impl Loop {
     fn turn(&self, omega: f64) -> f64 {
         let (n, m) = self.parts(omega);
         (n * m.conj()).im
+    }
+
+    /// Where turn is nearest to 0 of `low..high`, or beyond it.
+    fn nearest(&self, mut low: f64, mut high: f64) -> f64 {
+        let sign = self.turn(low).signum();
+        for _ in 0..HALVINGS {
+            let third = (high - low) / 3.0;
+            if sign * self.turn(low + third) < sign * self.turn(high - third) { high -= third } else { low += third }
+        }
+        0.5 * (low + high)
     }
 
     fn crossing(&self, mut low: f64, mut high: f64) -> f64 {

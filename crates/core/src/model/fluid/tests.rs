@@ -222,6 +222,19 @@ fn a_short_queue_that_mixes_is_stable_for_less() {
 }
 
 #[test]
+fn two_crossings_within_a_step_are_found() {
+    // At 11.99 and 12.02 rad/s: the loop swings for b between 1.3105, and 1.4196 of the second.
+    let flows = [(0.331_365_688, 8.6956), (0.481_905_566, 4.9295), (0.286_805_105, 2.6369), (0.068_378_780, 3.6518)];
+    let flows = flows.into_iter().chain([(0.038_147_606, 9.3736)]);
+    let paths: Vec<_> = flows.map(|(delay_s, phi)| FluidFlow { delay_s, phi }).collect();
+    let (queueing_s, price_s) = (0.028_343_4, 0.508_332 * 0.028_343_4);
+    let here = Loop::new(&paths, Scale::Propagation, Mixing::Perfect, queueing_s, price_s, None).unwrap();
+    let b = here.critical_b(4.0).unwrap();
+    assert!((b - 1.3105).abs() < 1e-3, "{b}");
+    assert_eq!([0.999, 1.001].map(|part| here.unstable_roots(part * b)), [0, 2]);
+}
+
+#[test]
 fn the_smooth_price_is_gentler_on_its_parabola() {
     // b_eff = b√(T/a) below T = a: four times as much b for T = a/16.
     let here = Fluid { price: PriceForm::Smooth, a_bytes: 8000.0, b: 1.0, ..fluid(&[0.1]) };
