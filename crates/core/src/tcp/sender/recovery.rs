@@ -100,7 +100,8 @@ impl Sender {
     /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2, RFC 6675 §5 step 4.
     pub(super) fn begin_recovery(&mut self) {
         let limited = match self.inflation {
-            sacked @ 1.. if self.config.rack => sacked as u64,
+            // After a time-out what is SACKed may lie above what is sent anew.
+            sacked @ 1.. if self.config.rack => (sacked as u64).min(self.board.sacked_within(self.una, self.nxt)),
             1.. => self.nxt.saturating_sub(self.limited_from),
             _ => 0,
         };
