@@ -85,6 +85,17 @@ impl Scoreboard {
         is_new
     }
 
+    /// One past the highest byte above `una` that the blocks tell of and that is not known to be SACKed.
+    pub(super) fn highest_news(&self, blocks: Option<&SackBlocks>, una: u64) -> Option<u64> {
+        let news = |(start, end): (u64, u64)| {
+            // What of the block is known is its end, or nothing that is above what is new.
+            let known = self.sacked.iter().find(|&&(low, high)| low < end && end <= high);
+            let end = known.map_or(end, |&(low, _)| low);
+            (start.max(una) < end).then_some(end)
+        };
+        blocks.into_iter().flat_map(SackBlocks::iter).filter_map(news).max()
+    }
+
     fn insert(&mut self, start: u64, end: u64) -> bool {
         let first = self.sacked.partition_point(|r| r.1 < start);
         let after = self.sacked.partition_point(|r| r.0 <= end);
@@ -207,6 +218,22 @@ mod tests {
             assert!(board.update(Some(&one), 0, 100));
         }
         board
+    }
+
+    #[test]
+    fn news_ends_where_what_is_known_begins() {
+        let known = board(&[(40, 60)]);
+        let told = |blocks: &[(u64, u64)], una| {
+            let mut heard = SackBlocks::default();
+            blocks.iter().for_each(|&(start, end)| heard.push(start, end));
+            known.highest_news(Some(&heard), una)
+        };
+        assert_eq!(told(&[(40, 60)], 0), None);
+        assert_eq!(told(&[(20, 60)], 0), Some(40));
+        assert_eq!(told(&[(40, 80), (20, 30)], 0), Some(80));
+        // What is acknowledged is no news of this kind, as is a duplicate below it.
+        assert_eq!(told(&[(10, 20)], 20), None);
+        assert_eq!(known.highest_news(None, 0), None);
     }
 
     #[test]

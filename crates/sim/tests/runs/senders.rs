@@ -100,7 +100,7 @@ fn a_response_taken_back_moves_something() {
         outcome_with(sender, &[("flow[0].sink", &loss), ("link[0].loss.p", "0")]).unwrap()
     };
     for (others, rule, (on, off)) in
-        [("frto = false, dsack = false, ", "eifel", ("400 ms", "2 s")), ("eifel = false, ", "frto", ("400 ms", "2 s"))]
+        [("frto = false, dsack = false, ", "eifel", ("300 ms", "2 s")), ("eifel = false, ", "frto", ("400 ms", "2 s"))]
     {
         let sender = |is_on| format!("{{ kind = \"linux-cubic\", {others}{rule} = {is_on} }}");
         assert_ne!(with(&sender(true), on, off), with(&sender(false), on, off), "{rule}");

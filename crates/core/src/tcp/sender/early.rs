@@ -21,7 +21,7 @@ const PROBE_SLACK: Duration = Duration::from_millis(2);
 const LEAST_TICKS: u64 = 2;
 
 impl Sender {
-    /// An acknowledgement of new data came; gives the round-trip time of the last segment that it acknowledges.
+    /// An acknowledgement of new data came; gives the round-trip time of the last segment that it tells of.
     #[cold]
     pub(super) fn track_ack(&mut self, ack: u64, echoed: Duration, flight: u64, heard: &Ack<&SackBlocks>) -> Duration {
         let Some(t) = &mut self.tracking else { return echoed };
@@ -37,12 +37,19 @@ impl Sender {
         let newest = times.map(|times| times.last);
         t.undo.newest = newest.unwrap_or(Instant::MAX);
         t.undo.echo = newest.filter(|_| is_repetition).unwrap_or(echo);
-        let echoed = self.now.saturating_since(t.undo.echo);
         let times = times.filter(|times| !times.is_ambiguous);
-        let (first, last) = match times {
-            Some(times) => (self.now.saturating_since(times.first), self.now.saturating_since(times.last)),
-            None => (echoed, echoed),
-        };
+        let since = |at| self.now.saturating_since(at);
+        let (mut first, mut last) =
+            times.map_or([since(t.undo.echo); 2].into(), |times| (since(times.first), since(times.last)));
+        // What is SACKed anew has arrived after all that is acknowledged: that may have been before a silence, during which its
+        // acknowledgement was lost (tcp_clean_rtx_queue).
+        let is_linux = self.rto.is_linux();
+        let sacked = self.board.highest_news(heard.sack, ack).filter(|_| is_linux).and_then(|end| t.sent_once(end));
+        if let Some(at) = sacked {
+            last = since(at);
+            first = if times.is_some() { first } else { last };
+        }
+        let is_timed = times.is_some() || sacked.is_some();
         if is_latest {
             t.latest_rtt = last;
         }
@@ -50,23 +57,23 @@ impl Sender {
         if is_next_round {
             t.rtt_round = self.max;
         }
-        if times.is_some() {
+        if is_timed {
             t.measured(last);
         }
         let tail = t.probe.outstanding.filter(|&(end, ..)| ack >= end);
         if tail.is_some() {
             t.probe.outstanding = None;
         }
-        if !self.rto.is_linux() {
+        if !is_linux {
             if self.config.timestamps {
                 self.weigh_rtt(first, flight);
             } else {
                 self.time_segment(ack);
             }
-        } else if times.is_some() || self.config.timestamps {
+        } else if is_timed || self.config.timestamps {
             self.rto.linux_sample(first, is_next_round);
         }
-        if times.is_some() {
+        if is_timed {
             let sample = AckSample {
                 now: self.now,
                 acked: 0.0,

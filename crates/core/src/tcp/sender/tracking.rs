@@ -115,6 +115,12 @@ impl Tracking {
         self.times.front().map(|&(_, at)| at)
     }
 
+    /// When the segment was sent that ends there; none if that was more than once, or not at all.
+    pub(super) fn sent_once(&self, end: u64) -> Option<Instant> {
+        let place = self.times.partition_point(|&(known, _)| known < end);
+        self.times.get(place).filter(|_| end > self.repeated).map(|&(_, at)| at)
+    }
+
     /// One past the last byte that was sent first before `at`; 0: none was.
     pub(super) fn sent_before(&self, at: Instant) -> u64 {
         match self.times.partition_point(|&(_, sent)| sent < at) {
