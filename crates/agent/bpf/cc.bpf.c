@@ -168,8 +168,8 @@ int pkts_acked(u64 *ctx)
 
 	c->rtt_us = 0;
 	c->standing_us = 0;
-	/* What was sent again, or was SACKed before, has no time. */
-	if (sample->rtt_us <= 0 || !sample->pkts_acked)
+	/* What was SACKed before has no time, and what was sent again that of its timestamp, in whole milliseconds. */
+	if (sample->rtt_us <= 0 || !sample->pkts_acked || rtt_us % 1000 == 0)
 		return 0;
 	c->rtt_us = rtt_us;
 	if (!c->min_us || rtt_us < c->min_us)
