@@ -70,7 +70,7 @@ proptest! {
     fn an_empty_queue(rtt_ns in 1..1u64 << 40, least_ns in 1..1u64 << 40) {
         // An eighth rounds down to whole nanoseconds.
         let near = (rtt_ns as f64 - 1.125 * least_ns as f64).abs() < 1.0;
-        prop_assert!(near || (clamp::is_empty(rtt_ns, least_ns) != 0) == equations::is_empty(rtt_ns as f64, least_ns as f64));
+        prop_assert!(near || (clamp::is_empty(rtt_ns, least_ns) != 0) == equations::is_empty(rtt_ns as f64, least_ns as f64, 0.125));
     }
 
     #[test]

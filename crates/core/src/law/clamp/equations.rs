@@ -85,18 +85,25 @@ pub fn unscaled_change(force: f64, gap_s: f64) -> f64 {
     force * gap_s
 }
 
-/// The change of a window of `window_bytes` that fills a path again \[B\]: by a share γ of itself in a round trip.
+/// The change of a window of `window_bytes` that fills a path again \[B\]: by a share γu of itself in a round trip.
 #[inline]
 pub fn refill(window_bytes: f64, gamma: f64, rtt_s: f64, gap_s: f64) -> f64 {
-    //= beyond#19  Δw ≥ γw/RTT · (t_k − t_{k−1}), after a round trip of p = 0, while RTT ≤ 9/8 of its least since
+    //= beyond#19  Δw ≥ γuw/RTT · (t_k − t_{k−1}), after a round trip of p = 0, while RTT ≤ 17/16 of its least since
     gamma * window_bytes / rtt_s * gap_s
 }
 
-/// Whether a round-trip time tells of an empty queue.
+/// u: by what part of γ a window of `window_bytes` grows where `full_bytes` have filled the path without a queue; 0: not known.
 #[inline]
-pub fn is_empty(rtt_s: f64, least_s: f64) -> bool {
-    //= beyond#19  Δw ≥ γw/RTT · (t_k − t_{k−1}), after a round trip of p = 0, while RTT ≤ 9/8 of its least since
-    rtt_s <= 1.125 * least_s
+pub fn refill_part(window_bytes: f64, full_bytes: f64) -> f64 {
+    //= beyond#23  u = |2(w/P − 1)|, 1/8 ≤ u ≤ 1, P: μ̂ at the last price, for the least RTT since
+    if full_bytes > 0.0 { (2.0 * (window_bytes / full_bytes - 1.0)).abs().clamp(0.125, 1.0) } else { 1.0 }
+}
+
+/// Whether a round-trip time tells of an empty queue: it is longer than the least by this part at most.
+#[inline]
+pub fn is_empty(rtt_s: f64, least_s: f64, part: f64) -> bool {
+    //= beyond#19  Δw ≥ γuw/RTT · (t_k − t_{k−1}), after a round trip of p = 0, while RTT ≤ 17/16 of its least since
+    rtt_s <= (1.0 + part) * least_s
 }
 
 /// d̂ \[s\] after a packet, a new sample weighing `beta`; the first one, where `before_s` is 0, is its value.

@@ -3,7 +3,7 @@
 
 use super::equations;
 use crate::error::{ParameterError, ensure};
-use crate::estimator::{Least, RateEstimator, RoundBytes, SlidingRate, Smoothed};
+use crate::estimator::{Least, RateEstimator, RecentLeast, RoundBytes, SlidingRate, Smoothed};
 use crate::parameter::{Parameter, above, above_to};
 use crate::role::{DataSample, ReceiverLaw};
 use crate::units::{Bytes, Duration, to_f64};
@@ -13,6 +13,11 @@ use crate::{kinds, parameters};
 const RTT_WEIGHT: f64 = 0.125;
 /// Slow start's window is twice what a round trip brings, by design, and grows by as much within it.
 const SLOW_START_ROOM: f64 = 2.0;
+/// A queue is one for which each of so many packets has waited, up to twice as many: where a window grows, one waits for another now
+/// and then.
+const WAITING_PACKETS: f64 = 4.0;
+/// And for more than this part of the round trip. Windows grow on for a round trip after that, so that it has to be small.
+const WAITING_PART: f64 = 1.0 / 16.0;
 
 parameters! {
     /// The receiver of CLAMP.
@@ -39,8 +44,9 @@ parameters! {
         /// ask for such a threshold and leave it open.
         pub hold: f64 = 2.0, in 0.0..;
         /// By what share of itself the window grows at least in a round trip while the queue is empty: no packet of the last
-        /// round trip had a price, and the round-trip time is within an eighth of the least since. The papers' law grows by τ alone;
-        /// 0 does so, and 0.3 refills a path that is ten times as fast in nine round trips.
+        /// round trip had a price, and the round-trip time is within a sixteenth of the least since. Near the window that filled the
+        /// path when there was a price, it grows by an eighth of that or more. The papers' law grows by τ alone; 0 does so, and 0.3
+        /// refills a path that is ten times as fast in nine round trips.
         pub refill: f64 = 0.0, in 0.0..=1.0;
     }
     check(p) {
@@ -116,26 +122,50 @@ pub struct ClampReceiver<R = SlidingRate> {
 }
 
 /// What tells of an empty queue.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Empty {
     /// When packets began to come without a price \[s\], and the least round-trip time since \[s\]; none: the last one had one.
     unpriced: Option<(f64, Least<f64>)>,
     /// The last round-trip time \[s\].
     rtt_s: Option<f64>,
+    /// The least of the last packets', by their count, and that count.
+    recent_s: RecentLeast,
+    samples: f64,
+    /// μ̂ when the last price came \[B/s\]; zero before.
+    priced_rate: f64,
+}
+
+impl Default for Empty {
+    fn default() -> Self {
+        Self {
+            unpriced: None,
+            rtt_s: None,
+            recent_s: RecentLeast::new(WAITING_PACKETS),
+            samples: 0.0,
+            priced_rate: 0.0,
+        }
+    }
 }
 
 impl Empty {
-    /// Takes a packet in; the round-trip time \[s\], if the queue seems to be empty.
-    fn see(&mut self, arrival: &ClampArrival) -> Option<f64> {
-        self.rtt_s = arrival.rtt_s.or(self.rtt_s);
-        let rtt_s = self.rtt_s?;
+    /// Takes in a packet, which came at the rate μ̂; the round-trip time \[s\] and what fills the path \[B; zero: not known\], if the
+    /// queue seems to be empty.
+    fn see(&mut self, arrival: &ClampArrival, rate: f64) -> Option<(f64, f64)> {
+        if let Some(sample_s) = arrival.rtt_s {
+            self.rtt_s = Some(sample_s);
+            self.recent_s.see(self.samples, sample_s);
+            self.samples += 1.0;
+        }
+        let (rtt_s, recent_s) = (self.rtt_s?, self.recent_s.value()?);
         if arrival.price_s > 0.0 {
             self.unpriced = None;
+            self.priced_rate = rate;
             return None;
         }
         let (since_s, least_s) = self.unpriced.get_or_insert((arrival.t_s, Least::new(rtt_s)));
         least_s.see(rtt_s);
-        (arrival.t_s - *since_s >= rtt_s && equations::is_empty(rtt_s, least_s.value())).then_some(rtt_s)
+        (arrival.t_s - *since_s >= rtt_s && equations::is_empty(recent_s, least_s.value(), WAITING_PART))
+            .then_some((rtt_s, self.priced_rate * least_s.value()))
     }
 }
 
@@ -271,8 +301,11 @@ impl<R: RateEstimator> ClampReceiver<R> {
     /// By how much the window grows at least because the queue is empty \[B\], if it is.
     fn refilled(&mut self, arrival: &ClampArrival, gap_s: f64) -> Option<f64> {
         let gamma = self.params.refill;
-        let rtt_s = if gamma > 0.0 { self.empty.see(arrival) } else { None };
-        rtt_s.map(|rtt_s| equations::refill(self.window_bytes, gamma, rtt_s, gap_s))
+        let empty = if gamma > 0.0 { self.empty.see(arrival, self.rate) } else { None };
+        empty.map(|(rtt_s, full_bytes)| {
+            let part = equations::refill_part(self.window_bytes, full_bytes);
+            equations::refill(self.window_bytes, gamma * part, rtt_s, gap_s)
+        })
     }
 
     /// Whether the window is still within reach of what arrives in a round trip. That is the larger of μ̂·RTT, which

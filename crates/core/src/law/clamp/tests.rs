@@ -154,26 +154,53 @@ fn the_window_changes_by_the_force_over_the_round_trip() {
 }
 
 //= beyond#19
+//= beyond#23
 #[test]
 fn an_empty_queue_is_refilled_by_a_share_of_the_window() {
     assert_eq!(equations::refill(8000.0, 0.25, 0.5, 0.1), 400.0);
-    assert!(equations::is_empty(0.1125, 0.1) && !equations::is_empty(0.113, 0.1));
-    // A round trip is a second. The first packet without a price is that at 0; from 1 s on a quarter of the window a second.
-    let with_rtt = |t_s, price_s, rtt_s| ClampArrival { rtt_s: Some(rtt_s), ..packet(t_s, price_s) };
+    assert!(equations::is_empty(0.1125, 0.1, 0.125) && !equations::is_empty(0.113, 0.1, 0.125));
+    assert_eq!([0.5, 1.0, 1.25, 1.5, 3.0].map(|w| equations::refill_part(w, 1.0)), [1.0, 0.125, 0.5, 1.0, 1.0]);
+    assert_eq!(equations::refill_part(1.0, 0.0), 1.0, "nothing is known");
+    // A round trip is a second. The first packet without a price is that at 0; from 1 s on three quarters of the window a second.
     let mut receiver = receiver_of(ClampParams { refill: 0.75, ..params() });
     receiver.started(1.0);
-    receiver.received(&with_rtt(0.0, 0.0, 1.0), OPEN);
-    close(receiver.received(&with_rtt(1.0, 0.0, 1.0), OPEN), MSS + 750.0);
-    // A longer round trip tells of a queue, and a price does: the law alone, + 500/d̂ with a d̂ of a second and a little.
-    let before = receiver.window_bytes();
-    close(receiver.received(&with_rtt(2.0, 0.0, 1.2), OPEN), before + 500.0 / receiver.delay_s());
-    let before = receiver.window_bytes();
-    close(receiver.received(&with_rtt(3.0, 0.25, 1.0), OPEN), before + 250.0 / receiver.delay_s());
+    let mut see = |t_s, price_s, rtt_s| {
+        let before = receiver.window_bytes();
+        receiver.received(&ClampArrival { rtt_s: Some(rtt_s), ..packet(t_s, price_s) }, OPEN);
+        (receiver.window_bytes() / before - 1.0, (receiver.window_bytes() - before) * receiver.delay_s())
+    };
+    see(0.0, 0.0, 1.0);
+    close(see(1.0, 0.0, 1.0).0, 0.75);
+    // One longer round trip tells of no queue, eight of them do: the law alone, + 500/d̂. So does a price.
+    close(see(2.0, 0.0, 1.2).0, 0.75 / 1.2);
+    let waited = [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0].map(|t_s| see(t_s, 0.0, 1.2).1);
+    close(waited[8], 500.0);
+    close(see(12.0, 0.25, 1.0).1, 250.0);
     // And again only after a round trip without one.
-    let before = receiver.window_bytes();
-    close(receiver.received(&with_rtt(3.5, 0.0, 1.0), OPEN), before + 0.5 * 500.0 / receiver.delay_s());
-    let before = receiver.window_bytes();
-    close(receiver.received(&with_rtt(4.5, 0.0, 1.0), OPEN), 1.75 * before);
+    close(see(12.5, 0.0, 1.0).1, 0.5 * 500.0);
+}
+
+//= beyond#23
+#[test]
+fn near_what_has_filled_the_path_it_is_refilled_slowly() {
+    // 1000 B a second on a path of one second: a window of MSS fills it, and there is a price.
+    let arrival = |t_s, price_s| ClampArrival { rtt_s: Some(1.0), ..packet(t_s, price_s) };
+    let mut receiver = receiver_of(ClampParams { tau: Bytes::new(1), refill: 0.4, hold: 0.0, ..params() });
+    receiver.started(1.0);
+    receiver.received(&arrival(0.0, 1e-3), OPEN);
+    receiver.received(&arrival(1.0, 1e-3), OPEN);
+    assert_eq!(receiver.rate(), MSS);
+    receiver.received(&arrival(2.0, 0.0), OPEN);
+    // An eighth of 0.4, at first.
+    let mut before = receiver.window_bytes();
+    close(receiver.received(&arrival(3.0, 0.0), OPEN), 1.05 * before);
+    // And all of it from one and a half of what has filled the path.
+    for t_s in 4..12 {
+        before = receiver.window_bytes();
+        receiver.received(&arrival(f64::from(t_s), 0.0), OPEN);
+    }
+    assert!(before > 1.5 * MSS);
+    close(receiver.window_bytes(), 1.4 * before);
 }
 
 #[test]
