@@ -87,13 +87,16 @@ class Runner:
             found.append(refused[key] if record is None else record)
         return found
 
-    def noted(self, key: str) -> Record | None:
-        """What :meth:`note` was told under ``key``, now or before an interruption."""
-        return self._known((key, False))
+    def noted(self, key: str, *, tables: bool = False) -> Record | None:
+        """What :meth:`note` was told under ``key``, now or before an interruption.
+
+        With ``tables`` only a record that has samples will do.
+        """
+        return self._known((key, tables))
 
     def note(self, key: str, record: Record) -> None:
         """Remembers work that is not the simulator's, by a key of the caller's own."""
-        self._remember((key, False), record)
+        self._remember((key, bool(record.tables)), record)
 
     def _remember(self, key: Key, record: Record) -> None:
         self._memory[key] = record

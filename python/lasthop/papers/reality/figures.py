@@ -26,12 +26,13 @@ PAINT = dict(zip(WORLDS, COLOURS, strict=False))
 
 
 def place(lab: Lab, name: str) -> Drawing:
-    """Goodput, queueing delay and shares at one place, simulated and by the kernel."""
+    """Goodput, queueing delay, shares and recovery at one place, simulated and by the kernel."""
     data = lab.frame("matrix", place=name).dropna(axis="columns", how="all")
     shares = [column for column in data.columns if column.startswith("share_")]
+    panels = 3 + (len(shares) > 1) + ("recovery_s" in data)
 
     def draw(figure: Figure) -> None:
-        grid = figure.subplots(1, 4 if len(shares) > 1 else 3, squeeze=False)[0]
+        grid = figure.subplots(1, panels, squeeze=False)[0]
         _bars(grid[0], data, "goodput_bps", 1e6)
         grid[0].set(title="goodput", ylabel="TCP payload [Mbit/s]")
         _bars(grid[1], data, "mean_delay_s", 1e-3)
@@ -40,9 +41,12 @@ def place(lab: Lab, name: str) -> Drawing:
         grid[2].set(title="queueing delay, 95th percentile", ylabel="time in the queue [ms]")
         if len(shares) > 1:
             _shares(grid[3], data, shares)
+        if "recovery_s" in data:
+            _bars(grid[-1], data, "recovery_s", 1)
+            grid[-1].set(title="time to come back", ylabel="time to recover [s]")
         figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
 
-    return Drawing(data, draw, (3.1 * (4 if len(shares) > 1 else 3), 3.7), _table(data, shares))
+    return Drawing(data, draw, (3.1 * panels, 3.7), _table(data, shares))
 
 
 def _groups(data: pd.DataFrame) -> list[tuple[int, str, str, pd.DataFrame]]:
@@ -89,7 +93,6 @@ def _name(axes: Axes, data: pd.DataFrame) -> None:
 
 def _table(data: pd.DataFrame, shares: Sequence[str]) -> list[list[str]]:
     head = ["", "", "goodput [Mbit/s]", "delay [ms]", "95 % [ms]", "resent", "time-outs"]
-    lines = [[*head, *([f"share {i + 1}" for i in range(len(shares))] if len(shares) > 1 else [])]]
     columns: list[tuple[str, float, int]] = [
         ("goodput_bps", 1e6, 3),
         ("mean_delay_s", 1e-3, 1),
@@ -98,7 +101,12 @@ def _table(data: pd.DataFrame, shares: Sequence[str]) -> list[list[str]]:
         ("timeouts", 1, 1),
     ]
     if len(shares) > 1:
+        head += [f"share {i + 1}" for i in range(len(shares))]
         columns += [(share, 1, 3) for share in shares]
+    if "recovery_s" in data:
+        head.append("to recover [s]")
+        columns.append(("recovery_s", 1, 2))
+    lines = [head]
     for _, control, world, rows in _groups(data):
         cells = []
         for column, unit, digits in columns:

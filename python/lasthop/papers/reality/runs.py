@@ -19,12 +19,14 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UserError
-from ...lab import Lab
+from ...lab import Lab, Run
 from ...record import Record
 from ...request import Request
+from ...result import tables_of
 from ...runs import cores
 from ...scenario import of
 from ...totals import total_goodput
+from .measures import recovery_s
 
 SIMULATED = ("reno", "cubic")
 """What of the kernel's congestion controls the simulator has."""
@@ -70,10 +72,7 @@ def both(lab: Lab, place: str) -> list[str]:
 def matrix(lab: Lab, place: str) -> pd.DataFrame:
     """The runs of a sweep: a row a control, seed and world, ``simulated`` or ``kernel``."""
     controls = both(lab, place)
-    rows = [
-        _row(Real(place, run.point["control"], run.seed), "simulated", run.summary)
-        for run in lab.runs(place, control=controls)
-    ]
+    rows = [_row(lab, place, "simulated", run) for run in lab.runs(place, control=controls)]
     rows += _emulated(lab, place)
     there = {row["control"] for row in rows if row["world"] == "kernel"}
     for control in controls:
@@ -88,16 +87,17 @@ def _emulated(lab: Lab, place: str) -> list[dict[str, Any]]:
     keys = {run: _key(lab, run) for run in runs}
     # What did not keep time beside many others has another chance beside few, and one alone.
     for width in (AT_ONCE * cores(), cores(), 1):
-        due = [run for run in runs if lab.runner.noted(keys[run]) is None]
+        due = [run for run in runs if _noted(lab, run, keys[run]) is None]
         _emulate_all(lab, due, keys, width)
     rows = []
     for run, key in keys.items():
-        record = lab.runner.noted(key)
+        record = _noted(lab, run, key)
         if record is None:
             name = f"reality-{run.sweep}, {run.control}, seed {run.seed}"
             print(f"{name}: left out, as real time was not kept", file=sys.stderr)
         else:
-            rows.append(_row(run, "kernel", record.summary))
+            there = Run({"control": run.control}, run.seed, record)
+            rows.append(_row(lab, place, "kernel", there))
     return rows
 
 
@@ -123,42 +123,56 @@ def _key(lab: Lab, run: Real) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _note(lab: Lab, key: str, summary: dict[str, Any] | None) -> None:
+def _noted(lab: Lab, run: Real, key: str) -> Record | None:
+    """What is known of an emulation, with samples where its sweep wants them."""
+    return lab.runner.noted(key, tables=lab.sweep(run.sweep).tables)
+
+
+def _note(lab: Lab, key: str, record: Record | None) -> None:
     """Emulations take their time: an interruption is not to lose those that are done."""
-    if summary is not None:
-        lab.runner.note(key, Record(summary["scenario"], summary))
+    if record is not None:
+        lab.runner.note(key, record)
 
 
-def emulate(lab: Lab, run: Real, more: Sequence[str] = ()) -> dict[str, Any] | None:
+def emulate(lab: Lab, run: Real) -> Record | None:
     """Emulates until real time was kept; none if it never was."""
-    tries = (_attempt(lab, run, more) for _ in range(ATTEMPTS))
-    return next((summary for summary in tries if summary is not None), None)
+    tries = (_attempt(lab, run) for _ in range(ATTEMPTS))
+    return next((record for record in tries if record is not None), None)
 
 
-def _attempt(lab: Lab, run: Real, more: Sequence[str] = ()) -> dict[str, Any] | None:
+def _attempt(lab: Lab, run: Real) -> Record | None:
     """Emulates in a process of its own, as a user would; none where real time was not kept."""
+    from ...archive import read_frame, record_in
+
     sweep = lab.sweep(run.sweep)
-    arguments = [sys.executable, "-m", "lasthop", "emu", str(sweep.scenario), "--json", *more]
+    arguments = [sys.executable, "-m", "lasthop", "emu", str(sweep.scenario), "--json"]
     arguments += ["--seed", str(run.seed)]
     for key, value in sweep.overrides({"control": run.control}, lab.scale):
         arguments += ["--set", f"{key}={value}"]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.parquet")
+        if sweep.tables:
+            arguments += ["--out", path]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        if done.returncode == 0 and sweep.tables:
+            return record_in(*read_frame(path))
     if done.returncode == 0:
         summary: dict[str, Any] = json.loads(done.stdout)
-        return summary
+        return Record(summary["scenario"], summary)
     if done.returncode == 1 and done.stdout:
         return None
     raise UserError(done.stderr.strip().removeprefix("lasthop: ") or "the emulation broke off")
 
 
-def _row(run: Real, world: str, summary: dict[str, Any]) -> dict[str, Any]:
+def _row(lab: Lab, place: str, world: str, run: Run) -> dict[str, Any]:
+    summary = run.summary
     goodput = total_goodput(summary)
     queues = [queue for queue in summary["queues"] if queue["mean_delay_s"] is not None]
     weights = [queue["throughput_bps"] for queue in queues]
     flows = [flow["goodput_bps"] / goodput for flow in summary["flows"]]
     return {
-        "place": run.sweep,
-        "control": run.control,
+        "place": place,
+        "control": run.point["control"],
         "seed": run.seed,
         "world": world,
         "goodput_bps": goodput,
@@ -168,26 +182,22 @@ def _row(run: Real, world: str, summary: dict[str, Any]) -> dict[str, Any]:
         **{f"share_{i + 1}": share for i, share in enumerate(flows)},
         "retransmits": sum(flow["retransmits"] for flow in summary["flows"]),
         "timeouts": sum(flow["timeouts"] for flow in summary["flows"]),
+        "recovery_s": recovery_s(lab, place, run),
         "lag_p99_s": summary.get("emulation", {}).get("lag_p99_s"),
     }
 
 
 def windows(lab: Lab) -> pd.DataFrame:
     """The congestion window against time on the constant link, of the first seed."""
-    from ...reading import read
-    from ...result import Result
-
     frames = [
         ("simulated", control, lab.run("window", control=control).tables["flows"])
         for control in SIMULATED
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        for control in SIMULATED:
-            path = os.path.join(folder, f"{control}.parquet")
-            emulate(lab, Real("window", control, lab.seeds[0]), ("--out", path))
-            result = read(path)
-            assert isinstance(result, Result)
-            frames.append(("kernel", control, result.table("flows")))
+    for control in SIMULATED:
+        record = emulate(lab, Real("window", control, lab.seeds[0]))
+        if record is None:
+            raise UserError(f"reality-window, {control}: real time was not kept")
+        frames.append(("kernel", control, tables_of(record)["flows"]))
     columns = ["time_s", "cwnd_bytes"]
     return pd.concat(
         frame[columns].assign(world=world, control=control) for world, control, frame in frames
