@@ -52,7 +52,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
     fn check_listed(&self, ends: &[Outermost]) -> Result<(), ScenarioError> {
         for (i, ap) in self.scenario.ap.iter().enumerate() {
             let unlisted = &self.ap_stations[i].names()[ap.station.len()..];
-            if unlisted.is_empty() {
+            if unlisted.is_empty() || ap.station.is_empty() {
                 continue;
             }
             let flows = self.scenario.flow.iter().zip(ends);
