@@ -65,6 +65,7 @@ use lasthop_core::tcp::{ReceiverSwitches, Rules, Switches};
 use lasthop_core::units::{Duration, Rate};
 use lasthop_core::wlan::MacConfig;
 use serde::de::DeserializeOwned;
+use toml::de::DeTable;
 
 /// Most samples of all flows, or of all flows and queues by a probe, in one run: some 2 GB.
 pub const MOST_SAMPLES: u64 = 10_000_000;
@@ -262,7 +263,8 @@ fn one_router(price: &Option<Price>, feedback: &Option<Feedback>) -> Result<(), 
 /// # Errors
 /// One line that names the key, its value and what is wanted.
 pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
-    read(text)
+    // The reader of overrides knows the line of what is no TOML.
+    read(text).map_err(|error| effective(text, &[]).err().unwrap_or(error))
 }
 
 /// Reads another file of parameters by the same rules.
@@ -270,15 +272,18 @@ pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
 /// # Errors
 /// As [`parse`].
 pub fn read<T: Parameter + DeserializeOwned>(text: &str) -> Result<T, ScenarioError> {
-    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| ScenarioError::syntax(e.message(), None))?;
-    let parameters: T = reader::read(table.clone())?;
-    parameters.validate().map_err(|mut e| {
+    let no_toml = |e: toml::de::Error| ScenarioError::syntax(e.message(), None);
+    // As values the text is read for messages alone: that takes as long again.
+    let values = || text.parse::<toml::Table>().map_err(no_toml);
+    let parsed = DeTable::parse(text).map_err(no_toml)?.into_inner();
+    let parameters: T = reader::read(parsed).or_else(|error| values().and(Err(error)))?;
+    if let Err(mut e) = parameters.validate() {
         // Another key may have made a default wrong.
-        if !is_written(&table, &e.key) {
+        if !is_written(&values()?, &e.key) {
             e.value += " by default";
         }
-        ScenarioError::parameter("", e)
-    })?;
+        return Err(ScenarioError::parameter("", e));
+    }
     Ok(parameters)
 }
 

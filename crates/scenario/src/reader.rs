@@ -7,17 +7,19 @@ use std::fmt::Display;
 use std::mem;
 
 use lasthop_core::parameter::text::{WITH, WITHIN, names};
-use serde::de::value::{StringDeserializer, UnitDeserializer};
+use serde::de::value::{CowStrDeserializer, UnitDeserializer};
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
     SeqAccess, Unexpected, VariantAccess, Visitor,
 };
-use toml::{Table, Value};
+use toml::Spanned;
+use toml::Value as Written;
+use toml::de::{DeArray, DeFloat, DeInteger, DeString, DeTable as Table, DeValue as Value};
 
 use crate::ScenarioError;
 
 /// Reads a table.
-pub(crate) fn read<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
+pub(crate) fn read<T: DeserializeOwned>(table: Table<'_>) -> Result<T, ScenarioError> {
     T::deserialize(Reader(Value::Table(table))).map_err(|mut fault| {
         if let Some(list) = fault.list.filter(|list| !list.is_empty()) {
             fault.error.wanted = format!("wanted a list, [[{list}]], not a table");
@@ -124,35 +126,50 @@ fn unknown_key(key: &str, known: &[&str]) -> Fault {
 }
 
 /// A value that is being read.
-struct Reader(Value);
+struct Reader<'i>(Value<'i>);
 
-impl Reader {
-    /// The value, where it is short.
-    fn shown(&self) -> Option<String> {
-        match &self.0 {
-            Value::Table(_) | Value::Array(_) => None,
-            // TOML would write it in several lines.
-            Value::String(text) if text.contains(char::is_control) => Some(format!("{text:?}")),
-            value => Some(value.to_string()),
-        }
-    }
+/// A value as a message shows it, where it is short.
+fn shown(value: &Value<'_>) -> Option<String> {
+    let value = match value {
+        Value::Table(_) | Value::Array(_) => return None,
+        // TOML would write it in several lines.
+        Value::String(text) if text.contains(char::is_control) => return Some(format!("{text:?}")),
+        Value::String(text) => Written::String(text.to_string()),
+        Value::Integer(number) => Written::Integer(whole(number)?),
+        Value::Float(number) => Written::Float(real(number)?),
+        Value::Boolean(yes) => Written::Boolean(*yes),
+        Value::Datetime(date) => Written::Datetime(*date),
+    };
+    Some(value.to_string())
 }
 
-impl<'de> Deserializer<'de> for Reader {
+fn whole(number: &DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn real(number: &DeFloat<'_>) -> Option<f64> {
+    number.as_str().parse().ok().filter(|real: &f64| !real.is_infinite() || number.as_str().contains("inf"))
+}
+
+/// A number that TOML has no room for: who reads the text as values says so.
+fn too_large() -> Fault {
+    Fault::new("wanted a smaller number".into())
+}
+
+impl<'de> Deserializer<'de> for Reader<'_> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let shown = self.shown();
-        let result = match self.0 {
-            Value::String(text) => visitor.visit_string(text),
-            Value::Integer(number) => visitor.visit_i64(number),
-            Value::Float(number) => visitor.visit_f64(number),
+        let result: Result<_, Fault> = match self.0 {
+            Value::Array(items) => return visitor.visit_seq(Items { items: items.into_iter(), next: 0 }),
+            Value::Table(table) => return visitor.visit_map(Keys::of(table)),
+            Value::String(ref text) => visitor.visit_str(text),
+            Value::Integer(ref number) => visitor.visit_i64(whole(number).ok_or_else(too_large)?),
+            Value::Float(ref number) => visitor.visit_f64(real(number).ok_or_else(too_large)?),
             Value::Boolean(yes) => visitor.visit_bool(yes),
             Value::Datetime(_) => Err(de::Error::invalid_type(Unexpected::Other("a date"), &visitor)),
-            Value::Array(items) => visitor.visit_seq(Items { items: items.into_iter(), next: 0 }),
-            Value::Table(table) => visitor.visit_map(Keys::of(table)),
         };
-        result.map_err(|fault| fault.of(shown))
+        result.map_err(|fault| fault.of(shown(&self.0)))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -178,20 +195,24 @@ impl<'de> Deserializer<'de> for Reader {
         kinds: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let shown = self.shown();
-        let result = match self.0 {
-            Value::String(name) => visitor.visit_enum(Kinded { kind: Some(Value::String(name)), rest: Table::new() }),
-            Value::Table(mut rest) => match rest.remove("kind") {
-                Some(Value::String(name)) if !kinds.contains(&name.as_str()) => {
+        match self.0 {
+            Value::Table(mut rest) => match rest.remove("kind").map(Spanned::into_inner) {
+                Some(Value::String(name)) if !kinds.contains(&&*name) => {
                     let fault: Fault = de::Error::unknown_variant(&name, kinds);
                     Err(fault.of(Some(format!("{name:?}"))).within("kind"))
                 }
                 kind => visitor.visit_enum(Kinded { kind, rest }),
             },
             Value::Array(_) => Err(de::Error::invalid_type(Unexpected::Seq, &visitor)),
-            other => Err(de::Error::invalid_type(Unexpected::Other(other.type_str()), &visitor)),
-        };
-        result.map_err(|fault| fault.of(shown))
+            name if name.is_str() => {
+                let kind = Some(name.clone());
+                visitor.visit_enum(Kinded { kind, rest: Table::new() }).map_err(|fault| fault.of(shown(&name)))
+            }
+            other => {
+                let fault: Fault = de::Error::invalid_type(Unexpected::Other(other.type_str()), &visitor);
+                Err(fault.of(shown(&other)))
+            }
+        }
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -205,7 +226,7 @@ impl<'de> Deserializer<'de> for Reader {
                 let mut parts = Parts { table, known: vec![] };
                 let value = visitor.visit_seq(&mut parts)?;
                 match parts.table.keys().next() {
-                    Some(key) => Err(unknown_key(key, &parts.known)),
+                    Some(key) => Err(unknown_key(key.as_ref(), &parts.known)),
                     None => Ok(value),
                 }
             }
@@ -221,63 +242,63 @@ impl<'de> Deserializer<'de> for Reader {
 }
 
 /// The items of a list, one after the other.
-struct Items {
-    items: std::vec::IntoIter<Value>,
+struct Items<'i> {
+    items: <DeArray<'i> as IntoIterator>::IntoIter,
     next: usize,
 }
 
-impl<'de> SeqAccess<'de> for Items {
+impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
         let Some(item) = self.items.next() else { return Ok(None) };
-        let place = format!("[{}]", self.next);
+        let place = self.next;
         self.next += 1;
-        seed.deserialize(Reader(item)).map(Some).map_err(|fault| fault.within(&place))
+        seed.deserialize(Reader(item.into_inner())).map(Some).map_err(|fault| fault.within(&format!("[{place}]")))
     }
 }
 
 /// The keys of a table, one after the other.
-struct Keys {
-    entries: std::vec::IntoIter<(String, Value)>,
+struct Keys<'i> {
+    entries: <Table<'i> as IntoIterator>::IntoIter,
     /// The one whose key has been read, and not its value.
-    current: Option<(String, Value)>,
+    current: Option<(Spanned<DeString<'i>>, Spanned<Value<'i>>)>,
 }
 
-impl Keys {
-    fn of(table: Table) -> Self {
-        Self { entries: table.into_iter().collect::<Vec<_>>().into_iter(), current: None }
+impl<'i> Keys<'i> {
+    fn of(table: Table<'i>) -> Self {
+        Self { entries: table.into_iter(), current: None }
     }
 }
 
-impl<'de> MapAccess<'de> for Keys {
+impl<'de> MapAccess<'de> for Keys<'_> {
     type Error = Fault;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
         self.current = self.entries.next();
         let Some((key, _)) = &self.current else { return Ok(None) };
-        seed.deserialize(key.as_str().into_deserializer()).map(Some)
+        seed.deserialize((&**key.as_ref()).into_deserializer()).map(Some)
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
         let (key, value) = self.current.take().ok_or_else(|| Fault::new("a value without a key".into()))?;
-        seed.deserialize(Reader(value)).map_err(|fault| fault.within(&key))
+        seed.deserialize(Reader(value.into_inner())).map_err(|fault| fault.within(key.as_ref()))
     }
 }
 
 /// A kind and the keys beside it.
-struct Kinded {
-    kind: Option<Value>,
-    rest: Table,
+struct Kinded<'i> {
+    kind: Option<Value<'i>>,
+    rest: Table<'i>,
 }
 
-impl<'de> EnumAccess<'de> for Kinded {
+impl<'de, 'i> EnumAccess<'de> for Kinded<'i> {
     type Error = Fault;
-    type Variant = Rest;
+    type Variant = Rest<'i>;
 
-    fn variant_seed<K: DeserializeSeed<'de>>(self, seed: K) -> Result<(K::Value, Rest), Fault> {
+    fn variant_seed<K: DeserializeSeed<'de>>(self, seed: K) -> Result<(K::Value, Rest<'i>), Fault> {
         let kind = match self.kind {
-            Some(Value::String(kind)) => seed.deserialize(StringDeserializer::new(kind)),
+            Some(Value::String(kind)) => seed.deserialize(CowStrDeserializer::new(kind)),
             Some(other) => seed.deserialize(Reader(other)).map_err(|fault| fault.within("kind")),
             None => seed.deserialize(UnitDeserializer::new()),
         };
@@ -286,14 +307,14 @@ impl<'de> EnumAccess<'de> for Kinded {
 }
 
 /// The keys beside a kind.
-struct Rest(Table);
+struct Rest<'i>(Table<'i>);
 
-impl<'de> VariantAccess<'de> for Rest {
+impl<'de> VariantAccess<'de> for Rest<'_> {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {
         match self.0.keys().next() {
-            Some(key) => Err(unknown_key(key, &[])),
+            Some(key) => Err(unknown_key(key.as_ref(), &[])),
             None => Ok(()),
         }
     }
@@ -312,12 +333,12 @@ impl<'de> VariantAccess<'de> for Rest {
 }
 
 /// A table that several structs read, each the keys that it asks for.
-struct Parts {
-    table: Table,
+struct Parts<'i> {
+    table: Table<'i>,
     known: Vec<&'static str>,
 }
 
-impl<'de> SeqAccess<'de> for &mut Parts {
+impl<'de> SeqAccess<'de> for &mut Parts<'_> {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
@@ -325,7 +346,7 @@ impl<'de> SeqAccess<'de> for &mut Parts {
     }
 }
 
-impl<'de> Deserializer<'de> for &mut Parts {
+impl<'de> Deserializer<'de> for &mut Parts<'_> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -339,8 +360,8 @@ impl<'de> Deserializer<'de> for &mut Parts {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         self.known.extend(keys);
-        let (own, rest): (Table, Table) =
-            mem::take(&mut self.table).into_iter().partition(|(key, _)| keys.contains(&key.as_str()));
+        let (own, rest): (Table<'_>, Table<'_>) =
+            mem::take(&mut self.table).into_iter().partition(|(key, _)| keys.contains(&&**key.as_ref()));
         self.table = rest;
         visitor.visit_map(Keys::of(own))
     }

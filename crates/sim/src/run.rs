@@ -48,8 +48,7 @@ impl Run {
         seed: Option<u64>,
     ) -> Result<Self, ScenarioError> {
         let text = if overrides.is_empty() { text.to_owned() } else { effective(text, overrides)? };
-        // The reader of overrides knows the line of what is no TOML.
-        let scenario = parse(&text).map_err(|error| effective(&text, &[]).err().unwrap_or(error))?;
+        let scenario = parse(&text)?;
         let (worlds, labels) = simulation(&scenario, seed.unwrap_or(scenario.seed), directory, Shortcuts::ALL)?;
         Ok(Self { text, worlds, labels, threads: 1 })
     }
