@@ -115,7 +115,7 @@ impl<P: Parcel> AccessPoint<P> {
             next: None,
             on_air: None,
             held: 0,
-            departures: VecDeque::with_capacity(16),
+            departures: VecDeque::new(),
             span,
         })
     }

@@ -49,8 +49,6 @@ struct Path {
     kind: Arc<Kind>,
     /// Each oscillator's phase at slot 0, in turns.
     phases: Vec<f64>,
-    /// cos φ and sin φ at the block's middle, times cos πn/G and sin πn/G; each LANES times, as processors multiply many at once.
-    weights: Vec<Weights>,
 }
 
 /// A second antenna, and how the power and the phase of both wander.
@@ -102,7 +100,8 @@ struct Turn {
     sin: [f64; LANES],
 }
 
-/// An oscillator's factors in the sum's real part, of cosines and sines, and in its imaginary part.
+/// cos φ and sin φ at a block's middle, times cos πn/G and sin πn/G: an oscillator's factors in the sum's real part, of cosines and
+/// sines, and in its imaginary part. Each LANES times, as processors multiply many at once.
 type Weights = [[f64; LANES]; 4];
 
 impl Kind {
@@ -192,24 +191,23 @@ impl Fading {
 
 impl Path {
     fn new(kind: Arc<Kind>, stream: &mut Stream) -> Self {
-        let phases: Vec<f64> = kind.oscillators.iter().map(|_| stream.uniform()).collect();
-        let weights = vec![[[0.0; LANES]; 4]; phases.len()];
-        Self { kind, phases, weights }
+        let phases = kind.oscillators.iter().map(|_| stream.uniform()).collect();
+        Self { kind, phases }
     }
 
     /// Fills a block with what is `made` of the real and the imaginary part of each slot.
     #[inline(always)]
-    fn fill<T>(&mut self, number: u64, block: &mut [T], made: impl Fn(f64, f64) -> T) {
+    fn fill<T>(&self, number: u64, block: &mut [T], made: impl Fn(f64, f64) -> T) {
         let middle = (number * BLOCK) as f64 + (HALF as f64 - 0.5);
-        let oscillators = self.kind.oscillators.iter().zip(&self.phases);
-        for ((oscillator, phase), weight) in oscillators.zip(&mut self.weights) {
+        let weights = |(oscillator, phase): (&Oscillator, &f64)| {
             let turns = phase + oscillator.step * middle;
             let (sin, cos) = libm::sincos(2.0 * PI * (turns - libm::floor(turns)));
             let Oscillator { real, imaginary, .. } = oscillator;
-            *weight = [real * cos, real * sin, imaginary * cos, imaginary * sin].map(|factor| [factor; LANES]);
-        }
+            [real * cos, real * sin, imaginary * cos, imaginary * sin].map(|factor| [factor; LANES])
+        };
+        let weights: Vec<Weights> = self.kind.oscillators.iter().zip(&self.phases).map(weights).collect();
         // In the widest registers that the processor has: products and sums are rounded one by one, so it gives the same bits with all.
-        Arch::new().dispatch(Product { table: &self.kind.table, weights: &self.weights, block, made });
+        Arch::new().dispatch(Product { table: &self.kind.table, weights: &weights, block, made });
     }
 }
 
@@ -252,7 +250,7 @@ impl<T, F: Fn(f64, f64) -> T> NullaryFnOnce for Product<'_, T, F> {
 
 impl Beam {
     #[cold]
-    fn fill(&mut self, first: &mut Path, number: u64, scale: f64, block: &mut [f64]) {
+    fn fill(&mut self, first: &Path, number: u64, scale: f64, block: &mut [f64]) {
         let Self { antenna, steering: [one, other], blocks } = self;
         for (path, waves) in [first, antenna, one, other].into_iter().zip(blocks.iter_mut()) {
             path.fill(number, waves, |re, im| [re, im]);

@@ -97,7 +97,7 @@ impl<P: Parcel> Queue<P> {
         let marker = AnyMarker::new(&config.marker);
         let marker = marker.map_err(|error| error.within(config.marker.key().unwrap_or_default()))?;
         Ok(Self {
-            packets: VecDeque::with_capacity(64),
+            packets: VecDeque::new(),
             keeps: aqm.keeps(),
             apart: aqm.apart().is_some() && config.marker.key() == Some("feedback"),
             bytes: Bytes::ZERO,
