@@ -208,7 +208,7 @@ pub(crate) struct FadingChannel {
     /// 1 − m; 1 where the error model has no margin.
     factor: f64,
     bandwidth_hz: f64,
-    max_rate: f64,
+    pub(crate) max_rate: f64,
     /// The SNR that just carries `max_rate`.
     max_snr: f64,
     least_snr: f64,

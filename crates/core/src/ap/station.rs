@@ -46,6 +46,17 @@ pub(super) enum Channel {
     Trace,
 }
 
+impl Channel {
+    /// The rate \[bit/s\] that it never passes, as a scheduler counts it.
+    pub(super) fn most_rate(&self) -> f64 {
+        match self {
+            Self::Fading(radio) => radio.max_rate,
+            Self::Constant(rate) => rate.as_bps() as f64,
+            Self::Trace => 1.0,
+        }
+    }
+}
+
 /// What a station's radio did in the measured span.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AirMeter {

@@ -19,6 +19,10 @@ pub trait Candidates {
     fn rate(&mut self, station: usize) -> f64;
     /// How good its channel is now.
     fn snr(&mut self, station: usize) -> f64;
+    /// A rate \[bit/s\] that no station's is above.
+    fn most_rate(&self) -> f64 {
+        f64::INFINITY
+    }
 }
 
 /// What a scheduler decides, and what it may hear.

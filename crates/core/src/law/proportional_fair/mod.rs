@@ -38,13 +38,15 @@ impl SchedulerLaw for ProportionalFair {
 
     #[inline]
     fn pick(&mut self, stations: &mut impl Candidates) -> Option<usize> {
+        let most = stations.most_rate();
         let mut best: Option<(usize, (f64, f64))> = None;
         for (station, average) in self.averages.iter().enumerate() {
-            if stations.waits(station) {
-                let rates = (stations.rate(station), *average);
-                match best {
-                    Some((_, others)) if !equations::is_more_useful(rates, others) => {}
-                    _ => best = Some((station, rates)),
+            let is_better = |rate| best.is_none_or(|(_, others)| equations::is_more_useful((rate, *average), others));
+            // Who would not be better at the greatest rate is not looked at: of many stations few are.
+            if is_better(most) && stations.waits(station) {
+                let rate = stations.rate(station);
+                if is_better(rate) {
+                    best = Some((station, (rate, *average)));
                 }
             }
         }
@@ -77,7 +79,7 @@ impl SchedulerLaw for ProportionalFair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::role::scheduler::tests::all;
+    use crate::role::scheduler::tests::{Stations, all};
 
     fn fair(memory: f64, stations: usize) -> ProportionalFair {
         ProportionalFair::set_up(ProportionalFairParams { memory, failed_slots_count: true }, stations).unwrap()
@@ -102,6 +104,52 @@ mod tests {
         assert_eq!(scheduler.pick(&mut all(&[1.0, 1.0, 1.0])), Some(0));
         scheduler.on_served(0, 1.0, true);
         assert_eq!(scheduler.pick(&mut all(&[9.0, 1.0, 1.0])), Some(1));
+    }
+
+    /// Stations of which it is known that no rate is above a bound, and how many rates were asked for.
+    struct Bounded(Stations, f64, usize);
+
+    impl Candidates for Bounded {
+        fn count(&self) -> usize {
+            self.0.count()
+        }
+        fn waits(&self, station: usize) -> bool {
+            self.0.waits(station)
+        }
+        fn rate(&mut self, station: usize) -> f64 {
+            self.2 += 1;
+            self.0.rate(station)
+        }
+        fn snr(&mut self, station: usize) -> f64 {
+            self.0.snr(station)
+        }
+        fn most_rate(&self) -> f64 {
+            self.1
+        }
+    }
+
+    #[test]
+    fn who_cannot_win_is_not_asked_and_nothing_else_changes() {
+        const STATIONS: usize = 100;
+        let mut scheduler = fair(0.97, STATIONS);
+        let mut asked = 0;
+        for slot in 0..2000 {
+            // Between 0.5 and 8, the bound; a third of the stations have nothing to send.
+            let of = |station: usize| {
+                (
+                    !((station * 7919 + slot * 104_729) % 97).is_multiple_of(3),
+                    f64::from((station * 31 + slot * 17) as u32 % 16 + 1) / 2.0,
+                )
+            };
+            let stations = || Stations((0..STATIONS).map(of).collect());
+            let mut bounded = Bounded(stations(), 8.0, 0);
+            let picked = scheduler.pick(&mut bounded);
+            assert_eq!(picked, scheduler.pick(&mut stations()));
+            let picked = picked.unwrap();
+            scheduler.on_served(picked, of(picked).1, true);
+            asked += bounded.2;
+        }
+        assert!(asked < 2000 * STATIONS / 4, "{asked}");
     }
 
     #[test]
