@@ -16,7 +16,8 @@ def one() -> Iterator[House]:
 @pytest.mark.parametrize(
     ("mode", "options", "parts"),
     [
-        ("proxy", ["--dev", "nothing"], ["nothing", "no such device"]),
+        ("proxy", ["--dev", "nothing"], ["nothing: no such device\n"]),
+        ("proxy", ["--dev", "lan", "--a", "20 kB"], ["--a", "wanted --law clamp"]),
         ("proxy", ["--dev", "lan", "--target", "20"], ["--target 20", "wanted"]),
         ("proxy", ["--dev", "lan", "--target", "0 ms"], ["target", "wanted more than 0"]),
         ("proxy", ["--dev", "lan", "--config", "/nowhere.toml"], ["/nowhere.toml"]),

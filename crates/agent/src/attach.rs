@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use lasthop_linux::bpf;
 use lasthop_linux::netlink::{self, Routing};
 use libbpf_rs::Program;
+use nix::errno::Errno;
 
 use crate::load::Programs;
 
@@ -47,7 +48,10 @@ impl Device {
         if name.is_empty() {
             bail!("no device: --dev DEV, or `device = \"DEV\"` in the file");
         }
-        let index = netlink::device_index(name).with_context(|| format!("--dev {name}: no such device"))?;
+        let index = match netlink::device_index(name) {
+            Err(error) if error.raw_os_error() == Some(Errno::ENODEV as i32) => bail!("--dev {name}: no such device"),
+            found => found.with_context(|| format!("--dev {name}: the kernel does not look for it"))?,
+        };
         let kind = Routing::new().and_then(|routing| routing.link_type(index));
         let kind = kind.with_context(|| format!("--dev {name}: the kernel does not tell what it is"))?;
         let Some(&(_, link_header_bytes)) = LINK_HEADERS.iter().find(|(known, _)| *known == kind) else {

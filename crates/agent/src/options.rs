@@ -85,6 +85,11 @@ impl Options {
         match (option, &self.file) {
             (Some(option), _) if option != "--set" => match &error.value {
                 Some(value) => anyhow!("{option} {}: {}", value.trim_matches('"'), error.wanted),
+                // There is a key for each option, but not in each law.
+                None if error.path.starts_with("law.") => {
+                    let law = if option == "--target" { "share" } else { "clamp" };
+                    anyhow!("{option} is an option of the law \"{law}\": wanted --law {law} with it")
+                }
                 None => anyhow!("{option}: {}", error.wanted),
             },
             (Some(option), _) => anyhow!("{option} {error}"),
@@ -310,6 +315,9 @@ mod tests {
             refused(&["--config", path, "--set", "law.kappa=1.0"]),
             "--set law.kappa = 1: wanted from 0 up to, but not, 1"
         );
+        assert_eq!(refused(&["--a", "20 kB"]), "--a is an option of the law \"clamp\": wanted --law clamp with it");
+        let wrong = refused(&["--law", "clamp", "--target", "20 ms"]);
+        assert_eq!(wrong, "--target is an option of the law \"share\": wanted --law share with it");
         fs::write(&file, "devise = \"eth1\"").unwrap();
         assert_eq!(check(&file).unwrap_err().to_string().split(": ").next(), Some(path));
         fs::write(&file, "dry_run = true\ndry_run").unwrap();
