@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...lab import Drawing, Lab
+from ...lab import Drawing, Lab, Run
 from ...plot import COLOURS, legend_below
 from .figures import FIGURES, HEAD, cells
 from .measures import POINT, TRACES, by_seed, frame, p95_at
@@ -230,3 +231,67 @@ def stepped(lab: Lab) -> Drawing:
         times = [f"{here[column].mean():.2f}" for column in TIMES]
         rows.append([LAWS[str(law)][0], str(flows), *cells(here, FIGURES), *times])
     return Drawing(data, draw, (8.2, 3.8), rows)
+
+
+def mice_s(run: Run) -> float:
+    """The mean time of the short downloads; one that is not through had until the end."""
+    left_s = run.summary["duration_s"]
+    return fmean(
+        left_s if flow["finish_s"] is None else flow["finish_s"]
+        for flow in run.summary["flows"]
+        if flow["name"].startswith("mouse-")
+    )
+
+
+def mice(lab: Lab) -> Drawing:
+    """Short downloads beside a bulk one."""
+    data = lab.frame("station-mice")
+
+    def draw(figure: Figure) -> None:
+        for axes, (trace, title) in zip(
+            figure.subplots(1, len(TRACES)), TRACES.items(), strict=True
+        ):
+            here = data[data["trace"] == trace]
+            for law in here["law"].unique():
+                label, colour, marker = LAWS[str(law)]
+                means = here[here["law"] == law][["p95_delay_s", "mice_s"]].mean()
+                axes.plot(means["p95_delay_s"] * 1e3, means["mice_s"], marker, ls="none",
+                          color=colour, label=label)  # fmt: skip
+            axes.set(title=title, xlabel="delay, 95 % [ms]", ylabel="mean time for 100 kB [s]")
+            axes.set(xlim=(0, None), ylim=(0, None))
+        legend_below(figure)
+
+    rows = [["law", "trace", "s", "ms", "Mbit/s"]]
+    for (law, trace), here in data.groupby(["law", "trace"], sort=False):
+        means = here[["mice_s", "p95_delay_s", "bulk_bps"]].mean() * (1, 1e3, 1e-6)
+        shown = f"{means['mice_s']:.2f}", f"{means['p95_delay_s']:.0f}", f"{means['bulk_bps']:.2f}"
+        rows.append([LAWS[str(law)][0], TRACES[str(trace)], *shown])
+    return Drawing(data, draw, (8.0, 4.0), rows)
+
+
+LINES = {"steady": "24 Mbit/s", "driving": "LTE, driving"}
+
+
+def weights(lab: Lab) -> Drawing:
+    """Rates over that of weight 1, by weight."""
+    data = lab.frame("station-weights")
+    given = {1: "one_bps", 2: "two_bps", 4: "four_bps"}
+
+    def ratios(here: pd.DataFrame) -> list[float]:
+        return [float((here[column] / here["one_bps"]).mean()) for column in given.values()]
+
+    def draw(figure: Figure) -> None:
+        for axes, (line, title) in zip(figure.subplots(1, len(LINES)), LINES.items(), strict=True):
+            for law in data["law"].unique():
+                label, colour, marker = LAWS[str(law)]
+                here = data[(data["line"] == line) & (data["law"] == law)]
+                axes.plot(list(given), ratios(here), marker + "-", color=colour, label=label)
+            axes.plot(list(given), list(given), "--", color="0.6", lw=0.9)
+            axes.set(title=title, xlabel="weight", ylabel="rate over that of weight 1")
+        legend_below(figure)
+
+    rows = [["law", "line", "weight 2", "weight 4"]]
+    for (law, line), here in data.groupby(["law", "line"], sort=False):
+        shown = [f"{ratio:.2f}" for ratio in ratios(here)[1:]]
+        rows.append([LAWS[str(law)][0], LINES[str(line)], *shown])
+    return Drawing(data, draw, (8.0, 4.0), rows)

@@ -11,7 +11,7 @@ import pandas as pd
 from ... import _lasthop
 from ...lab import Drawing, Lab, acknowledged, over_time, rates, shade
 from ...plot import COLOURS, legend_below
-from .measures import waits_s
+from .measures import LOWER_SNR, UPPER_SNR, waits_s
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,7 +82,6 @@ def delays(lab: Lab) -> Drawing:
 
 WORST = {0.001: 0.44, 0.01: 0.8}
 """P_l of Table I by the loss rate for which it is chosen."""
-LOWER_SNR, UPPER_SNR = 0.004, 4.0
 
 
 def frame_errors(lab: Lab) -> Drawing:

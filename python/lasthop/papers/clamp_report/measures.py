@@ -9,12 +9,15 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from ...lab import Run, acknowledged, megabyte_s, rates
+from ... import _lasthop
+from ...lab import Lab, Run, acknowledged, megabyte_s, rates
 
 PAYLOAD_BYTES = 460
 """Of a packet of 500 B."""
 UNQUEUED_S = 0.1345 / 2 + 0.001 + 500 * 8 / 10e6
 """One way of flow 1: propagation, the access point's delay, its access link."""
+LOWER_SNR, UPPER_SNR = 0.004, 4.0
+"""SNR_l and SNR_u of Table I."""
 DATA = 2
 """The kind of a data packet in a table of packets."""
 
@@ -94,3 +97,10 @@ def mean_wait_s(run: Run) -> float:
 def late_share(run: Run, limit_s: float) -> float:
     """The share of the packets of flow 1 that wait for longer."""
     return float((waits_s(run) > limit_s).mean())
+
+
+def frame_error(lab: Lab, worst: float, at: str) -> list[float]:
+    """The probability of a frame error below, between or above SNR_l and SNR_u, for each seed."""
+    middle = (LOWER_SNR + UPPER_SNR) / 2
+    snr = {"below": 0.99 * LOWER_SNR, "middle": middle, "above": 1.01 * UPPER_SNR}[at]
+    return [float(_lasthop.frame_error(snr, worst, LOWER_SNR, UPPER_SNR)) for _ in lab.seeds]
