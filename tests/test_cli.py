@@ -133,7 +133,12 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["emu", "short.toml", "--flow"], ["unrecognized arguments: --flow:", "mean --flows?"]),
         (["run", "short.toml", "--js"], ["unrecognized arguments: --js"]),
         (["trace", "stat", "x.down", "--jso"], ["unrecognized arguments: --jso"]),
-        (["link", "10", "5 Mbit/s", "--", "true"], ["10: no such file: wanted", "a rate such as"]),
+        (["link", "10", "5 Mbit/s", "--", "true"], ['10: wanted a rate, e.g. "10 Mbit/s", or a']),
+        (["link", "x.down", "5 Mbit/s", "--", "true"], ["x.down: no such file", "a rate such as"]),
+        (["tune", "short.toml", "--delay", "20"], ["--delay: 20: wanted", "e.g. 50 ms"]),
+        (["sweep", "short.toml", "--patience", "20"], ["--patience: 20: wanted", "e.g. 10 min"]),
+        (["run", "nofile.toml"], ["nofile.toml", "`lasthop list` names those shipped"]),
+        (["emu", "nofile.toml"], ["nofile.toml", "`lasthop list` names those shipped"]),
         (["link", "1 Mbit/s", "1 Mbit/s", "--queue", "9", "--", "true"], ["--queue: 9", "100 kB"]),
         (["run", "short.toml", "--set", "flow[9].rtt=1 s"], ["flow[9]"]),
         (["run", "short.toml", "--seed", "-1"], ["--seed", "-1", "wanted"]),
@@ -180,7 +185,6 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["rerun", "short.toml"], ["short.toml", "not a Parquet file"]),
         (["check", "missing.toml"], ["missing.toml"]),
         (["nonsense"], ["nonsense"]),
-        ([], ["COMMAND"]),
     ],
 )  # fmt: skip
 def test_wrong_input_is_one_clear_line(
@@ -376,3 +380,51 @@ def test_a_plain_run_imports_nothing_heavy(short: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_without_a_command_the_help_is_shown(command: Command) -> None:
+    done = command()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: lasthop ")
+    assert "Run a scenario in real time" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["delay", "link", "loss"])
+def test_help_says_what_a_command_reaches(command: Command, verb: str) -> None:
+    said = " ".join(command(verb, "--help").stdout.split())
+    for part in ("$LASTHOP_SERVER", "--internet -- ping", "127.0.0.1, is not behind the network"):
+        assert part in said
+
+
+def test_a_command_that_is_missing_is_told_as_by_a_shell(command: Command) -> None:
+    for name in ("no-such-command", "./no-such-command"):
+        done = command("delay", "20 ms", "--", name)
+        assert (done.returncode, done.stdout) == (127, "")
+        assert done.stderr == f"lasthop: {name}: not found\n"
+
+
+def test_a_host_beyond_this_machine_is_seen_where_that_is_certain() -> None:
+    from lasthop.commands.emu import outside
+
+    assert outside(["ping", "-c", "1", "example.com"]) == "example.com"
+    assert outside(["curl", "https://example.com:8080/x"]) == "example.com"
+    for words in (["ping", "127.0.0.1"], ["ping", "100.64.0.1"], ["sh", "x.sh"], ["false"], None):
+        assert outside(words) == "", words
+
+
+def test_an_agent_beside_the_command_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lasthop.commands import emu
+
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("LASTHOP_AGENT", "")
+    agent = tmp_path / "lasthop-agent"
+    agent.write_text("")
+    agent.chmod(0o755)
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    emu.use_agent_beside()
+    assert os.environ["LASTHOP_AGENT"] == str(agent)
+    monkeypatch.setenv("LASTHOP_AGENT", "/mine")
+    emu.use_agent_beside()
+    assert os.environ["LASTHOP_AGENT"] == "/mine"

@@ -89,6 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         try:
             own, inner = emulation.split(list(sys.argv[1:] if arguments is None else arguments))
+            if not own:
+                _parser().print_help(sys.stderr)
+                return WRONG_INPUT
             options = _parser().parse_args(own)
             options.inner = inner
             status = int(_command(options)(options))
@@ -232,7 +235,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     tune.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
     aim = tune.add_mutually_exclusive_group(required=True)
-    aim.add_argument("--delay", type=_seconds, metavar="TIME",
+    aim.add_argument("--delay", type=_seconds("50 ms"), metavar="TIME",
                      help="the mean queueing delay that is wanted, e.g. 50 ms")  # fmt: skip
     aim.add_argument("--knee", type=_share, nargs="?", const=0.9, metavar="SHARE",
                      help="the least delay with this share of the most goodput (0.9)")  # fmt: skip
@@ -285,18 +288,18 @@ def _parser() -> argparse.ArgumentParser:
     draw.add_argument(
         "--out", type=file_name, metavar="FILE.png", required=True, help="the picture"
     )
-    draw.add_argument("--bin", type=_seconds, default=0.5, metavar="TIME",
+    draw.add_argument("--bin", type=_seconds("100 ms"), default=0.5, metavar="TIME",
                       help="width of the bins of rates (500 ms)")  # fmt: skip
     convert = action("convert", "Convert between mahimahi (.down, .up) and CSV (time_s,rate_bps).")
     convert.add_argument("file", metavar="FILE", help=kinds)
     convert.add_argument(
         "--out", type=file_name, metavar="FILE", required=True, help="a .csv or trace"
     )
-    convert.add_argument("--bin", type=_seconds, default=0.1, metavar="TIME",
+    convert.add_argument("--bin", type=_seconds("100 ms"), default=0.1, metavar="TIME",
                          help="width of a CSV row (100 ms)")  # fmt: skip
     make = action("make", "Make up a trace like that of a phone on the move over LTE.")
     make.add_argument("--out", type=file_name, metavar="FILE", required=True, help="the trace")
-    make.add_argument("--duration", type=_seconds, default=30.0, metavar="TIME",
+    make.add_argument("--duration", type=_seconds("2 min"), default=30.0, metavar="TIME",
                       help="length, e.g. 2 min (30 s)")  # fmt: skip
     make.add_argument("--rate", type=_rate, default=8e6, metavar="RATE",
                       help="mean rate, e.g. 3 Mbit/s (8 Mbit/s)")  # fmt: skip
@@ -343,7 +346,7 @@ def _workers(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--jobs", type=_positive, metavar="N", help="threads (one a core)")
     group.add_argument("--dask", type=file_name, metavar="ADDRESS",
                        help="run on a Dask cluster, tcp://host:port")  # fmt: skip
-    parser.add_argument("--patience", type=_seconds, default=60.0, metavar="TIME",
+    parser.add_argument("--patience", type=_seconds("10 min"), default=60.0, metavar="TIME",
                         help="how long to wait for a Dask worker, e.g. 10 min (60 s)")  # fmt: skip
 
 
@@ -354,8 +357,9 @@ def _shard(text: str) -> tuple[int, int]:
     return int(index), int(count)
 
 
-def _seconds(text: str) -> float:
-    return _quantity(text, "s", "a time with its unit, e.g. 10 min")
+def _seconds(example: str) -> Callable[[str], float]:
+    """Reads times, of which this is one that somebody might want."""
+    return lambda text: _quantity(text, "s", f"a time with its unit, e.g. {example}")
 
 
 def _share(text: str) -> float:

@@ -86,7 +86,7 @@ def _hint(stem: str) -> str:
     from .text import nearest
 
     near = nearest(stem, shipped())
-    return f"; did you mean the shipped {near}?" if near else ""
+    return f"; did you mean the shipped {near}?" if near else "; `lasthop list` names those shipped"
 
 
 def of(source: Source | Scenario) -> Scenario:

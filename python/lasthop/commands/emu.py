@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..scenario import Overrides, Scenario
+
+AGENT, AGENT_VARIABLE = "lasthop-agent", "LASTHOP_AGENT"
+NOT_FOUND = 127
+"""The exit status of a shell for a command that is not there."""
+ASK_HOSTS = ("ping", "curl", "wget", "ssh", "traceroute", "tracepath", "mtr", "host", "dig", "nc")
+"""Commands whose words with dots are names of hosts."""
 
 
 def main(options: Namespace) -> int:
@@ -46,6 +53,10 @@ def emulate(scenario: Scenario, options: Namespace, inputs: Sequence[str] = ()) 
             check_ending("--out", options.out, ".parquet")
     if options.plot:
         overrides = _probed(scenario, overrides, options.plot)
+    if options.inner and is_missing(options.inner[0]):
+        tell(f"{options.inner[0]}: not found")
+        return NOT_FOUND
+    use_agent_beside()
     from ..result import emulate as run
 
     if options.watch:
@@ -70,11 +81,42 @@ def emulate(scenario: Scenario, options: Namespace, inputs: Sequence[str] = ()) 
 
         save(result.plot(), options.plot)
     if result.status:
+        if not options.internet and (name := outside(options.inner)):
+            tell(f"note: nothing leads to {name} from inside without --internet")
         return result.status
     if result.signal:
         return 128 + result.signal
     spoilt = summary["emulation"]["faults"] and not options.allow_lag
     return 1 if spoilt or result.complaints else 0
+
+
+def is_missing(command: str) -> bool:
+    """Whether there is no such command. What is there but cannot be run, the system explains."""
+    return not shutil.which(command) and not ("/" in command and os.path.exists(command))
+
+
+def outside(command: Sequence[str] | None) -> str:
+    """The host beyond this machine that a command asks for by name, if one is seen for certain."""
+    if not command or os.path.basename(command[0]) not in ASK_HOSTS:
+        return ""
+    for word in command[1:]:
+        name = re.fullmatch(r"(?:[a-z]+://)?((?:[\w-]+\.)+[a-z]{2,})(?:[:/].*)?", word)
+        if name and not os.path.exists(word):
+            return name[1]
+    return ""
+
+
+def use_agent_beside() -> None:
+    """Has the emulator find an agent that was built or installed beside this package."""
+    if os.environ.get(AGENT_VARIABLE) or shutil.which(AGENT):
+        return
+    scripts = sysconfig.get_path("scripts")
+    built = os.path.join(os.path.dirname(__file__), "../../../target/release")
+    for folder in (scripts, built):
+        path = os.path.abspath(os.path.join(folder, AGENT))
+        if os.access(path, os.X_OK):
+            os.environ[AGENT_VARIABLE] = path
+            return
 
 
 def runs_lasthop(command: Sequence[str] | None) -> bool:

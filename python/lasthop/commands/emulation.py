@@ -21,6 +21,13 @@ STDOUT = "-"
 WATCH = "127.0.0.1:9470"
 """Where the page is if ``--watch`` does not say."""
 
+BEHIND = (
+    "COMMAND reaches this machine as $LASTHOP_HOST and what --serve runs as $LASTHOP_SERVER: "
+    "lasthop delay '20 ms' -- sh -c 'ping -c 1 $LASTHOP_SERVER'. Others are reached with "
+    "--internet alone: lasthop delay '20 ms' --internet -- ping -c 1 example.com. Its own "
+    "loopback, 127.0.0.1, is not behind the network."
+)
+
 MAY_STAND_ALONE = {"--json": (r".*\.json", STDOUT), "--watch": (r"[\w.:\[\]]+:\d+", WATCH)}
 """Options with or without a value: how a value looks, and what stands for none."""
 
@@ -52,7 +59,8 @@ def add_parsers(command: Callable[[str, str, str], ArgumentParser]) -> ArgumentP
     emu.usage = "lasthop emu [options] FILE [-- COMMAND …]"
     emu.epilog = (
         "COMMAND runs behind the network as with mm-link: in it, $LASTHOP_HOST is this machine "
-        "and $LASTHOP_SERVER what --serve runs. Without it the scenario's flows run over sockets."
+        "and $LASTHOP_SERVER what --serve runs; 127.0.0.1 is its own and not behind the network. "
+        "Without it the scenario's flows run over sockets."
     )
     emu.add_argument("file", metavar="FILE", help="scenario file or shipped scenario")
     _common(emu)
@@ -82,6 +90,7 @@ def add_parsers(command: Callable[[str, str, str], ArgumentParser]) -> ArgumentP
     loss.add_argument("way", metavar="up|down", choices=("up", "down"), help="which way")
     loss.add_argument("share", metavar="SHARE", type=_share, help="of the packets, such as 1%%")
     for parser in (delay, link, loss):
+        parser.epilog = BEHIND
         _common(parser)
         parser.set_defaults(
             set=[],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from .. import _lasthop
 from ..errors import UserError
@@ -66,6 +67,8 @@ def _radio(way: str) -> dict[str, str]:
         return {"kind": "trace", "file": os.path.abspath(way)}
     found = _lasthop.quantity(way)
     if found is None or found[1] != "bps":
+        if re.fullmatch(r"[\d.]+", way):
+            raise UserError(f'{way}: wanted a rate, e.g. "{way} Mbit/s", or a mahimahi trace')
         raise UserError(
             f'{way}: no such file: wanted a mahimahi trace, or a rate such as "10 Mbit/s"'
         )
