@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The event list: which element wakes next.
 //!
-//! An entry is "wake element `id` at `at`", sixteen bytes, in a heap with four children a node: half the depth of a
-//! binary heap, and the four children of a node are one cache line. An element has at most one entry, so the list is as
-//! long as the network, not the traffic.
+//! An entry is "wake element `id` at `at`", sixteen bytes. Those that are near are sorted, and if they are many, those that are far
+//! are in a calendar, from which a day's come near as it begins. So a wake costs as much in a list of thousands as in one of dozens.
+//! An element has at most one entry, so the list is as long as the network, not the traffic.
 //!
 //! Entries compare by time, and ties by a hash of time and element, as that is called in the whole network where these are
 //! the elements of a part. So ties have a total order that
@@ -11,17 +11,19 @@
 //! more often than the other. (Ties by element would let one flow win every race for the last place in a buffer, and starve
 //! the rest.)
 
+mod calendar;
+
+use calendar::Calendar;
 use lasthop_core::units::Instant;
 
 /// The pending wakes, earliest first.
 #[derive(Debug)]
 pub struct EventList {
-    /// The root is the last of the first four; the children of entry number i, counted from it, are the four of number i + 1.
-    heap: Vec<Four>,
-    /// Entries, with the one that has been handed out.
-    len: usize,
-    /// The root has been handed out: the next entry may take its place, which saves a removal.
-    hole: bool,
+    /// The earliest is the last.
+    near: Vec<Entry>,
+    far: Calendar,
+    /// What comes at this instant or later is far.
+    far_from: u64,
     /// The earliest instant, without that of the entry that has been handed out; asked for each packet.
     next: Instant,
     /// What each element is called in the whole network, if these are those of a part; nothing: as it is here.
@@ -36,53 +38,8 @@ struct Entry {
     tie: u64,
 }
 
-/// Four entries in a cache line, their instants side by side: mostly these alone are compared.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Four {
-    at: [u64; 4],
-    tie: [u64; 4],
-}
-
-/// Where the root is.
-const ROOT: (usize, usize) = (0, 3);
-/// No entry: later than all.
-const NONE: Entry = Entry { at: u64::MAX, tie: u64::MAX };
-
-impl Four {
-    #[inline(always)]
-    fn get(&self, lane: usize) -> Entry {
-        Entry { at: self.at[lane], tie: self.tie[lane] }
-    }
-
-    #[inline(always)]
-    fn set(&mut self, lane: usize, entry: Entry) {
-        (self.at[lane], self.tie[lane]) = (entry.at, entry.tie);
-    }
-
-    /// Where the least is, and its instant: a tournament without branches by the instants, and another by all if it comes in the instant of a second.
-    #[inline(always)]
-    fn least(&self) -> (usize, u64) {
-        let [at0, at1, at2, at3] = self.at;
-        let (a, first) = if at1 < at0 { (1, at1) } else { (0, at0) };
-        let (b, second) = if at3 < at2 { (3, at3) } else { (2, at2) };
-        let (least, at) = if second < first { (b, second) } else { (a, first) };
-        if first == second || self.at[least ^ 1] == at { (self.least_of_ties(), at) } else { (least, at) }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn least_of_ties(&self) -> usize {
-        (0..4).min_by_key(|&lane| self.get(lane)).unwrap_or_default()
-    }
-}
-
-/// Where entry number `i` is.
-#[inline]
-fn place(i: usize) -> (usize, usize) {
-    let slot = i + 3;
-    (slot / 4, slot % 4)
-}
+/// Entries that may be near, but for those of one instant: a new one is put in its place among them step by step.
+const MOST_NEAR: usize = 32;
 
 /// Bits of an entry for the element; the 40 above them hold the hash.
 const ID_BITS: u32 = 24;
@@ -107,7 +64,7 @@ impl EventList {
     /// The list of a part of a network, in the whole of which the elements have these `names`, each greater than the one
     /// before: so ties are broken there as here.
     pub(crate) fn of_part(names: Vec<u32>) -> Self {
-        Self { heap: vec![], len: 0, hole: false, next: Instant::MAX, names }
+        Self { near: vec![], far: Calendar::new(), far_from: u64::MAX, next: Instant::MAX, names }
     }
 
     /// Adds a wake.
@@ -115,13 +72,24 @@ impl EventList {
     pub fn push(&mut self, at: Instant, id: u32) {
         let entry = self.entry(at, id);
         self.next = self.next.min(at);
-        if self.hole {
-            self.hole = false;
-            self.sift_down(entry);
-        } else {
-            self.sift_up(place(self.len), entry);
-            self.len += 1;
+        if entry.at >= self.far_from {
+            return self.far.put(entry);
         }
+        self.put_near(entry);
+        if self.near.len() > MOST_NEAR {
+            self.part();
+        }
+    }
+
+    #[inline(always)]
+    fn put_near(&mut self, entry: Entry) {
+        let mut place = self.near.len();
+        self.near.push(entry);
+        while place > 0 && self.near[place - 1] < entry {
+            self.near[place] = self.near[place - 1];
+            place -= 1;
+        }
+        self.near[place] = entry;
     }
 
     #[inline]
@@ -143,69 +111,52 @@ impl EventList {
     /// Takes out the earliest wake if it comes before `until`.
     #[inline]
     pub fn pop_before(&mut self, until: Instant) -> Option<(Instant, u32)> {
-        if self.hole {
-            self.remove_root();
+        if self.near.len() < 2 && self.far_from < u64::MAX {
+            self.bring_near();
         }
-        let (at, id) = unpack(self.heap.first()?.get(ROOT.1));
-        if at >= until || self.len == 0 {
+        let (at, id) = unpack(*self.near.last()?);
+        if at >= until {
             return None;
         }
-        self.hole = true;
-        let next = self.heap.get(1).map_or(u64::MAX, |below| below.least().1);
-        self.next = Instant::from_nanos(next);
+        self.near.pop();
+        self.next = self.earliest().unwrap_or(Instant::MAX);
         Some((at, id))
     }
 
-    /// The instant of the wake that was served last, or else of the earliest.
+    /// The instant of the earliest wake.
+    #[inline]
     pub fn earliest(&self) -> Option<Instant> {
-        (self.len > 0).then(|| unpack(self.heap[ROOT.0].get(ROOT.1)).0)
+        self.near.last().map(|entry| Instant::from_nanos(entry.at))
     }
 
-    #[inline]
-    fn remove_root(&mut self) {
-        self.hole = false;
-        self.len -= 1;
-        let (four, lane) = place(self.len);
-        let last = self.heap[four].get(lane);
-        self.heap[four].set(lane, NONE);
-        if self.len > 0 {
-            self.sift_down(last);
+    /// The later half of what is near is far from now on, but for what is of the instant of the earliest.
+    #[inline(never)]
+    fn part(&mut self) {
+        let earliest = self.near[self.near.len() - 1].at;
+        let from = self.near[self.near.len() - MOST_NEAR / 2].at.max(earliest + 1);
+        let later = self.near.partition_point(|entry| entry.at >= from);
+        if later > 0 {
+            self.far_from = from;
+            self.far.start_at(from);
+            self.near.drain(..later).for_each(|entry| self.far.put(entry));
         }
     }
 
-    #[inline]
-    fn sift_up(&mut self, (mut four, mut lane): (usize, usize), entry: Entry) {
-        if four == self.heap.len() {
-            self.heap.push(Four { at: [NONE.at; 4], tie: [NONE.tie; 4] });
-        }
-        while four > 0 {
-            let parent = place(four - 1);
-            let above = self.heap[parent.0].get(parent.1);
-            if above <= entry {
-                break;
+    /// Days begin until two entries are near, the earliest and the next, or all.
+    #[inline(never)]
+    fn bring_near(&mut self) {
+        while self.near.len() < 2 && self.far.begin_day() {
+            while let Some(entry) = self.far.take_due() {
+                if self.near.len() == MOST_NEAR {
+                    self.near.push(entry);
+                    self.near.extend(std::iter::from_fn(|| self.far.take_due()));
+                    self.near.sort_unstable_by(|a, b| b.cmp(a));
+                    break;
+                }
+                self.put_near(entry);
             }
-            self.heap[four].set(lane, above);
-            (four, lane) = parent;
         }
-        self.heap[four].set(lane, entry);
-    }
-
-    /// Puts `entry` in place of the root.
-    #[inline]
-    fn sift_down(&mut self, entry: Entry) {
-        let (mut four, mut lane) = ROOT;
-        loop {
-            let below = 4 * four + lane - 2;
-            let Some(children) = self.heap.get(below) else { break };
-            let (least, at) = children.least();
-            let child = Entry { at, tie: children.tie[least] };
-            if entry.at <= at && entry <= child {
-                break;
-            }
-            self.heap[four].set(lane, child);
-            (four, lane) = (below, least);
-        }
-        self.heap[four].set(lane, entry);
+        self.far_from = if self.near.len() < 2 { u64::MAX } else { self.far.start() };
     }
 }
 
@@ -234,12 +185,17 @@ mod tests {
     proptest! {
         /// Pops interleaved with pushes come out as from a sorted list, and what comes before all is known.
         #[test]
-        fn pops_come_in_order(steps in prop::collection::vec((0u64..50, any::<bool>()), 1..300)) {
+        fn pops_come_in_order(
+            (most, pops) in (prop_oneof![Just(50u64), Just(1000), Just(1_000_000_000)], 0..6),
+            steps in prop::collection::vec((0.0..1.0, 0..10), 1..1000),
+        ) {
             let mut events = EventList::of_part(vec![]);
             let mut sorted: Vec<(u64, u32)> = vec![];
             let mut now = 0;
-            for (id, &(delay, pop)) in steps.iter().enumerate() {
-                if pop {
+            for (id, &(part, die)) in steps.iter().enumerate() {
+                // Few are late, most are early: both what is near and what is far get their part.
+                let delay = (most as f64 * f64::powi(part, 4)) as u64;
+                if die < pops {
                     sorted.sort_unstable_by_key(|&(at, id)| pack(Instant::from_nanos(at), id, id));
                     let expected = (!sorted.is_empty()).then(|| sorted.remove(0));
                     let got = events.pop_before(Instant::MAX).map(|(at, id)| (at.as_nanos(), id));

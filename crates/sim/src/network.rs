@@ -374,7 +374,7 @@ impl<P: Traveller> Network<P> {
             let Some(departure) = lane.line.take(now) else { break };
             let next = lane.line.next_wake();
             let to = lane.to;
-            // The lane's next wake goes in first: it takes the place of the one that is being served.
+            // The lane's next wake goes in first, as it may be what comes next of all.
             if let Some(next) = next.filter(|next| *next > now) {
                 self.events.push(next, id);
             }
