@@ -146,15 +146,8 @@ impl EventList {
     #[inline(never)]
     fn bring_near(&mut self) {
         while self.near.len() < 2 && self.far.begin_day() {
-            while let Some(entry) = self.far.take_due() {
-                if self.near.len() == MOST_NEAR {
-                    self.near.push(entry);
-                    self.near.extend(std::iter::from_fn(|| self.far.take_due()));
-                    self.near.sort_unstable_by(|a, b| b.cmp(a));
-                    break;
-                }
-                self.put_near(entry);
-            }
+            self.near.extend(std::iter::from_fn(|| self.far.take_due()));
+            self.near.sort_unstable_by(|a, b| b.cmp(a));
         }
         self.far_from = if self.near.len() < 2 { u64::MAX } else { self.far.start() };
     }
