@@ -32,10 +32,11 @@ pub(crate) fn agent() -> Option<OsString> {
     })
 }
 
-/// Says that the agent is wanted, and where.
+/// Says that the agent is wanted, and how to get it.
 pub(crate) fn no_agent(what: &str) -> String {
     format!(
-        "it takes {AGENT} {what}, which is not there: wanted it where commands are looked for, or {AGENT_VARIABLE} with its path"
+        "there is no {AGENT} {what}: `make setup` builds target/release/{AGENT}, the .deb installs it; \
+         it is looked for in PATH, and {AGENT_VARIABLE} may name it"
     )
 }
 

@@ -45,7 +45,8 @@ pub(crate) fn command_host(names: &[String], wanted: Option<&String>) -> Result<
     place.ok_or_else(|| ScenarioError::at("--station", format!("{wanted:?}: wanted one of {}", names.join(", "))))
 }
 
-/// What of the scenario a command does not meet, as its connections have the kernel's own ends: a line for each law.
+/// What of the scenario a command does not meet, as its connections have the kernel's own ends: a line for each law
+/// of one end, whatever number of flows has it.
 pub(crate) fn not_met(flows: &[StageFlow], is_served: impl Fn(&StageFlow) -> bool) -> Vec<String> {
     let of = |flow: &StageFlow| {
         let sender = match &flow.sender {
@@ -55,17 +56,22 @@ pub(crate) fn not_met(flows: &[StageFlow], is_served: impl Fn(&StageFlow) -> boo
             SenderSpec::Qfcp(_) => Some("qfcp"),
             _ => None,
         };
-        let sender = sender.map(|law| (flow.table, "sender", law));
-        let receiver = (has_a_law(flow) && !is_served(flow)).then_some((flow.table, "receiver", flow.receiver.kind()));
+        let sender = sender.map(|law| ("sender", law, flow.table));
+        let receiver = (has_a_law(flow) && !is_served(flow)).then_some(("receiver", flow.receiver.kind(), flow.table));
         sender.into_iter().chain(receiver)
     };
     let mut found: Vec<_> = flows.iter().flat_map(of).collect();
     found.sort_unstable();
     found.dedup();
-    let line = |(table, key, law)| {
-        format!("flow[{table}].{key} = {law:?}: what the command opens has the kernel's own {key} and does not obey it")
+    let alike = found.chunk_by(|(key, law, _), (next, other, _)| (key, law) == (next, other));
+    let line = |alike: &[(&str, &str, usize)]| {
+        let (key, law, table) = alike[0];
+        let more = if alike.len() > 1 { format!(" and {} more", alike.len() - 1) } else { String::new() };
+        format!(
+            "flow[{table}].{key} = {law:?}{more}: what the command opens has the kernel's own {key} and does not obey it"
+        )
     };
-    found.into_iter().map(line).collect()
+    alike.map(line).collect()
 }
 
 /// What the scenario says of its flows' ends that those of the kernel, which run them, do not keep: a line for each end.

@@ -378,13 +378,15 @@ impl Play {
             run.complaints.extend(written.err().map(|error| error.to_string()));
         }
         let emulation = self.judged(&run, agent, (throttled_s, is_locked));
-        let Self { cast, driver: Driver { network, edge, .. }, .. } = self;
+        let Self { mut cast, driver: Driver { network, edge, .. }, .. } = self;
+        if !cast.runs_flows {
+            cast.stage.without_flows();
+        }
         let Run { until, counts, ended, complaints, .. } = run;
         let span = cast.stage.span;
         let sampled_until = edge.recorder.as_ref().map(|recorder| recorder.last());
         let mut outcome = cast.stage.finish(network, until, edge.recorder, &counts);
         if !cast.runs_flows {
-            // Nobody has opened them.
             outcome.summary.flows.clear();
             outcome.summary.system = System { overhead: None, cov: None, success: None, ..outcome.summary.system };
             outcome.summary.fairness = Fairness { jain: None, short_term: None };

@@ -160,7 +160,8 @@ pub struct FlowLabel {
     /// Its sender's kind.
     pub sender: Cow<'static, str>,
     pub(crate) receiver: &'static str,
-    pub(crate) start: Instant,
+    /// When it opens.
+    pub start: Instant,
     /// When it breaks off.
     pub(crate) stop: Option<Instant>,
     /// Whether it is over when all is acknowledged.
