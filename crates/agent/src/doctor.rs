@@ -48,6 +48,8 @@ pub struct Diagnosis {
     pub verdict: Readiness,
     /// One by one.
     pub findings: Vec<Finding>,
+    /// Whether a device was looked at, too.
+    pub has_device: bool,
 }
 
 /// Looks at the kernel, the rights, and a device if one is named.
@@ -60,7 +62,7 @@ pub fn diagnose(device: Option<&str>) -> Diagnosis {
         }
     }
     let verdict = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Readiness::Full);
-    Diagnosis { verdict, findings }
+    Diagnosis { verdict, findings, has_device: device.is_some() }
 }
 
 fn kernel() -> Finding {
@@ -167,7 +169,9 @@ impl fmt::Display for Diagnosis {
         for Finding { what, verdict, why } in &self.findings {
             writeln!(f, "{:8} {what}: {why}", verdict.word())?;
         }
-        writeln!(f, "{:8} altogether", self.verdict.word())
+        let rest =
+            if self.has_device { "" } else { "; no device was looked at, nor its queue and tcx: name one with --dev" };
+        writeln!(f, "{:8} altogether{rest}", self.verdict.word())
     }
 }
 
@@ -178,5 +182,22 @@ impl Readiness {
             Self::Partial => "partial",
             Self::No => "no",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_looked_at_is_said() {
+        let said = |has_device| {
+            Diagnosis { verdict: Readiness::Full, findings: vec![], has_device }.to_string().trim_end().to_owned()
+        };
+        assert_eq!(said(true), "full     altogether");
+        assert_eq!(
+            said(false),
+            "full     altogether; no device was looked at, nor its queue and tcx: name one with --dev"
+        );
     }
 }

@@ -93,10 +93,32 @@ impl Options {
                 None => anyhow!("{option}: {}", error.wanted),
             },
             (Some(option), _) => anyhow!("{option} {error}"),
-            (None, Some(file)) => anyhow!("{}: {error}", file.display()),
+            (None, Some(file)) => anyhow!("{}: {error}{}", file.display(), hint(&error)),
             (None, None) => anyhow!("{error}"),
         }
     }
+}
+
+/// Keys that no option stands for.
+const OTHERS: [&str; 2] = ["law.g", "law.kappa"];
+
+/// Where a key that is not known belongs, or would if it were spelt so; empty if that is nowhere.
+fn hint(error: &ScenarioError) -> String {
+    let written = error.path.rsplit('.').next().unwrap_or_default();
+    let is_unknown = error.to_string().contains("unknown key");
+    let known = SHORT.iter().map(|(_, key, _)| *key).chain(OTHERS).find(|key| {
+        let last = key.rsplit('.').next().unwrap_or_default();
+        *key != error.path && (last == written || is_near(last, written))
+    });
+    known.filter(|_| is_unknown).map_or(String::new(), |key| format!("; did you mean {key}?"))
+}
+
+/// Whether one character more, less or other makes one word of the other.
+fn is_near(one: &str, other: &str) -> bool {
+    let longest = one.len().max(other.len());
+    let front = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let back = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+    longest > 3 && one.len().abs_diff(other.len()) <= 1 && front + back + 1 >= longest
 }
 
 /// Reads a file and checks it.
@@ -104,6 +126,9 @@ impl Options {
 /// # Errors
 /// File, key, value and what is wanted.
 pub fn check(file: &Path) -> Result<Config> {
+    if !file.exists() {
+        bail!("{}: no such file; `lasthop-agent config default` prints one with every key", file.display());
+    }
     Options { mode: Mode::Proxy, file: Some(file.to_owned()), given: vec![] }.config()
 }
 
@@ -294,6 +319,25 @@ mod tests {
         for (name, key, _) in SHORT {
             assert!(!about(key).is_empty(), "--{name} stands for {key}, which is none");
         }
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_place_is_told_where_it_belongs() {
+        let file = std::env::temp_dir().join(format!("lasthop-places-{}.toml", std::process::id()));
+        let wrong = |text: &str| {
+            fs::write(&file, text).unwrap();
+            check(&file).unwrap_err().to_string()
+        };
+        assert!(wrong("target = \"25 ms\"").ends_with("; did you mean law.target?"));
+        assert!(wrong("targett = \"25 ms\"").ends_with("; did you mean law.target?"));
+        assert!(wrong("devise = \"eth1\"").ends_with("; did you mean device?"));
+        assert!(!wrong("colour = 1").contains("did you mean"));
+        fs::remove_file(&file).unwrap();
+        let missing = check(&file).unwrap_err().to_string();
+        assert!(
+            missing.ends_with("no such file; `lasthop-agent config default` prints one with every key"),
+            "{missing}"
+        );
     }
 
     #[test]
