@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Hosts at several distances behind one address, and connections to them.
 
-``relay PID`` joins a TUN device ``lan`` here with a TUN device ``eth`` in the namespace of a
-process. A connection whose client's port is 20,000 + 1000 n + d, n < 16, is d milliseconds away,
-there and back. From SIGUSR1 on it takes the feedback option out of what passes, as a middlebox may.
-``serve`` sends without an end to whoever connects, by a congestion control; ``fetch`` takes from it
-by several ports and prints how fast each came. ``pour`` sends datagrams.
+``relay PID LOSS`` joins a TUN device ``lan`` here with a TUN device ``eth`` in the namespace of a
+process, and loses a part of the TCP packets to it at random. A connection whose client's port is
+20,000 + 1000 n + d, n < 16, is d milliseconds away, there and back. From SIGUSR1 on it takes the
+feedback option out of what passes, as a middlebox may. ``serve`` sends without an end to whoever
+connects, by a congestion control; ``fetch`` takes from it by several ports and prints how fast each
+came. ``pour`` sends datagrams.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import fcntl
 import heapq
 import json
 import os
+import random
 import select
 import signal
 import socket
@@ -33,13 +35,16 @@ def tun(name: str) -> int:
     return fd
 
 
+def is_tcp(packet: bytes) -> bool:
+    return packet[9 if packet[0] >> 4 == 4 else 6] == socket.IPPROTO_TCP
+
+
 def away_s(packet: bytes, is_to_client: bool) -> float:
     """Half of the distance of a packet's client."""
-    is_v4 = packet[0] >> 4 == 4
     # What stands where TCP has its ports is a checksum in an echo.
-    if packet[9 if is_v4 else 6] != socket.IPPROTO_TCP:
+    if not is_tcp(packet):
         return 0.0
-    at = (packet[0] & 15) * 4 if is_v4 else 40
+    at = (packet[0] & 15) * 4 if packet[0] >> 4 == 4 else 40
     (port,) = struct.unpack_from("!H", packet.ljust(at + 4, b"\0"), at + 2 * is_to_client)
     return (port - NEAREST) % 1000 / 2000 if NEAREST <= port < FARTHEST else 0.0
 
@@ -65,8 +70,9 @@ def without_option(packet: bytes) -> bytes:
     return bytes(left)
 
 
-def relay(pid: str) -> None:
+def relay(pid: str, loss: str = "0") -> None:
     strips: list[int] = []
+    dice = random.Random(1)
     signal.signal(signal.SIGUSR1, lambda number, _: strips.append(number))
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
     near = tun("lan")
@@ -96,6 +102,8 @@ def relay(pid: str) -> None:
                 except OSError:
                     return  # the namespace is gone
                 count += 1
+                if fd == near and is_tcp(packet) and dice.random() < float(loss):
+                    continue
                 packet = without_option(packet) if strips else packet
                 to = far if fd == near else near
                 due = time.monotonic() + away_s(packet, fd == near)

@@ -3,7 +3,7 @@
 
 The agent is at the router's device `lan`. What is slow is a token bucket: its qdisc, or where the
 queue is to be hidden, that of the modem's `lan`. With `distances` the client's address stands for
-hosts that are at different ones.
+hosts that are at different ones, and a part of what goes there may be lost.
 """
 
 import json
@@ -56,18 +56,22 @@ def until(true: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
 class House:
     """The namespaces, each held by a process that sleeps."""
 
-    def __init__(self, rate: str, limit: int, congestion: str, slow: str, distances: bool) -> None:
+    def __init__(
+        self, rate: str, limit: int, congestion: str, slow: str, distances: bool, loss: float
+    ) -> None:
         names = ("server", "router", "modem", "client")
         self.holders = {name: self._hold() for name in names}
         self.agents: list[subprocess.Popen[str]] = []
         self.helpers: list[subprocess.Popen[str]] = []
         try:
-            self._build(rate, limit, congestion, slow, distances)
+            self._build(rate, limit, congestion, slow, distances, loss)
         except BaseException:
             self.close()
             raise
 
-    def _build(self, rate: str, limit: int, congestion: str, slow: str, distances: bool) -> None:
+    def _build(
+        self, rate: str, limit: int, congestion: str, slow: str, distances: bool, loss: float
+    ) -> None:
         run = self.run
         pid = {name: holder.pid for name, holder in self.holders.items()}
         for name in self.holders:
@@ -79,7 +83,7 @@ class House:
                  ("modem", "lan", "client", "eth", 1)]  # fmt: skip
         for near, here, far, there, net in wires:
             if distances and far == "client":
-                self.helper(near, "relay", pid[far])
+                self.helper(near, "relay", pid[far], loss)
                 # Ports that stand for distances are for those who ask for them.
                 run(far, "sysctl", "-qw", "net.ipv4.ip_local_port_range=40000 60999")
             else:
@@ -96,8 +100,18 @@ class House:
             v4, v6 = (to, to) if to == "default" else (f"10.{to}.0.0/24", f"fd00:{to}::/64")
             run(name, "ip", "route", "add", v4, "via", f"10.{net}.0.{number}")
             run(name, "ip", "-6", "route", "add", v6, "via", f"fd00:{net}::{number}")
-        run(slow, "tc", "qdisc", "add", "dev", "lan", "root", "tbf",
-            "rate", rate, "burst", "3000", "limit", str(limit))  # fmt: skip
+        self.slow, self.limit = slow, limit
+        self.tbf("add", rate)
+
+    def tbf(self, verb: str, rate: str) -> None:
+        """The token bucket, which `add` makes and `change` leaves what it holds."""
+        self.run(self.slow, "tc", "qdisc", verb, "dev", "lan", "root", "tbf",
+                 "rate", rate, "burst", "3000", "limit", str(self.limit))  # fmt: skip
+
+    def carried(self) -> int:
+        """What the token bucket has sent so far [B]."""
+        (root,) = json.loads(self.run(self.slow, "tc", "-s", "-j", "qdisc", "show", "dev", "lan"))
+        return int(root["bytes"])
 
     @staticmethod
     def _hold() -> subprocess.Popen[bytes]:
@@ -237,9 +251,10 @@ def house(
     congestion: str = "reno",
     slow: str = "router",
     distances: bool = False,
+    loss: float = 0.0,
 ) -> Iterator[House]:
     demand_agent()
-    built = House(rate, limit, congestion, slow, distances)
+    built = House(rate, limit, congestion, slow, distances, loss)
     try:
         yield built
     finally:

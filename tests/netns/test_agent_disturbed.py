@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The agent where the rate of the line changes, packets get lost, or crowds of connections come."""
+
+import statistics
+from typing import Any
+
+import pytest
+from disturbed import FOUR, TARGET_MS, crowd, lossy, steps
+from matrix import jain
+
+P99_MS = 2 * TARGET_MS + 5
+"""The matrix's bound, as its .97 of goodput."""
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("slow", ["router", "modem"])
+def test_after_a_change_of_rate_the_queue_is_as_before(slow: str) -> None:
+    for phase in steps("proxy", slow):
+        # Three seconds after the change, and from then on.
+        assert phase.wait_ms == pytest.approx(TARGET_MS, rel=0.2), phase
+        assert phase.back_s <= 3, phase
+        assert phase.utilisation >= 0.97, phase
+
+
+@pytest.mark.measured
+def test_after_a_change_of_rate_the_pair_is_at_its_bytes_again() -> None:
+    for phase in steps("pair", "router"):
+        assert phase.wait_ms == pytest.approx(phase.wanted_ms, rel=0.2), phase
+        assert phase.back_s <= 3, phase
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("slow", ["router", "modem"])
+@pytest.mark.parametrize("congestion", ["cubic", "bbr"])
+@pytest.mark.parametrize("loss", [0.005, 0.02])
+def test_random_losses_cost_no_more_with_the_agent(slow: str, congestion: str, loss: float) -> None:
+    plain = lossy("none", "router", congestion, loss, FOUR, 10)
+    steered = lossy("proxy", slow, congestion, loss, FOUR, 10)
+    assert steered.bps >= 0.97 * plain.bps
+    assert steered.p99_ms <= P99_MS
+    assert steered.wait_ms <= 1.2 * TARGET_MS
+
+
+def judge(found: dict[str, Any], count: int, size: int) -> None:
+    """All came, none waited for a timer of TCP's, and the agent is as before."""
+    assert found["sizes"] == [size] * count
+    # The first time-out of a SYN, and the least of data's, are 1 s and .2 s.
+    assert found["took_s"][-1] < 1.0
+    status = found["status"]
+    assert status["flow_count"] <= count
+    assert status["counts"]["table_full"]["packets"] == 0
+    # Ten thousand connections of 512 B each in the kernel, and what the agent reads of them.
+    assert sum(found["more_bytes"]) <= 1024 * count + 8e6
+    # 100 Mbit/s carry 95.7 of payload.
+    assert found["bps"] >= 0.97 * 95.7e6
+    assert jain(found["each"]) >= 0.98
+    assert statistics.mean(found["waits_ms"]) <= 1.2 * TARGET_MS
+
+
+def test_after_a_thousand_short_connections_none_is_throttled() -> None:
+    judge(crowd("modem", 1000, 7000, 64), 1000, 7000)
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("slow", ["router", "modem"])
+def test_ten_thousand_short_connections_all_come(slow: str) -> None:
+    found = crowd(slow, 10_000, 7000, 64, forget_s=12)
+    judge(found, 10_000, 7000)
+    assert found["later"]["flow_count"] == 0
