@@ -285,12 +285,15 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 				s->sample_ns = most(excess(s->sample_ns, s->timer_ns), recent_least(&s->path.least));
 			}
 		}
-	} else if (f->sample.only.sent_ns && !is_after(f->sample_end[0], p->ack)) {
+	} else {
+		flow_delivered(f, p);
+	}
+	if (!settings->is_hidden && f->sample.only.sent_ns && !is_after(f->sample_end[0], p->ack)) {
 		f->rtt_ns = now_ns - f->sample.only.sent_ns;
 		/* It stood in the queue for so long at least. */
 		s->sample_ns = most(now_ns - most(f->sample.only.sent_ns, f->sample.only.there_ns), 1);
 		f->sample.only.sent_ns = 0;
-	} else if (f->sample.only.sent_ns && queue.departed_bytes < f->sample.only.leaves_bytes) {
+	} else if (!settings->is_hidden && f->sample.only.sent_ns && queue.departed_bytes < f->sample.only.leaves_bytes) {
 		f->sample.only.there_ns = now_ns;
 	}
 	if (p->has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
@@ -338,7 +341,10 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	told.span_began_ns = s->path.least.began_ns;
 	told.timer_ns = s->timer_ns;
 
-	/* The window. Duplicates of an ACK stay duplicates: only an ACK that advances gets another one. */
+	/*
+	 * The window. Duplicates of an ACK stay duplicates: only an ACK that advances gets another one, and one that tells what arrived
+	 * behind a hole ends it later, for its sender goes by that.
+	 */
 	if (sample_ns)
 		flow_path_sample(f, now_ns, sample_ns, told.span_began_ns, told.nearest_ns,
 				 settings->is_hidden ? told.wait_ns : 0, settings->target_ns, told.is_probing,
@@ -354,10 +360,12 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			if (told.rate && f->mss)
 				f->window_bytes = settings->is_clamp ? proxy_clamp_window(settings, f, now_ns, acked, &told) :
 								       proxy_share_window(settings, f, now_ns, &told);
-			f->edge = right_edge(p->ack, f->window_bytes, f->edge);
+			f->edge = right_edge(flow_window_from(f, p), f->window_bytes, f->edge);
 		}
 	} else if (p->ack == f->ack && !p->payload) {
 		f->duplicates++;
+		if (is_after(flow_window_from(f, p), p->ack) && (!settings->is_station || !f->seat))
+			f->edge = right_edge(f->delivered, f->window_bytes, f->edge);
 	}
 	return proxy_field(f, p);
 }
