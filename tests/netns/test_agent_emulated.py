@@ -102,4 +102,4 @@ def test_without_the_agent_nothing_is_pretended(
     monkeypatch.setenv("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
     done = box.run(CLAMP, inner=inner)
     assert done.returncode == (0 if inner else 2), done.stderr
-    assert "flow[0].receiver" in done.stderr and "it takes lasthop-agent" in done.stderr
+    assert "flow[0].receiver" in done.stderr and "there is no lasthop-agent" in done.stderr
