@@ -256,7 +256,7 @@ def mice(lab: Lab) -> Drawing:
                 label, colour, marker = LAWS[str(law)]
                 means = here[here["law"] == law][["p95_delay_s", "mice_s"]].mean()
                 axes.plot(means["p95_delay_s"] * 1e3, means["mice_s"], marker, ls="none",
-                          color=colour, label=label)  # fmt: skip
+                          color=colour, label=label, clip_on=False)  # fmt: skip
             axes.set(title=title, xlabel="delay, 95 % [ms]", ylabel="mean time for 100 kB [s]")
             axes.set(xlim=(0, None), ylim=(0, None))
         legend_below(figure)

@@ -95,7 +95,14 @@ def tuned(lab: Lab) -> Drawing:
         ):
             for (law, title), colour in zip(TUNED.items(), COLOURS, strict=False):
                 means = data[data["law"] == law].groupby("step")[name].mean() * times
-                axes.plot(steps, [means[step] for step in steps], "o", color=colour, label=title)
+                axes.plot(
+                    steps,
+                    [means[step] for step in steps],
+                    "o",
+                    color=colour,
+                    label=title,
+                    clip_on=False,
+                )
             axes.set(xlabel="rate of the line [Mbit/s]", ylabel=label, ylim=(0, None))
         figure.axes[0].axhline(TARGET_S * 1e3, color="0.5", ls="--", lw=0.9)
         legend_below(figure)
