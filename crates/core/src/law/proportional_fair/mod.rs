@@ -43,7 +43,7 @@ impl SchedulerLaw for ProportionalFair {
         for (station, average) in self.averages.iter().enumerate() {
             let is_better = |rate| best.is_none_or(|(_, others)| equations::is_more_useful((rate, *average), others));
             // Who would not be better at the greatest rate is not looked at: of many stations few are.
-            if is_better(most) && stations.waits(station) {
+            if (most == f64::INFINITY || is_better(most)) && stations.waits(station) {
                 let rate = stations.rate(station);
                 if is_better(rate) {
                     best = Some((station, (rate, *average)));
