@@ -119,8 +119,9 @@ def labelled(text: str) -> None:
 
 
 @pytest.fixture
-def box(tmp_path: Path) -> Any:
-    """A folder to emulate in, where the system lets us."""
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A folder to emulate in, where the system lets us, without the agent."""
+    monkeypatch.setenv("LASTHOP_AGENT", "/nowhere")
     from box import Box, lacking
     from demands import demand
 
