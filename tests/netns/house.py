@@ -9,6 +9,7 @@ hosts that are at different ones, and a part of what goes there may be lost.
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -187,6 +188,15 @@ class House:
         """What the agent tells."""
         found: dict[str, Any] = json.loads(self.run(where, AGENT, "status", "--dev", dev, "--json"))
         return found
+
+    def rate_bps(self, where: str = "router", readings: int = 8, every_s: float = 0.1) -> float:
+        """The middle of what the agent tells of its queue: one reading may be 4 % off."""
+        seen = []
+        for _ in range(readings):
+            (queue,) = self.status(where=where)["queues"]
+            seen.append(queue["rate_bps"])
+            time.sleep(every_s)
+        return statistics.median(seen)
 
     def programs(self, dev: str = "lan", where: str = "router") -> bool:
         """Whether any program is at a device."""
