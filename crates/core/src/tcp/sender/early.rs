@@ -130,8 +130,12 @@ impl Sender {
     }
 
     /// When the last was sent of what is known to have arrived: what caused the acknowledgement, or a retransmission that it
-    /// acknowledges, unless so short a time ago that the original must have come (Linux: tcp_rack_advance).
+    /// acknowledges. Not where the original must have come, as a timestamp tells, or without them the short time since
+    /// (RFC 8985 §6.2 step 2; Linux: tcp_rack_advance, tcp_skb_spurious_retrans).
     pub(super) fn latest_arrival(&self, heard: &Ack<&SackBlocks>) -> Instant {
+        if self.config.timestamps {
+            return heard.echo;
+        }
         let Some(least) = self.tracking.as_ref().and_then(|t| t.min_rtt) else { return heard.echo };
         let latest = Instant::from_nanos(self.now.as_nanos().saturating_sub(least.as_nanos()));
         self.repairs.acknowledged(self.una, latest).map_or(heard.echo, |sent| sent.max(heard.echo))

@@ -77,6 +77,21 @@ fn an_echo_from_before_the_retransmission_takes_a_timeout_back() {
 }
 
 #[test]
+fn a_timeout_taken_back_makes_nothing_else_lost() {
+    // 8 was sent again 100 ms ago, five round trips, but what arrived is the original (Linux: tcp_skb_spurious_retrans).
+    sender(
+        eifel(),
+        "0   open                    -> 0 1 2 3 4 5 6 7
+         20  ack 8 echo 0            -> 8 9 10 11 12 13 14 15 16
+         240 wake                    -> 8
+         340 ack 9 echo 20           -> 17
+         ? state Open
+         ? cwnd 9
+         341 ack 10 echo 20          -> 18",
+    );
+}
+
+#[test]
 fn the_window_before_the_first_of_two_timeouts_comes_back() {
     // The second time-out, of the same segment, finds a window of one; eight were before.
     sender(
