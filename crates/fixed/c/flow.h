@@ -185,14 +185,16 @@ LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 
 
 /*
  * An ACK tells of so much: whether it has waited for that timer. Of a segment that was under way alone it does not tell whether another
- * would have been waited for.
+ * would have been waited for. While more is in the queue than receivers can hold back, ACKs come at the line's pace, and one of a
+ * single segment as well: to leave out what it ends, but not what began with that segment, would make the line seem slower.
  */
 LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered)
 {
 	u32 under_way = f->sent - f->delivered + delivered;
+	int is_single = delivered && delivered <= f->mss && flow_holds(f);
 
-	s->is_late = delivered && delivered <= f->mss && flow_holds(f);
-	s->is_alone = s->is_late && under_way <= f->mss;
+	s->is_alone = is_single && under_way <= f->mss;
+	s->is_late = is_single && s->surely_bytes <= station_held_bytes(s, f->mss);
 	if (delivered && under_way > f->mss)
 		f->told_bytes_q8 = smoothed(f->told_bytes_q8, least(delivered, 1 << 20) << 8, 4);
 }

@@ -246,7 +246,7 @@ struct station {
 	u64 sample_ns; /* a round trip to the client; 0: none */
 	u32 newly_bytes; /* what it acknowledged that was not yet */
 	u32 wants_probe; /* the queue is to be drained */
-	u32 is_busy; /* at the last ACK */
+	u32 surely_bytes; /* what was in the queue at the last ACK at least */
 	u16 is_late; /* that had waited for its receiver's timer */
 	u16 is_alone; /* all of it: no other segment was under way */
 	u32 short_q10; /* what the path holds over windows that do not fill it while there is no queue; 0: they do */

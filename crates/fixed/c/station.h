@@ -188,12 +188,22 @@ LASTHOP_INLINE u64 station_left_at(const struct station *s, u64 t_ns)
 	return excess(due, s->arrived_bytes);
 }
 
+/* Phi: of the flows seen in this epoch or in the last, whichever were more. */
+LASTHOP_INLINE u64 station_weights(const struct station *s)
+{
+	return most(s->last_weights_q8, s->weights_q8);
+}
+
 /* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
 LASTHOP_INLINE int station_is_floored(const struct station *s, u32 mss, u64 span_ns)
 {
-	u64 weights_q8 = most(s->last_weights_q8, s->weights_q8);
+	return share_window_bytes(256, station_rate(s), span_ns) < (station_weights(s) >> 8) * mss;
+}
 
-	return share_window_bytes(256, station_rate(s), span_ns) < (weights_q8 >> 8) * mss;
+/* What receivers can hold back: of each connection a segment, and another one that has come since. */
+LASTHOP_INLINE u64 station_held_bytes(const struct station *s, u32 mss)
+{
+	return (most(station_weights(s), 256) >> 7) * mss;
 }
 
 /* What separates one path from another: less is noise. */
@@ -263,13 +273,13 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 	if (s->seen_ns) {
 		u64 elapsed_ns = t_ns - s->seen_ns;
 
-		station_served(s, t_ns, elapsed_ns, bytes, station_is_busy(s, elapsed_ns, bytes, s->is_busy) && !s->is_late);
+		station_served(s, t_ns, elapsed_ns, bytes, station_is_busy(s, elapsed_ns, bytes, s->surely_bytes > 0) && !s->is_late);
 	}
 	s->seen_ns = t_ns;
 	station_advance(s, (t_ns >> SLOT_SHIFT) - 1);
 	s->queue_bytes = station_left_at(s, t_ns);
 	/* A slot more: what was due within it may or may not have come by now. */
-	s->is_busy = station_left_at(s, t_ns - (1 << SLOT_SHIFT)) > 0;
+	s->surely_bytes = (u32)least(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), ~0U);
 }
 
 /* Opens another epoch where the running one is over. */
@@ -329,12 +339,6 @@ LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes)
 	queue_q16 = excess(queue_q16, excess(theirs_q16, a_bytes << 18));
 	s->price_q30 = clamp_price_q30(clamp_linear_q16(queue_q16, a_bytes), station_rate(s));
 	return s->price_q30;
-}
-
-/* Phi: of the flows seen in this epoch or in the last, whichever were more. */
-LASTHOP_INLINE u64 station_weights(const struct station *s)
-{
-	return most(s->last_weights_q8, s->weights_q8);
 }
 
 /* CLAMP's a: windows of two segments must not hold more than what is wanted, or flows starve unequally. */

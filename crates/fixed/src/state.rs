@@ -364,7 +364,7 @@ pub struct StationRecord {
     sample_ns: u64,
     newly_bytes: u32,
     wants_probe: u32,
-    is_busy: u32,
+    surely_bytes: u32,
     is_late: u16,
     is_alone: u16,
     short_q10: u32,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a proxy learns of a line's rate from looks at a queue that runs empty between them.
+//! What a proxy learns of a line's rate: from looks at a queue that runs empty between them, and from ACKs.
 
-use lasthop_fixed::state::StationRecord;
+use std::collections::VecDeque;
+
+use lasthop_fixed::proxy::{self, Glance};
+use lasthop_fixed::state::{FlowRecord, PacketRecord, Settings, StationRecord, TCP_ACK, TCP_SYN};
 use lasthop_fixed::station;
 
 const US: u64 = 1000;
@@ -78,4 +81,110 @@ fn a_faster_line_shows_though_its_queue_runs_empty() {
         looks.look(55 * MS, 0, 10 * BURST);
     }
     looks.tells(2000.0, 2500.0);
+}
+
+const SEGMENT: u32 = 1448;
+/// What each takes on the line.
+const SEGMENT_NS: u64 = 1200 * US;
+
+/// A server's end, and its receiver's.
+#[derive(Default)]
+struct Ends {
+    flow: FlowRecord,
+    sent: u32,
+    held: u32,
+}
+
+/// A line that is hidden from the proxy, and what is in its queue: whose, and up to which sequence number.
+struct HiddenLine {
+    settings: Settings,
+    station: StationRecord,
+    ends: [Ends; 2],
+    queue: VecDeque<(usize, u32)>,
+    now_ns: u64,
+}
+
+impl HiddenLine {
+    fn new() -> Self {
+        let settings = Settings { target_ns: 20 * MS, g_q10: 922, kappa_q10: 512, is_hidden: 1, ..Settings::default() };
+        let mut line = Self {
+            settings,
+            station: StationRecord::default(),
+            ends: Default::default(),
+            queue: VecDeque::new(),
+            now_ns: MS,
+        };
+        for ends in &mut line.ends {
+            ends.flow.weight_q8 = 256;
+            ends.sent = 1;
+            let syn = PacketRecord { flags: TCP_SYN, mss: SEGMENT as u16, window: u16::MAX, ..PacketRecord::default() };
+            proxy::client_begins(&mut ends.flow, &syn, line.now_ns);
+            let reply = PacketRecord { flags: TCP_SYN | TCP_ACK, ack: 1, ..PacketRecord::default() };
+            proxy::server_begins(&mut ends.flow, &reply, line.now_ns, 0);
+            line.now_ns += 200 * US;
+            let last = PacketRecord { flags: TCP_ACK, ack: 1, window: u16::MAX, ..PacketRecord::default() };
+            let queue = Glance::default();
+            proxy::hears(&line.settings, &mut ends.flow, &mut line.station, &last, line.now_ns, &queue, 0);
+        }
+        line
+    }
+
+    /// The server sends so many segments, as one packet.
+    fn send(&mut self, who: usize, segments: u32) {
+        let ends = &mut self.ends[who];
+        let payload = segments * SEGMENT;
+        let data = PacketRecord {
+            flags: TCP_ACK,
+            payload,
+            segment: SEGMENT,
+            header_bytes: 66,
+            seq: ends.sent,
+            ..PacketRecord::default()
+        };
+        let (queue, bytes) = (Glance::default(), payload + 66);
+        let found = proxy::meets(&self.settings, &mut self.station, self.now_ns, &queue, bytes, 0, 0);
+        proxy::forwards(&self.settings, &mut ends.flow, &mut self.station, &data, self.now_ns, &queue, &found, 0);
+        for _ in 0..segments {
+            ends.sent += SEGMENT;
+            self.queue.push_back((who, ends.sent));
+        }
+    }
+
+    /// The next segment arrives. Its receiver acknowledges every second one, and any at once that it is told to.
+    fn arrive(&mut self, at_once: bool) {
+        self.now_ns += SEGMENT_NS;
+        let Some((who, end)) = self.queue.pop_front() else { return };
+        let ends = &mut self.ends[who];
+        ends.held += 1;
+        if ends.held < 2 && !at_once {
+            return;
+        }
+        let told = std::mem::take(&mut ends.held);
+        let ack = PacketRecord { flags: TCP_ACK, ack: end, window: u16::MAX, ..PacketRecord::default() };
+        proxy::hears(&self.settings, &mut ends.flow, &mut self.station, &ack, self.now_ns, &Glance::default(), 0);
+        self.send(who, told);
+    }
+}
+
+#[test]
+fn a_single_segment_that_is_acknowledged_at_once_does_not_make_a_busy_line_seem_slow() {
+    let mut line = HiddenLine::new();
+    for _ in 0..4 {
+        line.send(0, 2);
+        line.send(1, 3);
+    }
+    let truth = f64::from(SEGMENT) * 1e9 / SEGMENT_NS as f64;
+    let (mut sum, mut count) = (0.0, 0.0);
+    let mut numbers = 1u32;
+    // Less than the ten seconds after which a path is forgotten.
+    for n in 0..8000 {
+        numbers = numbers.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        line.arrive(numbers >> 29 == 0);
+        if n > 1000 {
+            sum += station::rate(&line.station) as f64;
+            count += 1.0;
+        }
+    }
+    let found = sum / count / truth;
+    assert!((found - 1.0).abs() < 0.001, "{found} of the line's rate");
 }
