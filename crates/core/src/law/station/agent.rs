@@ -205,7 +205,9 @@ impl StationAgent {
         // On a thin uplink updates are in the way of acknowledgements.
         let moves_others = self.keys.clock && !self.excess_s.value().is_some_and(equations::is_crowded);
         let mut grants = vec![];
-        for &i in &self.present {
+        let mut over_segments: f64 = self.at(line).map(|(_, flow, _)| flow.over_segments()).sum();
+        for at in 0..self.present.len() {
+            let i = self.present[at];
             let is_own = i == flow;
             // What is acknowledged later will be told then, but for a sender that must wait for it.
             let is_told = arrival.is_acknowledged || self.flows[i].is_shut();
@@ -213,8 +215,12 @@ impl StationAgent {
                 continue;
             }
             let window = self.window_beside_held(i, line, t_s, line_rate);
+            over_segments -= self.flows[i].over_segments();
+            let others_over = self.keys.dither.then_some(over_segments);
+            self.flows[i].compare(window);
+            over_segments += self.flows[i].over_segments();
             let known = &self.flows[i];
-            if let Some(edge) = known.edge_for(window)
+            if let Some(edge) = known.edge_for(window, others_over)
                 && (is_own || (edge - known.edge()) as f64 >= known.mss_bytes)
             {
                 grants.push(Grant { flow: i, edge });

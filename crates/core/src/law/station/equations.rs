@@ -95,6 +95,14 @@ pub fn window(part: f64, room_bytes: f64, slower_bytes: f64) -> f64 {
     part * (room_bytes - slower_bytes).max(0.0)
 }
 
+/// What a flow rounds by, of [0, 1): its `dither` less the segments by which the others hold more than their windows, or the dithers of
+/// many flows that round up at once are a queue.
+#[inline]
+pub fn rounding(dither: f64, over_segments: f64) -> f64 {
+    //= station#21  V_i = U_i − Σ_j≠i (I_j − max(w_j, MSS))/MSS, in [0, 1)
+    (dither - over_segments).clamp(0.0, 1.0 - f64::EPSILON)
+}
+
 /// p: a weight that leans to those who have got less.
 #[inline]
 pub fn leaning(weight: f64, lean: f64, mean_lean: f64) -> f64 {

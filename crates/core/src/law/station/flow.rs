@@ -66,6 +66,8 @@ pub(super) struct StationFlow {
     /// u and Ī \[B\].
     used_bytes: f64,
     mean_held_bytes: f64,
+    /// By how much it holds more than its window, when that was last found \[segments\].
+    over_segments: f64,
     /// z.
     pub(super) lean: f64,
     /// Whether it has no more to send.
@@ -95,6 +97,7 @@ impl StationFlow {
             at_present: Taken::default(),
             used_bytes: 0.0,
             mean_held_bytes: 0.0,
+            over_segments: 0.0,
             lean: 0.0,
             is_limited: false,
             passages: vec![],
@@ -244,16 +247,29 @@ impl StationFlow {
         (self.edge().saturating_sub(self.received) as f64) < self.mss_bytes
     }
 
-    /// Where its window is to end for it to hold `window_bytes`, if that is another place than now; never further left.
-    pub(super) fn edge_for(&self, window_bytes: f64) -> Option<u64> {
-        let bytes = equations::advertised(window_bytes / self.wire, self.mss_bytes, self.dither);
+    /// By how much more than its window it holds \[segments\]; less than 0: so much less.
+    pub(super) fn over_segments(&self) -> f64 {
+        self.over_segments
+    }
+
+    /// Its window is `window_bytes`.
+    pub(super) fn compare(&mut self, window_bytes: f64) {
+        let segment_bytes = self.mss_bytes * self.wire;
+        self.over_segments = (self.held_bytes() - window_bytes.max(segment_bytes)) / segment_bytes;
+    }
+
+    /// Where its window is to end for it to hold `window_bytes`, where the other flows hold `over_segments` more than theirs, if that is
+    /// another place than now; never further left. Rounded down where windows are not to be of a segment more or less in turn.
+    pub(super) fn edge_for(&self, window_bytes: f64, over_segments: Option<f64>) -> Option<u64> {
+        let rounding = over_segments.map_or(0.0, |over| equations::rounding(self.dither, over));
+        let bytes = equations::advertised(window_bytes / self.wire, self.mss_bytes, rounding);
         let edge = self.received.saturating_add(bytes as u64).min(self.most_edge);
         (edge > self.edge()).then_some(edge)
     }
 
     /// Where it is to end before the line is known.
     pub(super) fn first_edge(&self) -> Option<u64> {
-        self.edge_for(FIRST_SEGMENTS as f64 * self.mss_bytes * self.wire)
+        self.edge_for(FIRST_SEGMENTS as f64 * self.mss_bytes * self.wire, None)
     }
 
     /// The window is moved at `t_s`.

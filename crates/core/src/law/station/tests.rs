@@ -339,6 +339,28 @@ fn a_hidden_queue_is_as_good_as_a_stamped_one_and_is_drained_at_times() {
     assert_eq!(held_where_the_queue_is(Found { rate: None, ..found }), 10.0);
 }
 
+//= station#21
+#[test]
+fn roundings_of_many_flows_do_not_add_up() {
+    let close = |value: f64, wanted: f64| assert!((value - wanted).abs() < 1e-12, "{value}, wanted {wanted}");
+    close(equations::rounding(0.75, 0.5), 0.25);
+    close(equations::rounding(0.25, -0.5), 0.75);
+    close(equations::rounding(0.25, 1.5), 0.0);
+    let most = equations::rounding(0.75, -1.5);
+    assert!(most < 1.0 && most > 0.999, "{most}");
+    // Ten flows of 3.4 segments each, one after the other: the sum is theirs within a segment, where ten dithers alone are up to three off.
+    let (mut dithers, mut over) = ([0.0; 10], [0.0; 10]);
+    (0..10).for_each(|i| dithers[i] = 0.1 * i as f64);
+    for n in 0..1000 {
+        let i = n * 7 % 10;
+        dithers[i] = equations::next_dither(dithers[i]);
+        let others = over.iter().sum::<f64>() - over[i];
+        over[i] = equations::advertised(3400.0, 1000.0, equations::rounding(dithers[i], others)) / 1000.0 - 3.4;
+        let sum = over.iter().sum::<f64>();
+        assert!(n < 10 || sum.abs() <= 1.0, "{sum}");
+    }
+}
+
 //= station#20
 #[test]
 fn what_receivers_hold_back_is_allowed_for_and_singles_wait_for_their_timer() {
