@@ -222,6 +222,12 @@ def test_a_near_miss_is_suggested(
     assert_one_line(command(*arguments), near)
 
 
+def test_an_example_is_not_suggested(command: Command, short: Path) -> None:
+    done = command("run", "short.toml", "--set", "flow[0].packet=5 kb/s")
+    assert_one_line(done, 'e.g. "')
+    assert "did you mean" not in done.stderr
+
+
 def test_paths_on_the_command_line_start_in_the_working_directory(
     command: Command, tmp_path: Path
 ) -> None:

@@ -85,7 +85,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def with_suggestion(message: str) -> str:
     """Adds a near name to a line that says what was found and lists what is wanted.
 
-    The names stand in quotes: ``x = "cubc": wanted "reno" or "cubic"``, or in backticks.
+    The names stand in quotes: ``x = "cubc": wanted "reno" or "cubic"``, or in backticks. What
+    follows "e.g." is no name.
     """
     import re
 
@@ -93,7 +94,8 @@ def with_suggestion(message: str) -> str:
     if not separator:
         return message
     for given, name in ((r'= "([^"]+)": $', r'"([^"]+)"'), (r"`([^`]+)`, $", r"`([^`]+)`")):
-        written, known = re.search(given, found), re.findall(name, wanted)
+        written = re.search(given, found)
+        known = re.findall(name, wanted.partition("e.g. ")[0])
         if written and known:
             if re.search(rf"(^|: ){re.escape(written[1])}: unknown key", found):
                 tables = tables_with(written[1])
