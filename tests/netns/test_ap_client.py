@@ -60,7 +60,7 @@ def test_windows_obey_the_price(host: str) -> None:
     assert priced >= stamped["packets"]
     assert told["counts"]["lowered"]["packets"] > 0.9 * told["counts"]["ack"]["packets"]
     (flow,) = [f for f in told["flows"] if f["forwarded_bytes"] > 1e6]
-    assert (flow["state"], flow["mss_bytes"]) == ("limited", 1440 if host == SERVER else 1420)
+    assert (flow["state"], flow["mss_bytes"]) == ("limited", 1440 if host == SERVER else 1388)
     assert flow["window_bytes"] < 40_000
     assert flow["price_s"] is not None
 
@@ -143,14 +143,14 @@ def test_another_parser_sees_the_price_and_nothing_behind_the_client(
     assert len(seen) == len(fields(between, ["tcp.len"], f"{data} && {is_there}"))
     assert len(after) == len(fields(behind, ["tcp.len"], f"{data} && {is_plain}")) > 500
     assert len(seen) > 500
-    assert max(int(row[0]) for row in seen) == (1440 if host == SERVER else 1420)
+    assert max(int(row[0]) for row in seen) == (1440 if host == SERVER else 1388)
     assert {row[0] for row in after} == {"1"}
     # The server is asked for segments with room, and its windows never end earlier than before.
     (room,) = {
         row[0]
         for row in fields(acks, ["tcp.options.mss_val"], "tcp.flags.syn == 1 && tcp.flags.ack == 0")
     }
-    assert int(room) == (1452 if host == SERVER else 1432)
+    assert int(room) == (1452 if host == SERVER else 1400)
     edges: dict[str, int] = {}
     rows = fields(acks, ["tcp.stream", "tcp.ack", "tcp.window_size", "tcp.checksum.status"],
                   "tcp.dstport == 5201 && tcp.flags.syn == 0 && tcp.flags.reset == 0")  # fmt: skip

@@ -114,11 +114,21 @@ static __always_inline long price_replace(struct __sk_buff *skb, const struct pa
 	return failed ? failed : bpf_skb_store_bytes(skb, at, &raw, sizeof(raw), 0);
 }
 
+/*
+ * What must be left of the MTU beside the payload of an IPv6 segment with a price. A Linux that forwards takes what lies behind the fixed
+ * header for TCP's (ip6_rcv_core), and of a super-packet, into which it may have joined segments, it reads the length of that header
+ * (skb_gso_transport_seglen): where an option lies there, from the first bits of the sequence number, up to 60 B.
+ */
+#define PRICED_HEADERS_V6 (sizeof(struct ipv6_header) + 60)
+
 /* Whether a segment, each of a super-packet's, has room for a price, and its header as well. */
 static __always_inline int price_fits(struct __sk_buff *skb, const struct packet *packet, u32 mtu)
 {
 	u32 at = packet->ip_at;
 	u8 head[8];
+
+	if (packet->ip_version == 6 && packet->segment + PRICED_HEADERS_V6 > mtu)
+		return 0;
 
 	/* Super-packets of more than 64 kB say no length. */
 	if (packet->header_bytes - at + packet->segment + PRICE_BYTES > mtu || skb->len - at + PRICE_BYTES > 0xffff)
@@ -193,8 +203,8 @@ static __always_inline long price_remove(struct __sk_buff *skb, const struct pac
 /* The largest MSS that leaves room for a price. */
 static __always_inline u32 mss_with_price(const struct packet *packet, u32 mtu)
 {
-	u32 headers = (packet->ip_version == 4 ? sizeof(struct ipv4_header) : sizeof(struct ipv6_header)) +
-		      sizeof(struct tcp_header) + PRICE_BYTES;
+	u32 headers = packet->ip_version == 4 ? sizeof(struct ipv4_header) + sizeof(struct tcp_header) + PRICE_BYTES :
+						PRICED_HEADERS_V6;
 
 	return mtu < headers + 100 ? 100 : mtu - headers;
 }
