@@ -81,7 +81,7 @@ static __always_inline void hear_server(struct receiver *r, const struct packet 
 	r->seen_ns = now_ns;
 	if (p->flags & TCP_ACK) {
 		r->flags |= FLOW_ESTABLISHED;
-		r->ack = p->seq + 1;
+		r->ack = r->arrived = r->reached = p->seq + 1;
 		r->edge = r->ack + (u32)r->own_bytes;
 		if (r->asked_ns)
 			receiver_rtt(r, now_ns);
@@ -111,16 +111,26 @@ static __always_inline void hear_station(struct receiver *r, const struct packet
 	r->by_stamp = 0;
 	if (p->flags & TCP_ACK) {
 		r->flags |= FLOW_ESTABLISHED;
-		r->ack = p->ack;
+		r->ack = r->arrived = r->reached = p->ack;
 		r->edge = p->ack + p->window;
 	}
 	give(&r->lock);
 }
 
+/* So much payload came, up to a sequence number. What is sent again fills a hole; what came twice moves nothing beyond what was sent. */
+static __always_inline void receive(struct receiver *r, u32 payload, u32 end)
+{
+	if (is_after(end, r->reached))
+		r->reached = end;
+	r->arrived += payload;
+	if (is_after(r->arrived, r->reached))
+		r->arrived = r->reached;
+}
+
 /* Data of a connection that is known; 1 if the law heard their price. */
 static __always_inline int hear_data(struct receiver *r, const struct packet *p, u64 now_ns, u32 segments)
 {
-	int has_price = p->price_at != 0;
+	int has_price = p->price_at != 0, is_within;
 	u32 end = p->seq + p->payload;
 	u64 gap_ns;
 
@@ -132,8 +142,10 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 	if (r->asked_ns && (!r->by_stamp || (p->has_stamp && !is_after(r->asked_stamp, p->echo))))
 		receiver_rtt(r, now_ns);
 	/* What lies outside the window is no packet of this connection's (RFC 9293, 3.10.7.4): nor is its price. */
-	has_price = has_price && p->payload && is_after(end, r->ack) &&
-		    (settings.observe_only || !is_after(end, r->edge));
+	is_within = p->payload && is_after(end, r->ack) && (settings.observe_only || !is_after(end, r->edge));
+	has_price = has_price && is_within;
+	if (is_within)
+		receive(r, p->payload, end);
 	if (p->payload) {
 		if (p->segment > r->mss)
 			r->mss = p->segment;
@@ -255,7 +267,8 @@ static __always_inline u16 field_of(struct receiver *r, const struct packet *p, 
 static __always_inline u16 window_of(struct receiver *r, const struct packet *p, u64 now_ns, u32 random)
 {
 	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
-	u32 scale = (r->flags & both) == both ? r->scale & 15 : 0;
+	u32 scale = (r->flags & both) == both ? r->scale & 15 : 0, from;
+	int moves;
 	u16 window;
 
 	if (!take(&r->lock))
@@ -269,16 +282,20 @@ static __always_inline u16 window_of(struct receiver *r, const struct packet *p,
 		r->asked_stamp = p->stamp;
 		r->by_stamp = 1;
 	}
-	/* Duplicates of an ACK stay duplicates: only an ACK that advances gets another window. */
-	if (is_after(p->ack, r->ack)) {
+	/* Duplicates of an ACK stay duplicates: only one that advances gets another window, or one that tells what arrived behind a hole. */
+	moves = is_after(p->ack, r->ack);
+	if (moves) {
 		r->acknowledged_bytes += p->ack - r->ack;
 		r->ack = p->ack;
 		r->duplicates = 0;
-		if (r->window_q16)
-			r->edge = right_edge(p->ack, whole_segments(r->window_q16 >> 16, r->mss, random), r->edge);
+		if (is_after(p->ack, r->arrived))
+			r->arrived = p->ack;
 	} else if (p->ack == r->ack && !p->payload && p->window == r->field) {
 		r->duplicates++;
 	}
+	from = window_from(p, r->arrived);
+	if (r->window_q16 && (moves || (p->ack == r->ack && is_after(from, p->ack))))
+		r->edge = right_edge(from, whole_segments(r->window_q16 >> 16, r->mss, random), r->edge);
 	r->field = p->window;
 	window = field_of(r, p, scale);
 	r->flags &= ~FLOW_LIMITED;

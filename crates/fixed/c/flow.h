@@ -157,17 +157,6 @@ LASTHOP_INLINE u32 flow_delivered(struct flow *f, const struct packet *p)
 	return by;
 }
 
-/*
- * From where the window of an ACK goes on: what has arrived behind a hole is not under way any more, and a sender that is told of it
- * (RFC 2018) sends on. It is told where the options have more than a time stamp.
- */
-LASTHOP_INLINE u32 flow_window_from(const struct flow *f, const struct packet *p)
-{
-	int is_told = p->header_bytes > p->tcp_at + 20 + (p->has_stamp ? 12 : 0);
-
-	return is_told && !p->payload && is_after(f->delivered, p->ack) ? f->delivered : p->ack;
-}
-
 /* Whether its receiver holds ACKs back, for a second segment or for its timer. */
 LASTHOP_INLINE int flow_holds(const struct flow *f)
 {

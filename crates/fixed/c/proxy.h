@@ -360,11 +360,11 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			if (told.rate && f->mss)
 				f->window_bytes = settings->is_clamp ? proxy_clamp_window(settings, f, now_ns, acked, &told) :
 								       proxy_share_window(settings, f, now_ns, &told);
-			f->edge = right_edge(flow_window_from(f, p), f->window_bytes, f->edge);
+			f->edge = right_edge(window_from(p, f->delivered), f->window_bytes, f->edge);
 		}
 	} else if (p->ack == f->ack && !p->payload) {
 		f->duplicates++;
-		if (is_after(flow_window_from(f, p), p->ack) && (!settings->is_station || !f->seat))
+		if (is_after(window_from(p, f->delivered), p->ack) && (!settings->is_station || !f->seat))
 			f->edge = right_edge(f->delivered, f->window_bytes, f->edge);
 	}
 	return proxy_field(f, p);

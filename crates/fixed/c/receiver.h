@@ -57,25 +57,24 @@ LASTHOP_INLINE void receiver_let_go(struct receiver *r)
 	r->unpriced_ns = 0;
 }
 
-/* Data came with so much payload: on with the train that they belong to, or another one after a pause. */
-LASTHOP_INLINE void receiver_train(struct receiver *r, u64 gap_ns, u32 payload)
+/*
+ * What fills the path, once data come without a pause for three quarters of its round trip: slow start's next round trip
+ * would have no pause at all. Its queue would tell of that too, but a round trip later, and twice as long. 0: not yet, or not
+ * any more. Data came with so much payload: on with the train that they belong to, or another one after a pause.
+ */
+LASTHOP_INLINE u64 receiver_filled(struct receiver *r, u64 gap_ns, u32 payload)
 {
-	if (!r->train_ns || gap_ns > recent_least(&r->path) >> 2) {
+	u64 least_ns = recent_least(&r->path), train_ns;
+
+	if (r->flags & RECEIVER_STARTED)
+		return 0;
+	if (!r->train_ns || gap_ns > least_ns >> 2) {
 		r->train_ns = r->arrived_ns;
 		r->train_bytes = 0;
 	} else {
 		r->train_bytes += payload;
 	}
-}
-
-/*
- * What fills the path, once data come without a pause for three quarters of its round trip: slow start's next round trip
- * would have no pause at all. Its queue would tell of that too, but a round trip later, and twice as long. 0: not yet.
- */
-LASTHOP_INLINE u64 receiver_filled(const struct receiver *r)
-{
-	u64 least_ns = recent_least(&r->path), train_ns = r->arrived_ns - r->train_ns;
-
+	train_ns = r->arrived_ns - r->train_ns;
 	if (!least_ns || !train_ns || train_ns < least_ns / 4 * 3)
 		return 0;
 	return least(r->train_bytes, 1ULL << 30) * least_ns / train_ns;
@@ -179,8 +178,7 @@ LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload,
 	if (!r->window_q16)
 		r->window_q16 = most((u64)FIRST_SEGMENTS * r->mss, r->flags & RECEIVER_STARTED ? least(round, 1ULL << 30) : 0) << 16;
 	window = r->window_q16 >> 16;
-	receiver_train(r, gap_ns, payload);
-	filled = receiver_filled(r);
+	filled = receiver_filled(r, gap_ns, payload);
 	r->delay_ns = clamp_delay_ns(r->delay_ns, clamp_advertised(window, r->own_bytes), rate);
 	change_q16 = clamp_force_q16(r->weight_q8, tau_bytes, r->price_q30, rate);
 	change_q16 = clamp_scaled_change_q16(change_q16, r->delay_ns, gap_ns);

@@ -424,6 +424,8 @@ struct receiver {
 	u64 pooled; /* the rate with which it takes part in the pool's epoch, B/s; 0: it does not */
 	s64 drift; /* how fast its window moves to the mean meanwhile, B/s */
 	u32 epoch; /* the last one that it has met */
+	u32 arrived; /* the sequence number up to which bytes have arrived, those behind a hole counted as if there were none */
+	u32 reached; /* the highest sequence number that came */
 	u32 pad;
 	struct binned_rate arrivals;
 };

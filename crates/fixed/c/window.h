@@ -4,6 +4,7 @@
 #define LASTHOP_WINDOW_H
 
 #include "arith.h"
+#include "state.h"
 
 /* Whole segments: floor(w/mss + U), U uniform in [0, 1) as 2^-32 of `random`; one at least. w up to 2^34 B. */
 LASTHOP_INLINE u64 whole_segments(u64 window_bytes, u32 mss_bytes, u32 random)
@@ -44,6 +45,17 @@ LASTHOP_INLINE u32 right_edge(u32 ack, u64 window_bytes, u32 edge)
 	u32 wanted = ack + (u32)least(window_bytes, 1 << 30);
 
 	return is_after(edge, wanted) ? edge : wanted;
+}
+
+/*
+ * From where the window of an ACK goes on, where so much has arrived: what has arrived behind a hole is not under way any more, and a
+ * sender that is told of it (RFC 2018) sends on. It is told where the options have more than a time stamp.
+ */
+LASTHOP_INLINE u32 window_from(const struct packet *p, u32 arrived)
+{
+	int is_told = p->header_bytes > p->tcp_at + 20 + (p->has_stamp ? 12 : 0);
+
+	return is_told && !p->payload && is_after(arrived, p->ack) ? arrived : p->ack;
 }
 
 /*

@@ -236,6 +236,8 @@ pub struct ReceiverRecord {
     pooled: u64,
     drift: i64,
     epoch: u32,
+    arrived: u32,
+    reached: u32,
     pad: u32,
     /// At which data come.
     pub arrivals: BinnedRate,
