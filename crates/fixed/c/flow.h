@@ -84,11 +84,16 @@ LASTHOP_INLINE u64 flow_sent_at(struct flow *f, const struct packet *p, u64 now_
 	return now_ns - late_ns;
 }
 
-/* The path to its client and back: its own where that is another one than to the nearest client of the address. */
+/*
+ * The path to its client and back: its own where that is another one than to the nearest client of the address. Until anything has told
+ * it, as the handshake had it.
+ */
 LASTHOP_INLINE u64 flow_client_ns(const struct flow *f, u64 nearest_ns)
 {
 	u64 own_ns = recent_least(&f->path.least);
 
+	if (!own_ns && !nearest_ns)
+		return f->begin_ns;
 	return own_ns > nearest_ns + path_margin_ns(nearest_ns) ? own_ns : nearest_ns;
 }
 
@@ -119,7 +124,7 @@ LASTHOP_INLINE void flow_path_sample(struct flow *f, u64 now_ns, u64 sample_ns, 
 	}
 	if (is_hidden)
 		path_sample(&f->path, now_ns, sample_ns, target_ns, is_floored);
-	if (f->begin_wait_ns) {
+	if (f->begin_wait_ns && !f->begin_ns) {
 		sample_ns = most(excess(sample_ns, least(f->begin_wait_ns, wait_ns)), nearest_ns);
 		f->begin_wait_ns = 0;
 		if (sample_ns > nearest_ns + path_margin_ns(nearest_ns))
@@ -155,6 +160,14 @@ LASTHOP_INLINE u32 flow_delivered(struct flow *f, const struct packet *p)
 	by -= f->delivered;
 	f->delivered += by;
 	return by;
+}
+
+/* Of its windows' units (RFC 7323, 2.2). */
+LASTHOP_INLINE u32 flow_scale(const struct flow *f)
+{
+	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
+
+	return (f->flags & both) == both ? f->scale & 15 : 0;
 }
 
 /* Whether its receiver holds ACKs back, for a second segment or for its timer. */

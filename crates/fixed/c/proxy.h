@@ -43,6 +43,9 @@ LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, 
 		if (f->asked_ns)
 			recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
 		f->asked_ns = 0;
+	} else if (!(p->flags & TCP_ACK)) {
+		f->begin_ns = now_ns;
+		f->begin_wait_ns = wait_ns;
 	}
 	f->seen_ns = now_ns;
 }
@@ -60,6 +63,8 @@ LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u
 	first = least((u64)FIRST_SEGMENTS * f->mss, p->window);
 	f->window_bytes = first;
 	if (p->flags & TCP_ACK) {
+		if (f->begin_ns && !(f->flags & FLOW_ESTABLISHED))
+			f->begin_ns = now_ns - f->begin_ns;
 		f->flags |= FLOW_ESTABLISHED;
 		f->sent = f->ack = f->delivered = p->ack;
 		f->edge = p->ack + (u32)first;
@@ -217,15 +222,21 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
 	if (flow_holds(f))
 		bytes = flow_window_beside_held(bytes, f->mss, told->is_probing, f->weight_q8, f->fair, told->timer_ns);
+	/*
+	 * The header's field is rounded up, by half of its unit in the mean. Where the queue is seen that makes up for what receivers
+	 * hold back, which is not asked there.
+	 */
+	if (settings->is_hidden)
+		bytes = excess(bytes, (1ULL << flow_scale(f)) / 2);
 	return whole_segments(bytes, f->mss, told->random);
 }
 
 /* The field of a window that ends at the connection's edge. */
 LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
 {
-	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES, scale = (f->flags & both) == both ? f->scale : 0;
+	u32 scale = flow_scale(f);
 	u16 window = window_field(p->ack, f->edge, scale, p->window);
-	u32 said = p->ack + ((u32)window << (scale & 15));
+	u32 said = p->ack + ((u32)window << scale);
 
 	/* What was said stands, though it be the receiver's own field: rounded up, it may end later than the law's. */
 	if (is_after(f->edge, p->ack) && is_after(said, f->edge))
@@ -284,6 +295,11 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 				READ_ANEW();
 				s->sample_ns = most(excess(s->sample_ns, s->timer_ns), recent_least(&s->path.least));
 			}
+		}
+		/* A handshake that the server began ended when nothing could be told yet: its sample counts with the first one. */
+		if (f->begin_ns && !s->is_alone) {
+			s->sample_ns = f->begin_ns;
+			f->begin_ns = 0;
 		}
 	} else {
 		flow_delivered(f, p);

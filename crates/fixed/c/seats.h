@@ -150,10 +150,10 @@ LASTHOP_INLINE u32 desk_sit(struct desk *d, struct flow *f, const struct packet 
 /* What the ACK at hand says of its own connection; gives what is newly delivered. */
 LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct seat *seat, struct flow *f, const struct packet *p)
 {
-	u32 received = settings->is_hidden ? f->delivered : f->ack, both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
+	u32 received = settings->is_hidden ? f->delivered : f->ack;
 	u64 bytes = seat->received ? desk_between(received, seat->received) : 0;
 
-	seat->scale = (f->flags & both) == both ? f->scale & 15 : 0;
+	seat->scale = flow_scale(f);
 	seat->mss = f->mss;
 	seat->holds = flow_holds(f);
 	seat->weight_q8 = f->weight_q8;

@@ -187,6 +187,7 @@ struct flow {
 	u16 window; /* the receiver's own field in the last ACK */
 	u16 seat; /* its place at the desk of its station, and one; 0: none */
 	struct clock clock;
+	u64 begin_ns; /* of a handshake that the server began: when, then its round trip until that counts; 0: there is none */
 	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
 
 	/* Segments under way whose round trips are being measured. Where the queue is seen, it is one, the first. */

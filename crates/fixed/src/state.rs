@@ -169,6 +169,7 @@ pub struct FlowRecord {
     clock_first: u32,
     clock_state: u32,
     clock_offset: RecentLeast,
+    begin_ns: u64,
     begin_wait_ns: u64,
     sample: [u64; 8],
     sample_end: [u32; 8],

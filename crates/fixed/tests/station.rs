@@ -167,6 +167,29 @@ impl HiddenLine {
 }
 
 #[test]
+fn a_handshake_that_the_server_begins_tells_the_path_as_well() {
+    let settings = Settings { target_ns: 20 * MS, g_q10: 922, kappa_q10: 512, is_hidden: 1, ..Settings::default() };
+    let (mut flow, mut station, queue) = (FlowRecord::default(), StationRecord::default(), Glance::default());
+    flow.weight_q8 = 256;
+    proxy::server_begins(&mut flow, &PacketRecord { flags: TCP_SYN, ..PacketRecord::default() }, MS, 0);
+    let (flags, mss, window) = (TCP_SYN | TCP_ACK, SEGMENT as u16, u16::MAX);
+    let reply = PacketRecord { flags, ack: 1, mss, window, ..PacketRecord::default() };
+    // The second of two replies tells nothing.
+    proxy::client_begins(&mut flow, &reply, 11 * MS);
+    proxy::client_begins(&mut flow, &reply, 211 * MS);
+    let data = PacketRecord { flags: TCP_ACK, payload: SEGMENT, segment: SEGMENT, seq: 1, ..PacketRecord::default() };
+    let found = proxy::meets(&settings, &mut station, 212 * MS, &queue, SEGMENT, 0, 0);
+    proxy::forwards(&settings, &mut flow, &mut station, &data, 212 * MS, &queue, &found, 0);
+    // It waits for 50 ms.
+    let ack = PacketRecord { flags: TCP_ACK, ack: 1 + SEGMENT, window, ..PacketRecord::default() };
+    proxy::hears(&settings, &mut flow, &mut station, &ack, 272 * MS, &queue, 0);
+    let nearest_ns = station.path.least.now_least_ns;
+    assert_eq!(nearest_ns, 10 * MS);
+    // The server answered a millisecond after the second reply.
+    assert_eq!(proxy::delay_ns(&flow, nearest_ns), 11 * MS);
+}
+
+#[test]
 fn a_single_segment_that_is_acknowledged_at_once_does_not_make_a_busy_line_seem_slow() {
     let mut line = HiddenLine::new();
     for _ in 0..4 {
