@@ -119,27 +119,32 @@ struct Chain {
     jitter: Option<Jitter>,
     /// The pure delays in front of the first wire.
     lead: Duration,
-    /// Pure delays behind a wire are part of it.
-    wires: Vec<Wire>,
+    /// Pure delays behind a wire are part of it. Most chains are of one, which is found at once.
+    first: Wire,
+    others: Vec<Wire>,
 }
 
 impl Path {
     /// The links in the order in which packets cross them, after the jitter of the host.
     pub fn new(jitter: Option<Jitter>, wires: Vec<Wire>) -> Self {
-        let mut chain = Chain { jitter, lead: Duration::ZERO, wires: vec![] };
+        let (mut lead, mut kept) = (Duration::ZERO, VecDeque::<Wire>::new());
         for wire in wires {
             if wire.is_pure_delay() {
-                *chain.wires.last_mut().map_or(&mut chain.lead, |last| &mut last.plain.delay) += wire.plain.delay;
+                *kept.back_mut().map_or(&mut lead, |last| &mut last.plain.delay) += wire.plain.delay;
             } else {
-                chain.wires.push(wire);
+                kept.push_back(wire);
             }
         }
-        Self(match (&chain.jitter, chain.wires.as_slice()) {
-            (None, []) => Way::Delay(chain.lead),
-            (None, [Wire { plain, loss: Loss::None }]) => {
-                Way::Plain(Plain { delay: chain.lead + plain.delay, ..plain.clone() })
+        let first = kept.pop_front();
+        Self(match (jitter, first) {
+            (None, None) => Way::Delay(lead),
+            (None, Some(Wire { plain, loss: Loss::None })) if kept.is_empty() => {
+                Way::Plain(Plain { delay: lead + plain.delay, ..plain })
             }
-            _ => Way::Chain(Box::new(chain)),
+            (jitter, first) => {
+                let first = first.unwrap_or_else(|| Wire::delay(Duration::ZERO));
+                Way::Chain(Box::new(Chain { jitter, lead, first, others: kept.into() }))
+            }
         })
     }
 
@@ -162,10 +167,8 @@ impl Path {
         match &self.0 {
             Way::Delay(delay) => Some((Rate::default(), *delay)),
             Way::Plain(plain) => Some((plain.rate, plain.delay)),
-            Way::Chain(chain) => match (&chain.jitter, chain.wires.as_slice()) {
-                (None, [Wire { plain, .. }]) => Some((plain.rate, chain.lead + plain.delay)),
-                _ => None,
-            },
+            Way::Chain(chain) if chain.jitter.is_some() || !chain.others.is_empty() => None,
+            Way::Chain(chain) => Some((chain.first.plain.rate, chain.lead + chain.first.plain.delay)),
         }
     }
 
@@ -174,7 +177,7 @@ impl Path {
         match &self.0 {
             Way::Delay(delay) => !delay.is_zero(),
             Way::Plain(_) => true,
-            Way::Chain(chain) => !chain.lead.is_zero() || chain.wires.iter().any(Wire::takes_time),
+            Way::Chain(chain) => !chain.lead.is_zero() || chain.wires().any(Wire::takes_time),
         }
     }
 
@@ -183,7 +186,7 @@ impl Path {
         match &self.0 {
             Way::Delay(delay) => *delay,
             Way::Plain(plain) => plain.delay,
-            Way::Chain(chain) => chain.wires.iter().fold(chain.lead, |sum, wire| sum + wire.plain.delay),
+            Way::Chain(chain) => chain.wires().fold(chain.lead, |sum, wire| sum + wire.plain.delay),
         }
     }
 
@@ -240,20 +243,33 @@ impl Plain {
 }
 
 impl Chain {
-    fn loses(&self) -> bool {
-        self.wires.iter().any(|wire| !matches!(wire.loss, Loss::None))
+    fn wires(&self) -> impl Iterator<Item = &Wire> {
+        core::iter::once(&self.first).chain(&self.others)
     }
 
+    fn loses(&self) -> bool {
+        self.wires().any(|wire| !matches!(wire.loss, Loss::None))
+    }
+
+    /// Apart from those who have other paths as well.
     #[inline(never)]
     fn transit(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
-        let mut at = match &mut self.jitter {
+        self.cross(now, size)
+    }
+
+    #[inline(always)]
+    fn cross(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
+        let at = match &mut self.jitter {
             Some(jitter) => jitter.transit(now),
             None => now,
         } + self.lead;
-        for wire in &mut self.wires {
-            at = wire.transit(at, size)?;
-        }
-        Some(at)
+        let at = self.first.transit(at, size)?;
+        if self.others.is_empty() { Some(at) } else { self.transit_others(at, size) }
+    }
+
+    #[inline(never)]
+    fn transit_others(&mut self, at: Instant, size: Bytes) -> Option<Instant> {
+        self.others.iter_mut().try_fold(at, |at, wire| wire.transit(at, size))
     }
 }
 
@@ -418,6 +434,6 @@ mod tests {
         let always = Loss::Bernoulli { p: 1.0, stream: Streams::new(1).stream("link", "loss") };
         let mut path = Path::new(None, vec![Wire::new(Some(Rate::from_bps(1_000_000_000)), Duration::ZERO, always)]);
         assert_eq!(path.transit(at(0), Bytes::new(1500)), None);
-        assert!(matches!(path.0, Way::Chain(chain) if chain.wires[0].plain.busy_until == at(12)));
+        assert!(matches!(path.0, Way::Chain(chain) if chain.first.plain.busy_until == at(12)));
     }
 }

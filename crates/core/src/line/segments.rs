@@ -168,7 +168,7 @@ impl SegmentLine {
         match &mut self.chain {
             None => self.path.transit(sent, size),
             // Nothing is lost on it.
-            Some(chain) => chain.transit(sent, size).unwrap_or(sent),
+            Some(chain) => chain.cross(sent, size).unwrap_or(sent),
         }
     }
 
