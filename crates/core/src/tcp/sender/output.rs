@@ -124,7 +124,7 @@ impl Sender {
 
     /// Repeats `len` bytes from `seq`.
     pub(super) fn retransmit(&mut self, seq: u64, len: u64) -> Segment {
-        if self.clock != RttSource::Ns2 {
+        if !matches!(self.clock, RttSource::Ns2 | RttSource::Ns2Segment) {
             self.stop_timing();
         }
         self.emit(seq, len)

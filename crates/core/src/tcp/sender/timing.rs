@@ -15,15 +15,18 @@ pub(super) enum RttSource {
     Timestamps,
     /// Each acknowledgement, by the times of the segments.
     Tracking,
-    /// As ns-2 measures.
+    /// As ns-2 measures each acknowledgement.
     Ns2,
+    /// As ns-2 measures one segment at a time: not by what ends a part of a recovery.
+    Ns2Segment,
 }
 
 impl RttSource {
     pub(super) fn of(config: &SenderConfig) -> Self {
         match (config.tracks_segments(), config.timestamps) {
             (true, _) => Self::Tracking,
-            (false, _) if config.rtt_estimator == RttEstimator::Ns2 => Self::Ns2,
+            (false, true) if config.rtt_estimator == RttEstimator::Ns2 => Self::Ns2,
+            (false, false) if config.rtt_estimator == RttEstimator::Ns2 => Self::Ns2Segment,
             (false, true) => Self::Timestamps,
             (false, false) => Self::Segment,
         }
@@ -31,10 +34,10 @@ impl RttSource {
 }
 
 impl Sender {
-    /// The short way is without a jump through a table: most senders time one segment.
+    /// The short way is without a jump through a table: most senders time one segment, those of ns-2 where nothing is recovered.
     #[inline(always)]
     pub(super) fn measure_rtt(&mut self, ack: u64, rtt: Duration, flight: u64, heard: &Ack<&SackBlocks>) -> Duration {
-        if self.clock != RttSource::Segment {
+        if self.clock != RttSource::Segment && (self.clock != RttSource::Ns2Segment || self.state == State::Recovery) {
             return self.measure_each_rtt(ack, rtt, flight, &{ *heard });
         }
         self.time_segment(ack);
@@ -47,7 +50,7 @@ impl Sender {
             RttSource::Segment => self.time_segment(ack),
             RttSource::Timestamps if self.config.echo_ends_back_off => self.weigh_rtt(rtt, flight),
             RttSource::Timestamps => self.weigh_rtt_backed_off(ack, rtt, 1.0 / self.samples(flight)),
-            RttSource::Ns2 => self.measure_as_ns2(ack, rtt),
+            RttSource::Ns2 | RttSource::Ns2Segment => self.measure_as_ns2(ack, rtt),
             RttSource::Tracking => return self.track_ack(ack, rtt, flight, heard),
         }
         rtt
