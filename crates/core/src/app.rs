@@ -164,7 +164,8 @@ pub struct App {
     /// When it next acts; [`Instant::MAX`]: never. Each acknowledgement asks for it and for nothing else.
     wake: Instant,
     writes: Writes,
-    stop: Option<Instant>,
+    /// When it breaks off; [`Instant::MAX`]: not by itself.
+    stop: Instant,
     next: Option<(Instant, Action)>,
 }
 
@@ -195,6 +196,7 @@ impl App {
         if let Some(stop) = stop {
             ensure(stop > start, "stop", format_args!("{stop:?}"), "later than `start`")?;
         }
+        let stop = stop.unwrap_or(Instant::MAX);
         Ok(Self { wake: start, writes, stop, next: Some((start, Action::Open)) })
     }
 
@@ -202,6 +204,12 @@ impl App {
     #[inline]
     pub fn next_wake(&self) -> Option<Instant> {
         (self.wake != Instant::MAX).then_some(self.wake)
+    }
+
+    /// Whether it does nothing up to `at`.
+    #[inline]
+    pub fn is_free_until(&self, at: Instant) -> bool {
+        self.wake > at
     }
 
     /// Whether it writes nothing but whole segments of `payload`.
@@ -215,16 +223,15 @@ impl App {
     /// What the application does by `now`, with the instant it was due; none when there is nothing more.
     pub fn poll(&mut self, now: Instant) -> Option<(Instant, Action)> {
         let at = self.next_wake().filter(|at| *at <= now)?;
-        let action = if self.stop == Some(at) {
-            (self.stop, self.next) = (None, None);
+        let action = if self.stop == at {
+            (self.stop, self.next) = (Instant::MAX, None);
             Action::Stop
         } else {
             let (_, action) = self.next?;
             self.next = self.following(at, action);
             action
         };
-        let wakes = self.next.map(|(at, _)| at).into_iter().chain(self.stop);
-        self.wake = wakes.min().unwrap_or(Instant::MAX);
+        self.wake = self.next.map_or(self.stop, |(next, _)| next.min(self.stop));
         Some((at, action))
     }
 

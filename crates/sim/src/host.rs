@@ -63,6 +63,15 @@ macro_rules! wake {
     }};
 }
 
+/// When an application or its sender next wakes.
+#[inline]
+pub(crate) fn next_wake(app: &App, sender: Option<Instant>) -> Option<Instant> {
+    match (app.next_wake(), sender) {
+        (Some(app), Some(sender)) => Some(app.min(sender)),
+        (app, sender) => app.or(sender),
+    }
+}
+
 /// A host of TCP wakes.
 pub(crate) fn wake_tcp(app: &mut App, sender: &mut tcp::Sender, now: Instant) {
     wake!(app, sender, now);
@@ -164,10 +173,7 @@ impl Element<Packet> for Host {
 
     #[inline]
     fn next_wake(&self) -> Option<Instant> {
-        match (self.app.next_wake(), either!(SendingEnd, &self.sender, sender => sender.next_wake())) {
-            (Some(app), Some(sender)) => Some(app.min(sender)),
-            (app, sender) => app.or(sender),
-        }
+        next_wake(&self.app, either!(SendingEnd, &self.sender, sender => sender.next_wake()))
     }
 
     fn wake(&mut self, now: Instant) {

@@ -177,7 +177,7 @@ fn hear(
     if at >= end {
         return; // it comes too late to be heard
     }
-    let is_free = app.next_wake().is_none_or(|wake| wake > at) && sender.is_free_until(at);
+    let is_free = app.is_free_until(at) && sender.is_free_until(at);
     if waiting.count > 0 || (!is_free && !act_before(network, (app, sender), (line, lane, to), at)) {
         return network.wait(waiting, at, ack.into_packet(number));
     }
@@ -198,11 +198,9 @@ fn act_before(
     at: Instant,
 ) -> bool {
     loop {
-        let wakes = [app.next_wake(), sender.next_wake()].into_iter().flatten();
-        match wakes.min().filter(|wake| *wake <= at) {
-            None => return true,
-            Some(wake) if wake == at => return false,
-            Some(wake) => host::wake_tcp(app, sender, wake),
+        match host::next_wake(app, sender.next_wake()) {
+            Some(wake) if wake < at => host::wake_tcp(app, sender, wake),
+            wake => return wake != Some(at),
         }
         fill(network, (line, lane, to), sender);
     }
