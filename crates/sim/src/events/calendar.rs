@@ -42,7 +42,7 @@ const LEAST_DAYS: usize = 64;
 /// A day of about a millisecond, until it is known how many wakes come in one.
 const FIRST_SHIFT: u32 = 20;
 /// Wakes of a day: with fewer more days are looked at, with more those that are near are more.
-const WAKES_A_DAY: u64 = 4;
+const WAKES_A_DAY: u64 = 8;
 /// With more its length is looked at.
 const MOST_OF_A_DAY: u64 = 16;
 
