@@ -86,14 +86,15 @@ proptest! {
         let exact = equations::shortfall(rate as f64, share as f64);
         let found = shortfall_q16(rate, share);
         close(found as f64 / 65_536.0, exact.max(-63.0), 0.0, 1.6e-5);
-        let exact = equations::lean(before_q24 as f64 / f64::from(1 << 24), found as f64 / 65_536.0, seconds(elapsed_ns));
+        let (before, short) = (before_q24 as f64 / f64::from(1 << 24), found as f64 / 65_536.0);
+        let exact = equations::lean(before, short, 0.05, seconds(elapsed_ns));
         // .15 and .4 in Q16, and the step in 2^-24.
         close(lean_q24(before_q24, found, elapsed_ns) as f64 / f64::from(1 << 24), exact, 0.0, 3e-6 + 4e-6 * (found as f64 / 65_536.0).abs());
     }
 
     #[test]
     fn who_has_no_more_to_send(used in any_length(50), held in any_length(50), rate in any_length(30), delay_ns in 0..MOST_NS / 4, wait_ns in 0..MOST_NS / 4) {
-        let exact = equations::is_limited(used as f64, held as f64);
+        let exact = equations::is_limited(used as f64, held as f64, 0.25);
         prop_assert!((is_limited(used, held) != 0) == exact || used.abs_diff(held / 4) <= 1);
         let exact = equations::held_by_limited(rate as f64, seconds(delay_ns), seconds(wait_ns));
         prop_assume!(exact < MOST as f64);

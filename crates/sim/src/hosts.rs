@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use lasthop_core::app::App;
 use lasthop_core::element::{Departure, Element};
-use lasthop_core::law::kernel::{KernelProxy, Pool};
+use lasthop_core::law::kernel::KernelProxy;
 use lasthop_core::line::{Path, SegmentLine};
 use lasthop_core::packet::{Ack, Kind, Packet, Parcel, Signal};
+use lasthop_core::role::Pools;
 use lasthop_core::tcp::{self, Segment};
 use lasthop_core::units::{Bytes, Instant};
 
@@ -27,7 +28,7 @@ pub(crate) struct Hosts {
     /// Those that have an agent.
     pub(crate) stations: Vec<StationEnd>,
     /// The pools in which flows of one station meet.
-    pub(crate) pools: Vec<Pool>,
+    pub(crate) pools: Vec<Pools>,
     /// The end of the run.
     pub(crate) end: Instant,
     /// Data packets that reached their receivers.

@@ -17,6 +17,7 @@
 
 pub mod abc;
 pub mod aimd;
+pub mod balance;
 mod beside;
 pub mod best_snr;
 pub mod binomial;

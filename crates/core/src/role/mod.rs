@@ -34,7 +34,7 @@ mod window;
 
 pub use aqm::{AnyAqm, AqmLaw, AqmParams, Dropped};
 pub use marker::{AnyMarker, Feedback, Held, MarkerLaw, MarkerParams, Passing, Price, Site};
-pub use receiver::{AnyReceiver, DataSample, ReceiverLaw, ReceiverParams};
+pub use receiver::{AnyReceiver, DataSample, Pools, ReceiverLaw, ReceiverParams};
 pub use scheduler::{AnyScheduler, Candidates, SchedulerLaw, SchedulerParams};
 pub use sender::{AnySender, SenderLaw, SenderParams};
 pub use window::{AckSample, FeedbackSample, Window};

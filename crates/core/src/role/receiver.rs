@@ -25,6 +25,15 @@ pub struct DataSample {
     pub delayed: f64,
 }
 
+/// Where the receivers of a host meet.
+#[derive(Clone, Debug, Default)]
+pub struct Pools {
+    /// Those of CLAMP in integers.
+    pub clamp: law::kernel::Pool,
+    /// Those of the share window.
+    pub share: law::balance::Meeting,
+}
+
 /// What a receiver's law may hear. Windows are what it would have advertised; never is more than the operating system's.
 pub trait ReceiverLaw: Sized {
     /// Its parameters.
@@ -56,7 +65,7 @@ pub trait ReceiverLaw: Sized {
     }
 
     /// The packet that came at `now` has been heard: others of the station are met in its `pool`.
-    fn meet_others(&mut self, _now: Instant, _pool: &mut law::kernel::Pool) {}
+    fn meet_others(&mut self, _now: Instant, _pool: &mut Pools) {}
 
     /// The receiver sent its third duplicate acknowledgement in a row.
     fn on_three_duplicate_acks(&mut self) {}
@@ -125,7 +134,7 @@ impl AnyReceiver {
     }
 
     /// Others of the station are met in its `pool`.
-    pub fn meet_others(&mut self, now: Instant, pool: &mut law::kernel::Pool) {
+    pub fn meet_others(&mut self, now: Instant, pool: &mut Pools) {
         with!(mut self, law => ReceiverLaw::meet_others(law, now, pool));
     }
 

@@ -15,9 +15,8 @@ use super::segment::Segment;
 use super::stats::ReceiverStats;
 use crate::element::{Departure, Element};
 use crate::error::ParameterError;
-use crate::law::kernel::Pool;
 use crate::packet::{Ack, Kind, Packet, SackBlocks, Signal};
-use crate::role::{AnyReceiver, DataSample};
+use crate::role::{AnyReceiver, DataSample, Pools};
 use crate::stats::Span;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -173,7 +172,7 @@ impl Receiver {
     }
 
     /// The law has heard what came at `now`, and meets the others of its station in their `pool`.
-    pub fn meet_others(&mut self, now: Instant, pool: &mut Pool) {
+    pub fn meet_others(&mut self, now: Instant, pool: &mut Pools) {
         self.law.meet_others(now, pool);
     }
 

@@ -9,7 +9,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lasthop_core::law::kernel::{KernelProxy, Pool};
+use lasthop_core::law::kernel::KernelProxy;
+use lasthop_core::role::Pools;
 use lasthop_core::units::{Duration, LONGEST};
 
 use super::legs::Leg;
@@ -32,7 +33,7 @@ pub(super) struct Component<P> {
     /// The stations whose flows have one agent.
     pub(super) stations: Vec<StationEnd>,
     /// The pools in which flows of one station meet.
-    pub(super) pools: Vec<Pool>,
+    pub(super) pools: Vec<Pools>,
     /// The lanes between nodes made so far.
     pub(super) between: BTreeMap<(Place, Duration, Place), u32>,
     pub(super) numbers: Numbers,

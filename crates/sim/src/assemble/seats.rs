@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_core::law::kernel::Pool;
 use lasthop_core::law::station::StationAgent;
-use lasthop_core::role::AnyMarker;
+use lasthop_core::role::{AnyMarker, Pools};
 use lasthop_core::tcp::{Recovery, SenderConfig};
 use lasthop_core::units::Bytes;
 
@@ -54,6 +53,7 @@ impl<P: Traveller> Builder<'_, P> {
         let with = match &flow.receiver {
             ReceiverSpec::Station(with) => with,
             ReceiverSpec::ClampKernel(_) => return Ok(Company::Pool(self.pool(flow, component))),
+            ReceiverSpec::Share(with) if with.own.balances() => return Ok(Company::Pool(self.pool(flow, component))),
             _ => return Ok(Company::Alone),
         };
         let (keys, seat) = (with.own.own, &with.own.common);
@@ -159,7 +159,7 @@ impl<P: Traveller> Builder<'_, P> {
         let end = flow.station.as_ref().or(flow.path.last()).cloned().unwrap_or_default();
         let pools = &mut self.components[component].pools;
         *self.seats.pools.entry((component, end)).or_insert_with(|| {
-            pools.push(Pool::default());
+            pools.push(Pools::default());
             pools.len() as u32 - 1
         })
     }

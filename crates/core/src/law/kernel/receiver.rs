@@ -8,7 +8,7 @@ use super::{Dither, clock_ns};
 use crate::error::ParameterError;
 use crate::parameter::{Parameter, above_to};
 use crate::parameters;
-use crate::role::{DataSample, ReceiverLaw};
+use crate::role::{self, DataSample, ReceiverLaw};
 use crate::units::{Bytes, Instant};
 
 parameters! {
@@ -87,10 +87,10 @@ impl ReceiverLaw for ClampKernelReceiver {
         Bytes::new(bytes).min(os_window)
     }
 
-    fn meet_others(&mut self, now: Instant, pool: &mut Pool) {
+    fn meet_others(&mut self, now: Instant, pool: &mut role::Pools) {
         // It does at data with a price.
         if self.record.priced_ns == clock_ns(now) {
-            pool::meet(&mut pool.0, &mut self.record, clock_ns(now));
+            pool::meet(&mut pool.clamp.0, &mut self.record, clock_ns(now));
         }
     }
 

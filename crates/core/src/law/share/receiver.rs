@@ -7,8 +7,8 @@ use crate::estimator::RecentLeast;
 use crate::packet::ShareStamp;
 use crate::parameter::{Parameter, above, above_to};
 use crate::parameters;
-use crate::role::{DataSample, ReceiverLaw};
-use crate::units::{Bytes, Duration};
+use crate::role::{DataSample, Pools, ReceiverLaw};
+use crate::units::{Bytes, Duration, Instant};
 
 /// g by default, unless the setting is fair.
 pub const G: f64 = 0.9;
@@ -30,6 +30,8 @@ parameters! {
         pub fair: bool = false;
         /// g: part of the bytes on the propagation path that is counted on; 0.9 by default, 1 where it is fair.
         pub g: Option<f64> = None, in above_to(0.0, 1.0);
+        /// Whether the weights of the flows of one host lean until each has its part of what they all have; by default where it is fair.
+        pub balance: Option<bool> = None;
         /// c upwards: the round trips in which a rising share is followed; 0: at once.
         pub rise: f64 = RISE, in 0.0..;
         /// c downwards; ½ by default, 2 where it is fair.
@@ -38,6 +40,13 @@ parameters! {
         pub dither: bool = true;
         /// The delay is the least of the last one to two of these intervals.
         pub memory: Duration = Duration::from_secs(10), in above(Duration::ZERO);
+    }
+}
+
+impl ReceiverKeys {
+    /// Whether weights lean.
+    pub fn balances(&self) -> bool {
+        self.balance.unwrap_or(self.fair)
     }
 }
 
@@ -72,6 +81,15 @@ pub struct ShareArrival {
 #[derive(Clone, Debug)]
 pub struct ShareReceiver {
     weight: f64,
+    /// p.
+    leaning: f64,
+    /// Its number where the flows of its host meet; none before they have.
+    number: Option<usize>,
+    /// What it holds \[B of payload\], and since when \[s\].
+    held_bytes: f64,
+    held_s: f64,
+    /// What its last packet tells those: bytes and way, bytes held and the time for that.
+    told: Option<((f64, f64), (f64, f64))>,
     g: f64,
     rise: f64,
     fall: f64,
@@ -97,6 +115,11 @@ impl ShareReceiver {
         keys.validate()?;
         Ok(Self {
             weight: keys.weight,
+            leaning: keys.weight,
+            number: None,
+            held_bytes: 0.0,
+            held_s: 0.0,
+            told: None,
             g: keys.g.unwrap_or(if keys.fair { 1.0 } else { G }),
             rise: keys.rise,
             fall: keys.fall.unwrap_or(if keys.fair { RISE } else { FALL }),
@@ -138,8 +161,14 @@ impl ShareReceiver {
         };
         self.share = Some(mean);
         let payload = arrival.payload_bytes / arrival.size_bytes;
+        if self.held_s > 0.0 {
+            let way_s = delay_s + f64::from(stamp.waited_s);
+            self.told = Some(((arrival.payload_bytes, way_s), (self.held_bytes, arrival.t_s - self.held_s)));
+        }
+        self.held_s = arrival.t_s;
+        self.held_bytes = (self.held_bytes - arrival.payload_bytes).max(0.0);
         let room_s = f64::from(stamp.room_s);
-        self.window_bytes = Some(equations::window(self.weight, mean, self.g, delay_s, room_s, payload));
+        self.window_bytes = Some(equations::window(self.leaning, mean, self.g, delay_s, room_s, payload));
         self.window_bytes
     }
 
@@ -148,7 +177,9 @@ impl ShareReceiver {
     pub fn advertise(&mut self, delayed: f64) -> Option<f64> {
         let window_bytes = self.window_bytes? + delayed * self.mss_bytes;
         self.dither = self.dither.map(equations::next_dither);
-        Some(equations::advertised(window_bytes, self.mss_bytes, self.dither.unwrap_or(0.0)))
+        let bytes = equations::advertised(window_bytes, self.mss_bytes, self.dither.unwrap_or(0.0));
+        self.held_bytes = self.held_bytes.max(bytes);
+        Some(bytes)
     }
 
     /// d \[s\]: the round trip without the queue; none before the first stamp.
@@ -175,6 +206,12 @@ impl ReceiverLaw for ShareReceiver {
 
     fn is_prompt(&self) -> bool {
         true
+    }
+
+    fn meet_others(&mut self, now: Instant, pool: &mut Pools) {
+        let Some((had, held)) = self.told.take() else { return };
+        let number = *self.number.get_or_insert_with(|| pool.share.join(self.weight));
+        self.leaning = pool.share.meet(number, now.as_secs_f64(), had, held);
     }
 
     /// Where there is no router on the path, the window is the operating system's.

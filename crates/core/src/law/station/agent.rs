@@ -23,8 +23,6 @@ const FALL: f64 = 0.3;
 /// For how long at least a flow that sends nothing keeps its part \[s\], and for how many of its round trips.
 const MEMORY_S: f64 = 0.3;
 const MEMORY_ROUNDS: f64 = 2.0;
-/// A flow that has come only lately is still on its way to its share \[s\].
-const SETTLED_S: f64 = 2.0;
 /// Acknowledgements wait if the round trips of the last one to two of these intervals all say so \[s\].
 const CROWDED_S: f64 = 0.1;
 /// The longest pause that counts in averages of what flows take \[s\].
@@ -182,6 +180,11 @@ impl StationAgent {
             }
             Known::Found(found) => self.excess_s.see(t_s, found.ack_delay_s),
         }
+        // Of a hidden queue, d holds what acknowledgements wait.
+        let crowded_s = self.excess_s.value().filter(|&excess_s| equations::is_crowded(excess_s));
+        let is_stamped = matches!(arrival.told, Known::Stamped { .. });
+        let back_s = crowded_s.filter(|_| is_stamped).unwrap_or(0.0);
+        self.flows[flow].had(arrival.size_bytes, waits.all_s() + back_s);
         self.attend(t_s, flow, waits.all_s() + self.lines[line].timer_s());
         let Some(line_rate) = self.lines[line].rate() else {
             let edge = self.flows[flow].first_edge().filter(|_| arrival.is_acknowledged);
@@ -195,15 +198,12 @@ impl StationAgent {
             }
         }
         if self.keys.demand {
-            self.find_limited(t_s);
-        }
-        if self.keys.balance {
-            self.lean(line, t_s, line_gap_s.min(LONGEST_PAUSE_S));
+            self.compare(line, t_s);
         }
         self.estimate_waiting(line, t_s);
         self.find_bounds(line, t_s, line_gap_s.min(LONGEST_PAUSE_S));
         // On a thin uplink updates are in the way of acknowledgements.
-        let moves_others = self.keys.clock && !self.excess_s.value().is_some_and(equations::is_crowded);
+        let moves_others = self.keys.clock && crowded_s.is_none();
         let mut grants = vec![];
         let mut over_segments: f64 = self.at(line).map(|(_, flow, _)| flow.over_segments()).sum();
         for at in 0..self.present.len() {
@@ -273,13 +273,6 @@ impl StationAgent {
         }
     }
 
-    fn find_limited(&mut self, t_s: f64) {
-        for &i in &self.present {
-            let flow = &mut self.flows[i];
-            flow.is_limited = flow.age_s(t_s) >= SETTLED_S && flow.uses_little();
-        }
-    }
-
     /// Those that are there and would take all that a line leaves them.
     fn greedy(&self, line: usize) -> impl Iterator<Item = (&StationFlow, &Passage)> {
         self.at(line).filter(move |(_, flow, _)| flow.is_greedy_at(line)).map(|(_, flow, passage)| (flow, passage))
@@ -290,22 +283,24 @@ impl StationAgent {
         self.at(line).filter(move |(_, flow, _)| !flow.is_greedy_at(line)).map(|(_, flow, passage)| (flow, passage))
     }
 
-    /// Weights lean to those that have got less than their share.
-    fn lean(&mut self, line: usize, t_s: f64, elapsed_s: f64) {
-        let (rates, weights) = self
-            .greedy(line)
-            .filter(|(flow, _)| flow.age_s(t_s) >= SETTLED_S)
-            .fold((0.0, 0.0), |(rates, weights), (flow, _)| (rates + flow.mean_rate(t_s), weights + flow.weight));
-        if rates <= 0.0 {
-            return;
-        }
-        for &i in &self.present {
-            let flow = &mut self.flows[i];
-            if flow.at(line).is_some() && flow.is_greedy_at(line) && flow.age_s(t_s) >= SETTLED_S {
-                let short = equations::shortfall(flow.mean_rate(t_s), flow.weight / weights * rates);
-                flow.lean = equations::lean(flow.lean, short, elapsed_s);
+    /// Compares what flows have had of a line: who has no more to send is found, and weights lean to those that got less than their share.
+    fn compare(&mut self, line: usize, t_s: f64) {
+        let mut balance = self.lines[line].balance;
+        if balance.is_due(t_s) {
+            let present = &self.present;
+            let flows = self.flows.iter_mut().enumerate().filter(|(i, _)| present.contains(i));
+            let mut parties: Vec<_> = flows
+                .filter_map(|(_, flow)| {
+                    let is_greedy = flow.is_greedy_at(line);
+                    flow.at_mut(line).map(|passage| (&mut passage.party, is_greedy))
+                })
+                .collect();
+            balance.compare(t_s, self.keys.balance, &mut parties);
+            for &i in &self.present {
+                self.flows[i].find_limited(line);
             }
         }
+        self.lines[line].balance = balance;
     }
 
     /// What each flow has waiting for a line.
@@ -365,34 +360,32 @@ impl StationAgent {
             return self.lines[line].own_part() * equations::limited_window(part(), line_rate, delay_s, target_s);
         }
         let rate = passage.rate.unwrap_or(line_rate);
-        let (leans, count) =
-            self.greedy(line).fold((0.0, 0.0), |(sum, count), (flow, _)| (sum + flow.lean, count + 1.0));
-        let mean_lean = leans / count;
-        let leaning = |flow: &StationFlow| equations::leaning(flow.weight, flow.lean, mean_lean);
         if !self.keys.residual {
             let taken = self.limited(line).map(|(flow, _)| flow.present_rate()).sum();
-            let weights = self.greedy(line).map(|(flow, _)| leaning(flow)).sum();
+            let weights = self.greedy(line).map(|(_, there)| there.party.leaning()).sum();
             let share = equations::share_of_rest(rate, weights, taken, 0.0);
             let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
-            let window = share::equations::window(leaning(flow), share, share::G, delay_s, room_s, 1.0);
+            let window = share::equations::window(passage.party.leaning(), share, share::G, delay_s, room_s, 1.0);
             return self.lines[line].own_part() * window;
         }
         let wait_s = share::equations::wait(queue_bytes, line_rate);
         let held = |(other, _): (&StationFlow, _)| equations::held_by_limited(other.present_rate(), delay_s, wait_s);
         let mut others_bytes: f64 = self.limited(line).map(held).sum();
-        let (mut weights, mut is_fastest) = (0.0, true);
+        let (mut leaning, mut crowding, mut is_fastest) = (0.0, 0.0, true);
         for (other, there) in self.greedy(line) {
             let other_s = other.delay_at(there);
             if equations::is_slower(other_s, delay_s) {
                 others_bytes += there.waiting_bytes + other.arriving_bytes(t_s, other_s, delay_s);
             } else {
-                weights += leaning(other);
+                leaning += there.party.leaning();
+                crowding += there.party.crowding();
                 is_fastest &= !equations::is_slower(delay_s, other_s);
             }
         }
         let lead_s = equations::lead(delay_s, is_fastest);
         let room_bytes = equations::room(rate, lead_s, target_s, self.kappa, queue_bytes);
         let own_bytes = self.lines[line].own_part() * room_bytes;
-        equations::window(leaning(flow) / weights, own_bytes, others_bytes)
+        let weights = equations::weights_beside(leaning, crowding, is_fastest);
+        equations::window(passage.party.leaning() / weights, own_bytes, others_bytes)
     }
 }

@@ -5,6 +5,7 @@
 //! will come ([`arriving`]) within the round trip of a flow that is faster. Each has the [`room`] of its own lead, less what
 //! the slower ones take of it ([`window`]).
 
+pub use crate::law::balance::equations::{is_limited, lean, leaning, shortfall};
 pub use crate::law::share::equations::{advertised, follow, next_dither, propagation, share_of_rest};
 
 /// What makes a flow slower than another: so many times its round trip, and so much more \[s\].
@@ -15,13 +16,6 @@ const SPARED: f64 = 0.3;
 const MOST_SPARED_S: f64 = 0.01;
 /// The part of their round trip that others count on.
 const COUNTED: f64 = 0.9;
-/// By how much a share may fall short, and be exceeded, before a weight moves; how fast it does \[1/s\], and how far.
-const SHORT: f64 = 0.15;
-const OVER: f64 = 0.4;
-const GAIN_PER_S: f64 = 0.05;
-const MOST_LEAN: f64 = 1.5;
-/// The part of what it holds that a flow must use, or it is limited.
-const LEAST_USED: f64 = 0.25;
 /// The part of the line from which on it is the station's alone; how far another one is drawn to one half.
 const ALONE: f64 = 0.95;
 const DRAWN: f64 = 0.1;
@@ -95,41 +89,20 @@ pub fn window(part: f64, room_bytes: f64, slower_bytes: f64) -> f64 {
     part * (room_bytes - slower_bytes).max(0.0)
 }
 
+/// What a flow's part is of, where weights come to `leaning` as they lean, and to `crowding` where none leans up. Of the fastest there is
+/// one room for all. Who has a faster one beside him may have more than the room, for that one leaves it to him.
+#[inline]
+pub fn weights_beside(leaning: f64, crowding: f64, is_fastest: bool) -> f64 {
+    //= station#24  Σ_F p if nobody is faster, else Σ_F φ e^min(z, 0)
+    if is_fastest { leaning } else { crowding }
+}
+
 /// What a flow rounds by, of [0, 1): its `dither` less the segments by which the others hold more than their windows, or the dithers of
 /// many flows that round up at once are a queue.
 #[inline]
 pub fn rounding(dither: f64, over_segments: f64) -> f64 {
     //= station#21  V_i = U_i − Σ_j≠i (I_j − max(w_j, MSS))/MSS, in [0, 1)
     (dither - over_segments).clamp(0.0, 1.0 - f64::EPSILON)
-}
-
-/// p: a weight that leans to those who have got less.
-#[inline]
-pub fn leaning(weight: f64, lean: f64, mean_lean: f64) -> f64 {
-    //= station#10  p_i = φ_i e^(z_i − z̄)
-    weight * libm::exp(lean - mean_lean)
-}
-
-/// e: how far a flow's rate falls short of its share, as a part of that.
-#[inline]
-pub fn shortfall(rate: f64, share: f64) -> f64 {
-    //= station#11  e_i = 1 − r_i/share_i
-    1.0 - rate / share
-}
-
-/// z after `elapsed_s`.
-#[inline]
-pub fn lean(before: f64, shortfall: f64, elapsed_s: f64) -> f64 {
-    //= station#12  dz/dt = .05 s⁻¹·(e − .15 if e > .15; e + .4 if e < −.4; else 0), |z| ≤ 1.5
-    let excess = (shortfall - SHORT).max(0.0) + (shortfall + OVER).min(0.0);
-    (before + GAIN_PER_S * excess * elapsed_s).clamp(-MOST_LEAN, MOST_LEAN)
-}
-
-/// Whether a flow that uses `used_bytes` of the `held_bytes` that it holds, by Little's law, has no more to send.
-#[inline]
-pub fn is_limited(used_bytes: f64, held_bytes: f64) -> bool {
-    //= station#13  u = Σ s (d + x) over 1 s; limited: u < ¼ Ī
-    used_bytes < LEAST_USED * held_bytes
 }
 
 /// What a limited flow of `rate` has within `delay_s` and in a queue that takes `wait_s` \[B\].

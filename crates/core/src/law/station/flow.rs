@@ -10,8 +10,7 @@ use crate::units::Duration;
 
 /// Segments that a flow may have on their way before the line is known.
 pub(super) const FIRST_SEGMENTS: u32 = 10;
-/// The time over which it is counted what a flow takes \[s\]: of its share, and at present.
-const SHARE_S: f64 = 20.0;
+/// The time over which it is counted what a flow takes at present \[s\].
 const PRESENT_S: f64 = 1.0;
 
 /// Bytes over so many last seconds, of which the older ones are forgotten.
@@ -31,11 +30,6 @@ impl Taken {
 
     pub(super) fn pass(&mut self, elapsed_s: f64, over_s: f64) {
         self.bytes *= libm::exp(-elapsed_s / over_s);
-    }
-
-    /// Bytes/s, of a flow that is `age_s` old.
-    fn rate(self, over_s: f64, age_s: f64) -> f64 {
-        self.bytes / (over_s * (1.0 - libm::exp(-age_s / over_s)))
     }
 }
 
@@ -58,18 +52,11 @@ pub(super) struct StationFlow {
     most_edge: u64,
     grants: Option<Grants>,
     dither: f64,
-    /// When the first and the last packet came \[s\].
-    first_s: f64,
+    /// When the last packet came \[s\].
     pub(super) last_s: f64,
-    of_share: Taken,
     at_present: Taken,
-    /// u and Ī \[B\].
-    used_bytes: f64,
-    mean_held_bytes: f64,
     /// By how much it holds more than its window, when that was last found \[segments\].
     over_segments: f64,
-    /// z.
-    pub(super) lean: f64,
     /// Whether it has no more to send.
     pub(super) is_limited: bool,
     /// The lines that it crosses, as far as they have spoken, and which of them leaves it the least.
@@ -91,14 +78,9 @@ impl StationFlow {
             grants: None,
             most_edge: u64::MAX,
             dither: 0.0,
-            first_s: 0.0,
             last_s: 0.0,
-            of_share: Taken::default(),
             at_present: Taken::default(),
-            used_bytes: 0.0,
-            mean_held_bytes: 0.0,
             over_segments: 0.0,
-            lean: 0.0,
             is_limited: false,
             passages: vec![],
             bound: 0,
@@ -108,9 +90,6 @@ impl StationFlow {
     /// One of its packets has come.
     pub(super) fn arrived(&mut self, arrival: &StationArrival, dithers: bool) {
         let waited_s = arrival.told.waits().all_s();
-        if self.grants.is_none() {
-            self.first_s = arrival.t_s;
-        }
         self.last_s = arrival.t_s;
         self.received = arrival.received;
         self.most_edge = arrival.most_edge;
@@ -130,9 +109,7 @@ impl StationFlow {
         };
         let header_bytes = arrival.size_bytes - arrival.payload_bytes;
         self.wire = (self.mss_bytes + header_bytes) / self.mss_bytes;
-        self.of_share.add(arrival.size_bytes);
         self.at_present.add(arrival.size_bytes);
-        self.used_bytes += arrival.size_bytes * (self.d_s + waited_s) / PRESENT_S;
         if dithers {
             self.dither = equations::next_dither(self.dither);
         }
@@ -140,11 +117,9 @@ impl StationFlow {
 
     /// So much of the station's time has passed.
     pub(super) fn pass(&mut self, elapsed_s: f64) {
-        let kept = libm::exp(-elapsed_s / PRESENT_S);
-        self.mean_held_bytes = self.held_bytes() + kept * (self.mean_held_bytes - self.held_bytes());
-        self.used_bytes *= kept;
         self.at_present.pass(elapsed_s, PRESENT_S);
-        self.of_share.pass(elapsed_s, SHARE_S);
+        let held_bytes = self.held_bytes();
+        self.passages.iter_mut().for_each(|passage| passage.party.held(held_bytes, elapsed_s));
     }
 
     /// The flow at a line; none if that has not spoken to it.
@@ -160,10 +135,16 @@ impl StationFlow {
     /// `line` has spoken at `t_s` in a packet that waited for other lines for `elsewhere_s`.
     pub(super) fn heard(&mut self, line: usize, t_s: f64, elsewhere_s: f64) {
         if self.at(line).is_none() {
-            self.passages.push(Passage::new(line));
+            self.passages.push(Passage::new(line, self.weight));
         }
         let d_s = self.d_s;
         self.at_mut(line).into_iter().for_each(|passage| passage.spoke(t_s, elsewhere_s, d_s));
+    }
+
+    /// `bytes` of it have come that waited for `waited_s`, or whose acknowledgements did.
+    pub(super) fn had(&mut self, bytes: f64, waited_s: f64) {
+        let way_s = self.d_s + waited_s;
+        self.passages.iter_mut().for_each(|passage| passage.party.had(bytes, way_s));
     }
 
     /// d as a line sees it \[s\]: with what its packets wait for other lines.
@@ -206,24 +187,14 @@ impl StationFlow {
         self.bound = least.filter(|least| equations::is_bound(mean(least), mean(&self.bound))).unwrap_or(self.bound);
     }
 
-    /// Since when it has been there \[s\].
-    pub(super) fn age_s(&self, t_s: f64) -> f64 {
-        t_s - self.first_s
-    }
-
-    /// r \[B/s\] over 20 s.
-    pub(super) fn mean_rate(&self, t_s: f64) -> f64 {
-        self.of_share.rate(SHARE_S, self.age_s(t_s))
-    }
-
     /// r \[B/s\] over 1 s.
     pub(super) fn present_rate(&self) -> f64 {
         self.at_present.bytes / PRESENT_S
     }
 
-    /// Whether it uses so little of what it holds that it has no more to send.
-    pub(super) fn uses_little(&self) -> bool {
-        equations::is_limited(self.used_bytes, self.mean_held_bytes)
+    /// Looks whether it has no more to send, by what has come over a line.
+    pub(super) fn find_limited(&mut self, line: usize) {
+        self.is_limited = self.at(line).map_or(self.is_limited, |passage| passage.party.is_limited());
     }
 
     /// I \[B\]: what it may still send, or has sent and has not come.

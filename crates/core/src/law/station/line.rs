@@ -5,6 +5,7 @@ use super::arrival::{Found, Known, StationArrival};
 use super::equations;
 use super::flow::Taken;
 use crate::estimator::{BusyRate, RateEstimator};
+use crate::law::balance::Balance;
 use crate::packet::StationStamp;
 
 /// Packets of which a rate can be told: one that comes just before it may leave says nothing.
@@ -31,6 +32,8 @@ pub(super) struct StationLine {
     packets: u32,
     /// What is known of it where nothing is stamped.
     found: Option<Found>,
+    /// The balance of the flows that cross it.
+    pub(super) balance: Balance,
     /// When it last spoke \[s\]; none before.
     spoke_s: Option<f64>,
     /// What came of the station's own flows, and what the line sent.
@@ -54,6 +57,7 @@ impl StationLine {
             last: None,
             packets: 0,
             found: None,
+            balance: Balance::default(),
             spoke_s: None,
             own: Taken::default(),
             all: Taken::default(),

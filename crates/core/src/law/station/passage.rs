@@ -2,6 +2,7 @@
 //! A flow at one of the lines that it crosses. Most cross one.
 
 use super::equations;
+use crate::law::balance::Party;
 
 /// The time over which it is found which line a flow has the least window at \[s\].
 const BOUND_S: f64 = 1.0;
@@ -11,6 +12,8 @@ const BOUND_S: f64 = 1.0;
 pub(super) struct Passage {
     /// The line, by its place at the agent.
     pub(super) line: usize,
+    /// What it has had here of its share.
+    pub(super) party: Party,
     /// ρ̄ \[B/s\]; none before it is known.
     pub(super) rate: Option<f64>,
     /// What the flow's packets wait for other lines, in the mean \[s\].
@@ -25,8 +28,16 @@ pub(super) struct Passage {
 
 impl Passage {
     /// A passage of which nothing is known.
-    pub(super) fn new(line: usize) -> Self {
-        Self { line, rate: None, elsewhere_s: 0.0, waiting_bytes: 0.0, window_bytes: None, last_s: 0.0 }
+    pub(super) fn new(line: usize, weight: f64) -> Self {
+        Self {
+            line,
+            party: Party::new(weight),
+            rate: None,
+            elsewhere_s: 0.0,
+            waiting_bytes: 0.0,
+            window_bytes: None,
+            last_s: 0.0,
+        }
     }
 
     /// The line has spoken at `t_s` in a packet that waited elsewhere for `elsewhere_s`, of a flow whose delay is `d_s`.

@@ -47,29 +47,20 @@ fn the_fast_fill_what_the_slow_leave() {
     assert_eq!(eq::window(0.5, 101e3, 102e3), 0.0);
 }
 
-//= station#10
-//= station#11
-//= station#12
-#[test]
-fn weights_lean_to_those_that_get_less() {
-    close(eq::leaning(2.0, libm::log(3.0), 0.0), 6.0);
-    close(eq::leaning(2.0, 0.7, 0.7), 2.0);
-    close(eq::shortfall(60.0, 80.0), 0.25);
-    // .1 beyond the dead zone for 2 s; .1 on the other side; nothing within.
-    close(eq::lean(0.0, 0.25, 2.0), 0.01);
-    close(eq::lean(0.0, -0.5, 2.0), -0.01);
-    assert_eq!([eq::lean(0.3, 0.15, 1.0), eq::lean(0.3, -0.4, 1.0)], [0.3, 0.3]);
-    assert_eq!([eq::lean(0.0, 1.0, 1e3), eq::lean(0.0, -2.0, 1e3)], [1.5, -1.5]);
-}
-
-//= station#13
 //= station#14
 //= station#15
 #[test]
 fn who_has_no_more_to_send_has_what_it_takes() {
-    assert!(eq::is_limited(2.4, 10.0) && !eq::is_limited(2.5, 10.0));
     close(eq::held_by_limited(1e5, 0.04, 0.01), 5e3);
     close(eq::limited_window(0.5, 1e6, 0.04, 0.01), 25e3);
+}
+
+//= station#24
+#[test]
+fn who_has_a_faster_one_beside_him_may_have_more_than_the_room() {
+    // Of two of weight 1 that lean to 2 and to 1/2.
+    close(eq::weights_beside(2.5, 1.5, true), 2.5);
+    close(eq::weights_beside(2.5, 1.5, false), 1.5);
 }
 
 //= station#16
