@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import math
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from twins import ATTEMPTS, summary_of
 
 Bands = dict[str, tuple[float, float]]
 
@@ -43,7 +41,6 @@ CONSTANT = 'radio = {{ kind = "constant", rate = "{} Mbit/s" }}'
 TRACE = 'radio = {{ kind = "trace", file = "{}" }}'
 STEPS = ((0, 10), (15, 2), (25, 20), (35, 10))
 """From when [s], how fast [Mbit/s]."""
-ATTEMPTS = 3
 PROBE_S = 0.1
 TARGETS_MS = (8, 12, 16, 20, 25, 32, 40, 60)
 
@@ -100,17 +97,10 @@ class Found:
 def emulated(run: Run, seed: int) -> Found | None:
     """What a run gives in one of a few attempts; none where real time was not kept."""
     with tempfile.TemporaryDirectory() as folder:
-        file, out = Path(folder, "row.toml"), Path(folder, "row.parquet")
-        file.write_text(run.scenario())
-        command = [sys.executable, "-m", "lasthop", "emu", str(file), "--json", "--seed", str(seed)]
+        out = Path(folder, "row.parquet")
         for _ in range(ATTEMPTS):
-            done = subprocess.run(
-                [*command, "--out", str(out)], capture_output=True, text=True, check=False
-            )
-            if done.returncode == 0:
-                return found(json.loads(done.stdout), out)
-            if done.returncode != 1:
-                sys.exit(f"hidden: {done.stderr.strip()}")
+            if summary := summary_of("emu", run.scenario(), seed, "--out", str(out)):
+                return found(summary, out)
     return None
 
 
@@ -118,13 +108,12 @@ def found(summary: dict[str, Any], out: Path) -> Found:
     """The numbers of a result."""
     goodputs = [flow["goodput_bps"] for flow in summary["flows"]]
     queue = summary["queues"][0]
-    jain = sum(goodputs) ** 2 / (len(goodputs) * sum(g * g for g in goodputs))
     numbers = {
         "goodput": sum(goodputs) / 1e6,
         "utilisation": queue["utilisation"],
         "mean": queue["mean_delay_s"] * 1e3,
         "p95": queue["p95_delay_s"] * 1e3,
-        "jain": jain,
+        "jain": summary["fairness"]["jain"] or 1.0,
         "drops": queue["drops"],
     }
     table = pq.read_table(out, filters=[("table", "=", "queues")]).to_pylist()

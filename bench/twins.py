@@ -133,18 +133,26 @@ Measured = tuple[float, float]
 """Goodput [bit/s] and mean queueing delay [s]."""
 
 
-def measured(verb: str, text: str, seed: int) -> Measured | None:
-    """What a run gives; none where real time was not kept."""
+def summary_of(verb: str, text: str, seed: int, *options: str) -> dict[str, Any] | None:
+    """What a run tells; none where real time was not kept."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "network.toml")
         file.write_text(text)
         command = [sys.executable, "-m", "lasthop", verb, str(file), "--json", "--seed", str(seed)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     if done.returncode == 1 and done.stdout:
         return None
     if done.returncode:
-        sys.exit(f"twins: {done.stderr.strip()}")
+        sys.exit(f"{Path(sys.argv[0]).stem}: {done.stderr.strip()}")
     summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
+
+
+def measured(verb: str, text: str, seed: int) -> Measured | None:
+    """What of it counts."""
+    summary = summary_of(verb, text, seed)
+    if not summary:
+        return None
     goodput = sum(flow["goodput_bps"] for flow in summary["flows"])
     return goodput, summary["queues"][0]["mean_delay_s"]
 
