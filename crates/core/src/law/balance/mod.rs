@@ -36,22 +36,35 @@ const PAUSE_S: f64 = 5.0;
 /// A flow that has come only lately is still on its way to its share \[comparisons\].
 const SETTLED: u32 = 2;
 
-/// What a flow uses of what it holds, by Little's law \[B·s\].
+/// What a packet tells of its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit {
+    /// What has come with it \[B\], and how long after it was asked for \[s\].
+    pub bytes: f64,
+    /// See `bytes`.
+    pub way_s: f64,
+    /// What the flow held since the packet before \[B\], and for how long that was \[s\].
+    pub held_bytes: f64,
+    /// See `held_bytes`.
+    pub elapsed_s: f64,
+}
+
+/// What a flow uses of what it holds, by Little's law.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
-    used: f64,
-    held: f64,
+    used_byte_s: f64,
+    held_byte_s: f64,
 }
 
 impl Usage {
     fn add(&mut self, other: Self, elapsed_s: f64, over_s: f64) {
         let kept = libm::exp(-elapsed_s / over_s);
-        self.used = self.used * kept + other.used;
-        self.held = self.held * kept + other.held;
+        self.used_byte_s = self.used_byte_s * kept + other.used_byte_s;
+        self.held_byte_s = self.held_byte_s * kept + other.held_byte_s;
     }
 
     fn is_less_than(self, part: f64) -> bool {
-        equations::is_limited(self.used, self.held, part)
+        equations::is_limited(self.used_byte_s, self.held_byte_s, part)
     }
 }
 
@@ -109,13 +122,13 @@ impl Party {
     #[inline]
     pub fn had(&mut self, bytes: f64, way_s: f64) {
         self.had_bytes += bytes;
-        self.usage.used += bytes * way_s;
+        self.usage.used_byte_s += bytes * way_s;
     }
 
     /// It has held `bytes` for `elapsed_s`: what it may still send, or has sent and has not come.
     #[inline]
     pub fn held(&mut self, bytes: f64, elapsed_s: f64) {
-        self.usage.held += bytes * elapsed_s;
+        self.usage.held_byte_s += bytes * elapsed_s;
     }
 
     /// Whether it has no more to send.
@@ -239,11 +252,10 @@ impl Meeting {
         self.parties.len() - 1
     }
 
-    /// A packet of `flow` has come at `t_s`: see [`Party::had`] for its bytes and way, and [`Party::held`] for bytes held and for how
-    /// long. Gives p, for which the weights of all are in sum what they were.
-    pub fn meet(&mut self, flow: usize, t_s: f64, had: (f64, f64), held: (f64, f64)) -> f64 {
-        self.parties[flow].had(had.0, had.1);
-        self.parties[flow].held(held.0, held.1);
+    /// A packet of `flow` has come at `t_s`, which tells that. Gives p, for which the weights of all are in sum what they were.
+    pub fn meet(&mut self, flow: usize, t_s: f64, told: Visit) -> f64 {
+        self.parties[flow].had(told.bytes, told.way_s);
+        self.parties[flow].held(told.held_bytes, told.elapsed_s);
         if self.balance.is_due(t_s) {
             let there: Vec<_> = (0..self.parties.len()).filter(|&i| self.parties[i].is_there()).collect();
             let mut parties: Vec<_> = self.parties.iter_mut().map(|party| (party, true)).collect();

@@ -47,7 +47,8 @@ fn two_flows(weights: [f64; 2], worth: f64, demand: f64, seconds: u32) -> ([f64;
         for i in [0, 1] {
             // Of each 50 ms on the way; the window is of 50 ms of what it may have.
             let window = if i == 1 { 5e4 * part } else { 0.05 * rates[0] };
-            p[i] = meeting.meet(numbers[i], 0.01 * f64::from(n), (0.01 * rates[i], 0.05), (window, 0.01));
+            let told = Visit { bytes: 0.01 * rates[i], way_s: 0.05, held_bytes: window, elapsed_s: 0.01 };
+            p[i] = meeting.meet(numbers[i], 0.01 * f64::from(n), told);
         }
     }
     (rates, p)
@@ -94,7 +95,8 @@ fn after_a_pause_weights_are_what_they_were() {
     let mut meeting = Meeting::default();
     let numbers = [1.0; 3].map(|weight| meeting.join(weight));
     let mut all = |t_s: f64, flows: &[usize]| -> Vec<f64> {
-        flows.iter().map(|&i| meeting.meet(numbers[i], t_s, (3e3, 0.05), (1.5e4, 0.01))).collect()
+        let told = Visit { bytes: 3e3, way_s: 0.05, held_bytes: 1.5e4, elapsed_s: 0.01 };
+        flows.iter().map(|&i| meeting.meet(numbers[i], t_s, told)).collect()
     };
     for n in 1..12_000 {
         all(0.01 * f64::from(n), &[0, 1, 2]);

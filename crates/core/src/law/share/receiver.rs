@@ -4,6 +4,7 @@
 use super::equations;
 use crate::error::ParameterError;
 use crate::estimator::RecentLeast;
+use crate::law::balance::Visit;
 use crate::packet::ShareStamp;
 use crate::parameter::{Parameter, above, above_to};
 use crate::parameters;
@@ -88,8 +89,8 @@ pub struct ShareReceiver {
     /// What it holds \[B of payload\], and since when \[s\].
     held_bytes: f64,
     held_s: f64,
-    /// What its last packet tells those: bytes and way, bytes held and the time for that.
-    told: Option<((f64, f64), (f64, f64))>,
+    /// What its last packet tells those.
+    told: Option<Visit>,
     g: f64,
     rise: f64,
     fall: f64,
@@ -163,7 +164,8 @@ impl ShareReceiver {
         let payload = arrival.payload_bytes / arrival.size_bytes;
         if self.held_s > 0.0 {
             let way_s = delay_s + f64::from(stamp.waited_s);
-            self.told = Some(((arrival.payload_bytes, way_s), (self.held_bytes, arrival.t_s - self.held_s)));
+            let (bytes, elapsed_s) = (arrival.payload_bytes, arrival.t_s - self.held_s);
+            self.told = Some(Visit { bytes, way_s, held_bytes: self.held_bytes, elapsed_s });
         }
         self.held_s = arrival.t_s;
         self.held_bytes = (self.held_bytes - arrival.payload_bytes).max(0.0);
@@ -209,9 +211,9 @@ impl ReceiverLaw for ShareReceiver {
     }
 
     fn meet_others(&mut self, now: Instant, pool: &mut Pools) {
-        let Some((had, held)) = self.told.take() else { return };
+        let Some(told) = self.told.take() else { return };
         let number = *self.number.get_or_insert_with(|| pool.share.join(self.weight));
-        self.leaning = pool.share.meet(number, now.as_secs_f64(), had, held);
+        self.leaning = pool.share.meet(number, now.as_secs_f64(), told);
     }
 
     /// Where there is no router on the path, the window is the operating system's.
