@@ -28,6 +28,10 @@ may be somewhat less extreme than if all had been run.
 
 ``ratio = [above, below]``, ``difference = [greater, less]``
     Seed by seed. Where a part is several, all pairs; where the operator is, for each of them.
+``ratio_of_means = [above, below]``
+    The mean over the seeds of one part over that of the other, where seeds scatter so much that
+    the mean of their ratios would be too high, as it is by the square of the scatter below. A
+    seed has its pseudo-value of the jackknife, so that mean and interval are those of the ratio.
 ``order = [least, …, greatest]``
     The smallest step from one part to the next; where a part is several, each of them. Smallest
     by the mean over the seeds, as the least of each seed would be that of its noise. Where a few
@@ -42,6 +46,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -64,7 +69,7 @@ Measure = Mapping[str, Any]
 FEW = 3
 """Seeds that may show that one of several does not count, if not fewer are asked for."""
 
-OPERATORS = ("ratio", "difference", "order")
+OPERATORS = ("ratio", "ratio_of_means", "difference", "order")
 POINT = ("sweep", "column", "table", "of", "span", "samples", "at", "times", "per")
 SAMPLES: dict[str, Callable[[pd.Series], float]] = {
     "mean": lambda samples: float(samples.mean()),
@@ -88,29 +93,54 @@ def _evaluate(definition: Any, inherited: Measure, lab: Lab) -> list[Values]:
     """All values that a measure has, each by seed."""
     if callable(definition):
         return [dict(zip(lab.seeds, definition(lab), strict=True))]
-    operator = next((name for name in OPERATORS if name in definition), None)
+    verb = next((name for name in OPERATORS if name in definition), None)
     own = {k: v for k, v in definition.items() if k != "pick" and k not in OPERATORS}
     keys = {**inherited, **own}
     pick = definition.get("pick")
-    if operator is None:
+    if verb is None:
         points = [keys] if "at" in keys else list(_each(keys, lab)) or [keys]
         return _picked(points, _point, lab, pick)
-    parts = definition[operator]
-    if operator != "order" and len(parts) != 2:
-        raise UserError(f"{operator}: {len(parts)} parts: wanted two")
+    parts = definition[verb]
+    if verb != "order" and len(parts) != 2:
+        raise UserError(f"{verb}: {len(parts)} parts: wanted two")
     steps = _steps(parts, keys, lab)
-    if operator == "order":
+    if verb == "order":
         return [_smallest_step(steps, lab)]
-    what = _ratio if operator == "ratio" else _difference
+    if verb == "ratio_of_means" and pick is not None:
+        raise UserError(f"pick = {pick}: wanted none beside {verb}, which has no value of a seed")
+    what = PAIRS[verb]
     return _picked(steps, lambda step, lab: _pairs(step, lab, what), lab, pick)
 
 
-def _ratio(above: float, below: float) -> float:
-    return above / below
+def _with(one: Values, other: Values, what: Callable[[float, float], float]) -> Values:
+    """Two values a seed made one, of the seeds that both have."""
+    return {seed: what(one[seed], other[seed]) for seed in one if seed in other}
 
 
-def _difference(greater: float, less: float) -> float:
-    return greater - less
+def _ratio_of_means(above: Values, below: Values) -> Values:
+    """The jackknife's pseudo-values n θ - (n - 1) θ₋ᵢ of the ratio θ of two means.
+
+    θ₋ᵢ is θ without seed i (Tukey, Annals of Mathematical Statistics 29, 1958, p. 614).
+    """
+    both = [seed for seed in above if seed in below]
+    count = len(both)
+    over = sum(above[seed] for seed in both)
+    under = sum(below[seed] for seed in both)
+    if count < 2:
+        return dict.fromkeys(both, over / under)
+    return {
+        seed: count * over / under - (count - 1) * (over - above[seed]) / (under - below[seed])
+        for seed in both
+    }
+
+
+_difference = partial(_with, what=operator.sub)
+PAIRS: dict[str, Callable[[Values, Values], Values]] = {
+    "ratio": partial(_with, what=operator.truediv),
+    "ratio_of_means": _ratio_of_means,
+    "difference": _difference,
+}
+"""What is made of the values of two parts."""
 
 
 Step = tuple[Any, Any, Measure]
@@ -173,29 +203,23 @@ def _smallest_step(steps: Sequence[Step], lab: Lab) -> Values:
     def is_out(found: list[Values]) -> Callable[[Values], bool]:
         smallest = least(found)
         # Seed by seed, as two intervals may well overlap where their difference is certain.
-        more = partial(_with, other=smallest, what=_difference)
-        return lambda values: _interval(more(values)).low > 0
+        return lambda values: _interval(_difference(values, smallest)).low > 0
 
-    def rise(less: float, greater: float) -> float:
-        return greater - less
+    def rise(less: Values, greater: Values) -> Values:
+        return _difference(greater, less)
 
     return least(_raced(steps, lambda step, lab: _pairs(step, lab, rise), lab, is_out))
 
 
-def _pairs(step: Step, lab: Lab, what: Callable[[float, float], float]) -> list[Values]:
+def _pairs(step: Step, lab: Lab, what: Callable[[Values, Values], Values]) -> list[Values]:
     """The values of all pairs of what both parts of a step have."""
     *parts, inherited = step
     sides = (_evaluate(part, inherited, lab) for part in parts)
-    return [_with(one, other, what) for one, other in itertools.product(*sides)]
+    return [what(one, other) for one, other in itertools.product(*sides)]
 
 
 def _interval(values: Values) -> Estimate:
     return mean_interval(list(values.values()))
-
-
-def _with(one: Values, other: Values, what: Callable[[float, float], float]) -> Values:
-    """Two values a seed made one, of the seeds that both have."""
-    return {seed: what(one[seed], other[seed]) for seed in one if seed in other}
 
 
 def _each(keys: Measure, lab: Lab) -> Iterator[dict[str, Any]]:
