@@ -178,6 +178,8 @@ def test_a_ratio_of_means_has_no_bias_of_scattered_seeds() -> None:
     assert measure(parts, lab) == [0.5, 1.5]
     with pytest.raises(UserError, match="pick = least: wanted none beside ratio_of_means"):
         measure({**parts, "pick": "least"}, lab)
+    lab = two_seeds(a=[1.0, math.nan], b=[2.0, 2.0])
+    assert measure(parts, lab) == [0.5]
     # Two columns that are alike in the mean, each with a scatter of .4: mean of the ratios 1.17.
     count, rounds = 40, 400
     drawn = np.random.default_rng(1).lognormal(-0.08, 0.4, (rounds, 2, count))

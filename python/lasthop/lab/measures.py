@@ -32,6 +32,7 @@ may be somewhat less extreme than if all had been run.
     The mean over the seeds of one part over that of the other, where seeds scatter so much that
     the mean of their ratios would be too high, as it is by the square of the scatter below. A
     seed has its pseudo-value of the jackknife, so that mean and interval are those of the ratio.
+    A seed that lacks one of the two does not count.
 ``order = [least, …, greatest]``
     The smallest step from one part to the next; where a part is several, each of them. Smallest
     by the mean over the seeds, as the least of each seed would be that of its noise. Where a few
@@ -122,8 +123,10 @@ def _ratio_of_means(above: Values, below: Values) -> Values:
 
     θ₋ᵢ is θ without seed i (Tukey, Annals of Mathematical Statistics 29, 1958, p. 614).
     """
-    both = [seed for seed in above if seed in below]
+    both = [seed for seed in above if seed in below and math.isfinite(above[seed] + below[seed])]
     count = len(both)
+    if not both:
+        return {}
     over = sum(above[seed] for seed in both)
     under = sum(below[seed] for seed in both)
     if count < 2:

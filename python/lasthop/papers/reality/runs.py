@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 import shutil
@@ -169,16 +170,23 @@ def _row(lab: Lab, place: str, world: str, run: Run) -> dict[str, Any]:
     goodput = total_goodput(summary)
     queues = [queue for queue in summary["queues"] if queue["mean_delay_s"] is not None]
     weights = [queue["throughput_bps"] for queue in queues]
-    flows = [flow["goodput_bps"] / goodput for flow in summary["flows"]]
+
+    def over_queues(column: str) -> float:
+        """Its mean, by what went through each; none where nothing did."""
+        found = [queue[column] for queue in queues]
+        return float(np.average(found, weights=weights)) if any(weights) else math.nan
+
+    # A sender may wait for its timer from one handoff to the next, to the end.
+    flows = [flow["goodput_bps"] / goodput if goodput else math.nan for flow in summary["flows"]]
     return {
         "place": place,
         "control": run.point["control"],
         "seed": run.seed,
         "world": world,
         "goodput_bps": goodput,
-        "mean_delay_s": np.average([queue["mean_delay_s"] for queue in queues], weights=weights),
+        "mean_delay_s": over_queues("mean_delay_s"),
         "jain": summary["fairness"]["jain"],
-        "p95_delay_s": np.average([queue["p95_delay_s"] for queue in queues], weights=weights),
+        "p95_delay_s": over_queues("p95_delay_s"),
         **{f"share_{i + 1}": share for i, share in enumerate(flows)},
         "retransmits": sum(flow["retransmits"] for flow in summary["flows"]),
         "timeouts": sum(flow["timeouts"] for flow in summary["flows"]),
