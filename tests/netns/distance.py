@@ -4,7 +4,9 @@
 ``relay PID LOSS`` joins a TUN device ``lan`` here with a TUN device ``eth`` in the namespace of a
 process, and loses a part of the TCP packets to it at random. A connection whose client's port is
 20,000 + 1000 n + d, n < 16, is d milliseconds away, there and back. From SIGUSR1 on it takes the
-feedback option out of what passes, as a middlebox may. ``serve`` sends without an end to whoever
+feedback option out of what passes, as a middlebox may. A line of two numbers on its standard input
+says by how many milliseconds TCP's way back is longer from then on, and how long what comes back
+is held, to go on together. ``serve`` sends without an end to whoever
 connects, by a congestion control; ``fetch`` takes from it by several ports and prints how fast each
 came. ``pour`` sends datagrams.
 """
@@ -14,6 +16,7 @@ import ctypes
 import fcntl
 import heapq
 import json
+import math
 import os
 import random
 import select
@@ -47,6 +50,24 @@ def away_s(packet: bytes, is_to_client: bool) -> float:
     at = (packet[0] & 15) * 4 if packet[0] >> 4 == 4 else 40
     (port,) = struct.unpack_from("!H", packet.ljust(at + 4, b"\0"), at + 2 * is_to_client)
     return (port - NEAREST) % 1000 / 2000 if NEAREST <= port < FARTHEST else 0.0
+
+
+class WayBack:
+    """What TCP's packets from the client meet before their distance, in their order."""
+
+    def __init__(self) -> None:
+        self.further_s = self.held_s = self.latest_s = 0.0
+
+    def set(self, line: str) -> None:
+        self.further_s, self.held_s = (float(word) / 1e3 for word in line.split())
+
+    def out_s(self, now_s: float) -> float:
+        """When a packet that comes now has passed."""
+        due_s = now_s + self.further_s
+        if self.held_s:
+            due_s = math.ceil(due_s / self.held_s) * self.held_s
+        self.latest_s = max(self.latest_s, due_s)
+        return self.latest_s
 
 
 def without_option(packet: bytes) -> bytes:
@@ -83,8 +104,9 @@ def relay(pid: str, loss: str = "0") -> None:
     print("ready", flush=True)
     waiting: list[tuple[float, int, int, bytes]] = []
     count = 0
+    back = WayBack()
     poll = select.epoll()
-    for fd in (near, far):
+    for fd in (near, far, sys.stdin.fileno()):
         poll.register(fd, select.EPOLLIN)
     while True:
         now = time.monotonic()
@@ -94,6 +116,9 @@ def relay(pid: str, loss: str = "0") -> None:
             with contextlib.suppress(OSError):
                 os.write(to, packet)
         for fd, _ in poll.poll(max(0.0, waiting[0][0] - now) if waiting else 1.0):
+            if fd == sys.stdin.fileno():
+                back.set(sys.stdin.readline())
+                continue
             while True:
                 try:
                     packet = os.read(fd, 65_536)
@@ -106,7 +131,10 @@ def relay(pid: str, loss: str = "0") -> None:
                     continue
                 packet = without_option(packet) if strips else packet
                 to = far if fd == near else near
-                due = time.monotonic() + away_s(packet, fd == near)
+                due = time.monotonic()
+                if fd == far and is_tcp(packet):
+                    due = back.out_s(due)
+                due += away_s(packet, fd == near)
                 heapq.heappush(waiting, (due, count, to, packet))
 
 

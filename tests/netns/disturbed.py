@@ -4,6 +4,7 @@
 ``python tests/netns/disturbed.py`` measures what the documents tell of it.
 """
 
+import itertools
 import json
 import re
 import statistics
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from house import SERVER, House, house
-from matrix import jain, p99
+from matrix import jain, p99, part
 from pair import obey, stamp
 
 TARGET_MS = 25.0
@@ -29,6 +30,8 @@ FOUR = (20_020, 21_020, 22_020, 23_020)
 PING_S = 0.02
 CROWD = Path(__file__).with_name("crowd.py")
 TAU_BYTES = 500
+WAYS_BACK = ((), ((10, 100, 0), (20, 0, 0)), ((10, 80, 0),), ((0, 0, 10),))
+"""What becomes of the way back of acknowledgements: (at [s], longer by, held for [ms])."""
 WAYS = (("none", "router"), ("proxy", "router"), ("proxy", "modem"), ("pair", "router"))
 
 
@@ -127,6 +130,44 @@ def lossy(
     return Lossy(sum(each), statistics.mean(waits_ms), p99(waits_ms), jain(each))
 
 
+class Back(NamedTuple):
+    """A download while the way back of its acknowledgements changes."""
+
+    bps: list[float]
+    """What the line carried in each half second."""
+    wait_ms: float
+    p95_ms: float
+    path_ms: float
+    """What the agent takes for the way to the client and back without the queue, at the end."""
+
+
+def back(
+    slow: str, changes: Sequence[tuple[float, float, float]], port: int, take_s: float
+) -> Back:
+    """One download over 10 Mbit/s, after 5 s of start; changes are (at [s], further, held [ms])."""
+    with house(slow=slow, distances=True) as built:
+        built.helper("server", "serve", "cubic")
+        attach(built, "proxy", 1, 10)
+        with ThreadPoolExecutor() as pool:
+            load = pool.submit(built.taken, (port,), 5, take_s)
+            pings = pool.submit(built.pings, int((5 + take_s) / PING_S), PING_S)
+            begin, due, marks = time.time() + 5, list(changes), []
+            for half in range(int(2 * take_s) + 1):
+                at_s = half / 2
+                time.sleep(max(0.0, begin + at_s - time.time()))
+                while due and due[0][0] <= at_s:
+                    built.way_back(*due.pop(0)[1:])
+                marks.append((time.time(), built.carried()))
+                if half == int(2 * take_s) - 1:
+                    (flow,) = built.status()["flows"]
+            _, from_s, to_s = load.result()
+            waits = [
+                ms for at_s, ms in pings.result() if from_s <= at_s - ms / 1e3 and at_s <= to_s
+            ]
+    rates = [8 * (b - a) / (to - at) for (at, a), (to, b) in itertools.pairwise(marks)]
+    return Back(rates, statistics.mean(waits), part(waits, 0.95), 1e3 * flow["client_rtt_s"])
+
+
 def crowd(slow: str, count: int, size: int, at_once: int, forget_s: float = 0.0) -> dict[str, Any]:
     """Short connections through the proxy at 100 Mbit/s, and what the agent is after them."""
     with house("100mbit", slow=slow) as built:
@@ -172,6 +213,11 @@ def main() -> None:
                 for way, slow in WAYS:
                     row = lossy(way, slow, congestion, loss, ports, 20)
                     told(loss, congestion, len(ports), way, slow, *row)
+    for slow in ("router", "modem"):
+        for changes in WAYS_BACK:
+            found_back = back(slow, changes, 20_040, 30)
+            told(slow, *changes, *found_back[1:])
+            told(*found_back.bps)
     for slow in ("router", "modem"):
         found = crowd(slow, 10_000, 7000, 64, 12)
         took_s, known = found["took_s"], found["status"]["flow_count"]

@@ -64,6 +64,7 @@ class House:
         self.holders = {name: self._hold() for name in names}
         self.agents: list[subprocess.Popen[str]] = []
         self.helpers: list[subprocess.Popen[str]] = []
+        self.relay: subprocess.Popen[str] | None = None
         try:
             self._build(rate, limit, congestion, slow, distances, loss)
         except BaseException:
@@ -84,7 +85,7 @@ class House:
                  ("modem", "lan", "client", "eth", 1)]  # fmt: skip
         for near, here, far, there, net in wires:
             if distances and far == "client":
-                self.helper(near, "relay", pid[far], loss)
+                self.relay = self.helper(near, "relay", pid[far], loss)
                 # Ports that stand for distances are for those who ask for them.
                 run(far, "sysctl", "-qw", "net.ipv4.ip_local_port_range=40000 60999")
             else:
@@ -145,16 +146,23 @@ class House:
 
     def start(self, name: str, *words: object) -> subprocess.Popen[str]:
         """A command that goes on."""
-        return subprocess.Popen(
-            self._words(name, words), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(self._words(name, words), text=True, **pipes)
 
-    def helper(self, name: str, *words: object) -> None:
+    def helper(self, name: str, *words: object) -> subprocess.Popen[str]:
         """What `distance.py` does, once it is ready; it ends with the house."""
         helper = self.start(name, sys.executable, DISTANCE, *words)
         self.helpers.append(helper)
         assert helper.stdout is not None
         assert helper.stdout.readline() == "ready\n", helper.communicate()
+        return helper
+
+    def way_back(self, further_ms: float = 0.0, held_ms: float = 0.0) -> None:
+        """TCP's way from the client takes longer from now on, or brings what it holds together."""
+        assert self.relay is not None
+        assert self.relay.stdin is not None
+        self.relay.stdin.write(f"{further_ms} {held_ms}\n")
+        self.relay.stdin.flush()
 
     def fetch(
         self, ports: Sequence[object], warm_s: float, take_s: float, host: str = SERVER

@@ -234,8 +234,13 @@ def load(built: House, cell: Cell, host: str) -> tuple[list[float], list[float]]
     return list(rates.values()), waits_ms
 
 
+def part(values: Sequence[float], which: float) -> float:
+    """What this part of the values is not above."""
+    return sorted(values)[math.ceil(which * len(values)) - 1]
+
+
 def p99(values: Sequence[float]) -> float:
-    return sorted(values)[math.ceil(0.99 * len(values)) - 1]
+    return part(values, 0.99)
 
 
 def jain(rates: Sequence[float]) -> float:

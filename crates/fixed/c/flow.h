@@ -48,13 +48,48 @@ LASTHOP_INLINE u64 flow_sampled(struct flow *f, struct station *s, u32 ack)
 	return latest_ns;
 }
 
+/* A path is so much longer than all samples of it so far tell. */
+LASTHOP_INLINE void path_longer(struct path *p, u64 by_ns)
+{
+	u64 *samples_ns[] = { &p->least.now_least_ns, &p->least.last_least_ns, &p->now_ns, &p->last_ns };
+
+	UNROLLED
+	for (u32 i = 0; i < 4; i++)
+		*samples_ns[i] += *samples_ns[i] ? by_ns : 0;
+}
+
+/*
+ * An ACK came so long after its stamp: what of that counts as its way. A way that is longer than it was is taken for one that
+ * ACKs wait on until the least of late says so, and then bit by bit: all at once, nothing would seem to arrive for so long.
+ * What they do not wait any more is a part of the path, and of that to the nearest client until another one tells that it is not.
+ */
+LASTHOP_INLINE u64 flow_base(struct flow *f, struct station *s, u64 now_ns, u64 offset_ns)
+{
+	struct clock *c = &f->clock;
+	u64 nearest_ns = recent_least(&s->path.least), least_ns, rise_ns;
+
+	recent_least_add(&c->offset, now_ns, offset_ns, LEAST_SPAN_NS);
+	least_ns = recent_least(&c->offset);
+	if (!c->base_ns || least_ns <= c->base_ns) {
+		c->base_ns = least_ns;
+	} else {
+		rise_ns = least(least_ns - c->base_ns, (now_ns - c->based_ns) >> CLOCK_SLEW_SHIFT);
+		c->base_ns += rise_ns;
+		if (recent_least(&f->path.least) <= nearest_ns + path_margin_ns(nearest_ns))
+			path_longer(&s->path, rise_ns);
+		path_longer(&f->path, rise_ns);
+	}
+	c->based_ns = now_ns;
+	return c->base_ns;
+}
+
 /*
  * When an ACK was sent, by the client's own clock and as if the quickest of late had come at once; z follows. Its arrival
  * where the clock is not known to count milliseconds.
  */
-LASTHOP_INLINE u64 flow_sent_at(struct flow *f, const struct packet *p, u64 now_ns)
+LASTHOP_INLINE u64 flow_sent_at(struct flow *f, struct station *s, const struct packet *p, u64 now_ns)
 {
-	u64 ticks_ns, elapsed_ns, offset_ns, late_ns;
+	u64 ticks_ns, elapsed_ns, offset_ns, base_ns, late_ns;
 
 	if (!p->has_stamp || f->clock.state == CLOCK_OTHER)
 		return now_ns;
@@ -77,8 +112,8 @@ LASTHOP_INLINE u64 flow_sent_at(struct flow *f, const struct packet *p, u64 now_
 	if (p->stamp - f->clock.first > 1U << 31)
 		return now_ns;
 	offset_ns = elapsed_ns + CLOCK_BIAS_NS - ticks_ns;
-	recent_least_add(&f->clock.offset, now_ns, offset_ns, LEAST_SPAN_NS);
-	late_ns = least(offset_ns - recent_least(&f->clock.offset), NS_PER_S);
+	base_ns = flow_base(f, s, now_ns, offset_ns);
+	late_ns = least(offset_ns - base_ns, NS_PER_S);
 	f->ack_delay_ns = late_ns > f->ack_delay_ns ? f->ack_delay_ns + (late_ns - f->ack_delay_ns) / 16 :
 						      f->ack_delay_ns - (f->ack_delay_ns - late_ns) / 16;
 	return now_ns - late_ns;
@@ -108,7 +143,7 @@ LASTHOP_INLINE u64 flow_delay_ns(const struct flow *f, u64 nearest_ns)
  * handshake's is taken without the queue that stood there before and after it, but not as less than the nearest client's.
  */
 LASTHOP_INLINE void flow_path_sample(struct flow *f, u64 now_ns, u64 sample_ns, u64 span_began_ns, u64 nearest_ns, u64 wait_ns,
-				     u64 target_ns, u32 is_probing, u32 is_hidden, u32 is_floored)
+				     u64 target_ns, u32 is_probing, u32 is_floored)
 {
 	struct recent_least *l = &f->path.least;
 
@@ -122,8 +157,7 @@ LASTHOP_INLINE void flow_path_sample(struct flow *f, u64 now_ns, u64 sample_ns, 
 		f->flags &= ~FLOW_UNSURE;
 		l->now_least_ns = 0;
 	}
-	if (is_hidden)
-		path_sample(&f->path, now_ns, sample_ns, target_ns, is_floored);
+	path_sample(&f->path, now_ns, sample_ns, target_ns, is_floored);
 	if (f->begin_wait_ns && !f->begin_ns) {
 		sample_ns = most(excess(sample_ns, least(f->begin_wait_ns, wait_ns)), nearest_ns);
 		f->begin_wait_ns = 0;

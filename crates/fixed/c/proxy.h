@@ -278,10 +278,11 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		f->delivered += p->ack - f->sent;
 		f->sent = p->ack;
 	}
+	s->sent_ns = flow_sent_at(f, s, p, now_ns);
+	READ_ANEW();
 	if (settings->is_hidden) {
 		u64 forwarded_ns = flow_sampled(f, s, p->ack);
 
-		s->sent_ns = flow_sent_at(f, p, now_ns);
 		s->newly_bytes = flow_delivered(f, p);
 		READ_ANEW();
 		flow_told(f, s, s->newly_bytes);
@@ -307,7 +308,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	if (!settings->is_hidden && f->sample.only.sent_ns && !is_after(f->sample_end[0], p->ack)) {
 		f->rtt_ns = now_ns - f->sample.only.sent_ns;
 		/* It stood in the queue for so long at least. */
-		s->sample_ns = most(now_ns - most(f->sample.only.sent_ns, f->sample.only.there_ns), 1);
+		s->sample_ns = most(excess(s->sent_ns, most(f->sample.only.sent_ns, f->sample.only.there_ns)), 1);
 		f->sample.only.sent_ns = 0;
 	} else if (!settings->is_hidden && f->sample.only.sent_ns && queue.departed_bytes < f->sample.only.leaves_bytes) {
 		f->sample.only.there_ns = now_ns;
@@ -343,8 +344,10 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		told.is_probing = now_ns < s->probe_until_ns;
 	} else {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
-		if (sample_ns)
+		if (sample_ns) {
 			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
+			path_sample(&s->path, now_ns, sample_ns, settings->target_ns, 0);
+		}
 	}
 	station_turn(s, now_ns);
 	told.rate = station_rate(s);
@@ -364,7 +367,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	if (sample_ns)
 		flow_path_sample(f, now_ns, sample_ns, told.span_began_ns, told.nearest_ns,
 				 settings->is_hidden ? told.wait_ns : 0, settings->target_ns, told.is_probing,
-				 settings->is_hidden, s->is_floored);
+				 s->is_floored);
 	if (is_after(p->ack, f->ack)) {
 		u32 acked = p->ack - f->ack;
 

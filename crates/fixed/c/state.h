@@ -45,6 +45,8 @@
 #define CLOCK_NS NS_PER_S
 /* What keeps differences of two clocks above 0. */
 #define CLOCK_BIAS_NS (1ULL << 50)
+/* So much slower than time passes by what an ACK waits becomes a part of its way: what is timed by it reads as little high. */
+#define CLOCK_SLEW_SHIFT 4
 /* No receiver holds an ACK back for longer (RFC 9293, 3.8.6.3). */
 #define TIMER_NS (NS_PER_S / 2)
 /* A connection that is silent for so long has nothing under way any more. */
@@ -137,6 +139,8 @@ struct clock {
 	u32 first; /* that stamp */
 	u32 state; /* CLOCK_... */
 	struct recent_least offset; /* how long after its stamp an ACK came at least, and a bias */
+	u64 base_ns; /* what of that counts as the way; 0: not known */
+	u64 based_ns; /* when that was */
 };
 
 #define CLOCK_UNKNOWN 0

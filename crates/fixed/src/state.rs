@@ -169,6 +169,8 @@ pub struct FlowRecord {
     clock_first: u32,
     clock_state: u32,
     clock_offset: RecentLeast,
+    clock_base_ns: u64,
+    clock_based_ns: u64,
     begin_ns: u64,
     begin_wait_ns: u64,
     sample: [u64; 8],
