@@ -53,7 +53,10 @@ impl<P: Traveller> Builder<'_, P> {
         let with = match &flow.receiver {
             ReceiverSpec::Station(with) => with,
             ReceiverSpec::ClampKernel(_) => return Ok(Company::Pool(self.pool(flow, component))),
-            ReceiverSpec::Share(with) if with.own.balances() => return Ok(Company::Pool(self.pool(flow, component))),
+            ReceiverSpec::Share(with) if with.own.balances() => {
+                self.hears_waits((there, station), component)?;
+                return Ok(Company::Pool(self.pool(flow, component)));
+            }
             _ => return Ok(Company::Alone),
         };
         let (keys, seat) = (with.own.own, &with.own.common);
@@ -101,6 +104,18 @@ impl<P: Traveller> Builder<'_, P> {
         stations.push(StationEnd { agent, flows: vec![] });
         self.seats.agents.insert((place, name), (number, table));
         Ok(Company::Agent(number))
+    }
+
+    /// Refuses a balance of what packets have waited, where a queue on the way of the data does not tell that.
+    fn hears_waits(&self, (there, station): (&[Leg], u16), component: usize) -> Result<(), ScenarioError> {
+        let nodes = &self.components[component].parts.nodes;
+        let is_mute = |marker: &AnyMarker| matches!(marker, AnyMarker::Share(router) if !router.tells_waits());
+        if there.iter().filter_map(Leg::node).any(|node| nodes[node].markers(station).any(is_mute)) {
+            let wanted =
+                "false: a price on its way has form = \"one-integer\", which does not tell what packets waited";
+            return Err(ScenarioError::refused("receiver.balance", true, wanted));
+        }
+        Ok(())
     }
 
     /// Notes a receiver whose law goes by what queues write, where none on the way of its data writes that.

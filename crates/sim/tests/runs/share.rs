@@ -178,3 +178,16 @@ fn mistakes_are_named_in_one_line() {
         assert_eq!(refuse(AP, &[(key, value)]), message);
     }
 }
+
+#[test]
+fn a_balance_wants_to_be_told_what_packets_waited() {
+    let one = ("ap[0].price", r#"{ kind = "share", form = "one-integer" }"#);
+    let message = "flow[0].receiver.balance = true: wanted false: a price on its way has form = \"one-integer\", \
+                   which does not tell what packets waited";
+    let share = |keys| ("flow[0].receiver", keys);
+    for keys in [r#"{ kind = "share", balance = true }"#, r#"{ kind = "share", fair = true }"#] {
+        assert_eq!(refuse(AP, &[one, share(keys)]), message);
+    }
+    run(AP, &[one, share(r#"{ kind = "share", fair = true, balance = false }"#)]);
+    run(AP, &[share(r#"{ kind = "share", balance = true }"#)]);
+}

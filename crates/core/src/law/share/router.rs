@@ -137,6 +137,11 @@ impl ShareRouter {
         }
     }
 
+    /// Whether its stamps tell what a packet has waited.
+    pub fn tells_waits(&self) -> bool {
+        self.form == Form::TwoNumbers
+    }
+
     /// Φ: the sum of the weights of the flows that are there.
     pub fn weights(&self) -> f64 {
         self.flows.weights()
