@@ -109,6 +109,26 @@ fn on_two_links_the_least_share_holds() {
 }
 
 #[test]
+fn a_narrower_line_is_no_shortfall_of_the_next() {
+    // The long flow has two thirds of the first link by its weight, and might have 5.3 of the second's 8 Mbit/s, where it ends with another.
+    let long = r#"{ name = "long", path = ["a", "b", "c"], rtt = "50 ms", jitter = "0.1 ms", sender = "cubic", "#;
+    let next = r#"{ name = "next", path = ["b", "c"], rtt = "50 ms", jitter = "0.1 ms", sender = "cubic", "#;
+    let short = r#"{ name = "short", path = ["a", "b"], rtt = "50 ms", jitter = "0.1 ms", sender = "cubic", receiver = "share" }"#;
+    let mbps = |balance: bool| {
+        let receiver = |weight| format!("receiver = {{ kind = \"share\", weight = {weight}, balance = {balance} }} }}");
+        let flows = format!("[{long}{}, {next}{}, {short}]", receiver(2), receiver(1));
+        let set = [("flow", &*flows), ("link[0].rate", "6 Mbit/s"), ("duration", "60 s"), ("warmup", "30 s")];
+        let summary = run(WIRES, &set);
+        let payload = 1460.0 / 1500.0;
+        let [long, next, short] = [0, 1, 2].map(|i| summary.flows[i].goodput_bps / 1e6 / payload);
+        assert!(summary.queues.iter().all(|queue| queue.utilisation.unwrap() > 0.97), "{:?}", (long, next, short));
+        assert!((3.7..4.1).contains(&long) && (1.9..2.2).contains(&short), "{:?}", (long, next, short));
+        next
+    };
+    assert!((mbps(true) - mbps(false)).abs() < 0.05);
+}
+
+#[test]
 fn without_a_router_the_window_is_the_operating_systems() {
     let bare = r#"
         duration = "5 s"

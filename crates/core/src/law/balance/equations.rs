@@ -4,6 +4,9 @@
 /// By how much a share may fall short, and be exceeded, before the weight of a flow moves that nobody has told from others.
 const SHORT: f64 = 0.15;
 const OVER: f64 = 0.4;
+/// How long what one flow is told speaks for what others might be \[s\], and the part of that which a flow is told whom the same line binds.
+const SPEAKS_S: f64 = 0.05;
+const SAME_LINE: f64 = 0.95;
 /// How far z goes.
 const MOST_LEAN: f64 = 1.5;
 
@@ -48,4 +51,18 @@ pub fn mean_lean(leaning: f64, weights: f64) -> f64 {
 pub fn is_limited(used: f64, held: f64, least: f64) -> bool {
     //= station#13  u = Σ s (d + x) over 1 s; limited: u < ¼ Ī
     used < least * held
+}
+
+/// The most that a flow of weight 1 is told to be its share \[B/s\], where it was `before` so long ago and one is told `share` now.
+#[inline]
+pub fn most_share(before: f64, elapsed_s: f64, share: f64) -> f64 {
+    //= station#25  M ← max(ρ, M e^(−gap/50 ms))
+    share.max(before * libm::exp(-elapsed_s / SPEAKS_S))
+}
+
+/// Whether another line binds a flow than others of its host: it is told a part `told` of the most, and they are up to `most` of it.
+#[inline]
+pub fn is_elsewhere(told: f64, most: f64) -> bool {
+    //= station#26  bound elsewhere: the mean of ρ/M over 5 s below .95 of the greatest of them
+    told < SAME_LINE * most
 }

@@ -10,7 +10,10 @@
 //!   what is let pass.
 //!
 //! Only a flow whose window governs it counts: by Little's law it uses what it holds. Any other has no more to send, or waits for its
-//! sender's own window. No weight gives it more, and it leans back to what it is told.
+//! sender's own window. No weight gives it more, and it leans back to what it is told. So does a flow that a narrower line binds than the
+//! others: one that is told a smaller share while they are told a greater one.
+
+use super::share::equations::follow;
 
 pub mod equations;
 
@@ -33,6 +36,8 @@ const GOVERNED: f64 = 0.9;
 const GOVERNED_S: f64 = 20.0;
 /// After a pause of so long \[s\] shares are compared anew: what flows had before tells nothing of it.
 const PAUSE_S: f64 = 5.0;
+/// The time over which the mean is taken of what a flow is told \[s\].
+const TOLD_S: f64 = 5.0;
 /// A flow that has come only lately is still on its way to its share \[comparisons\].
 const SETTLED: u32 = 2;
 
@@ -47,6 +52,8 @@ pub struct Visit {
     pub held_bytes: f64,
     /// See `held_bytes`.
     pub elapsed_s: f64,
+    /// What a flow of weight 1 may have of the line that binds it, as that tells \[B/s\].
+    pub share: f64,
 }
 
 /// What a flow uses of what it holds, by Little's law.
@@ -236,11 +243,24 @@ impl Balance {
     }
 }
 
+/// A flow at the place where those of its host meet.
+#[derive(Clone, Debug)]
+struct Guest {
+    party: Party,
+    /// The share it is told over the most that any is, in the mean; none before it is told one.
+    told: Option<f64>,
+    /// Whether a line binds it that is not that of the others.
+    is_elsewhere: bool,
+}
+
 /// Flows of one host, whose receivers meet when their packets come.
 #[derive(Clone, Debug, Default)]
 pub struct Meeting {
     balance: Balance,
-    parties: Vec<Party>,
+    guests: Vec<Guest>,
+    /// The most that a flow of weight 1 is told to be its share \[B/s\], and when a packet last told one \[s\].
+    most_share: f64,
+    told_s: f64,
     /// z̄ of those that are there.
     mean_lean: f64,
 }
@@ -248,22 +268,40 @@ pub struct Meeting {
 impl Meeting {
     /// Takes in a flow of a `weight` above 0; gives its number.
     pub fn join(&mut self, weight: f64) -> usize {
-        self.parties.push(Party::new(weight));
-        self.parties.len() - 1
+        self.guests.push(Guest { party: Party::new(weight), told: None, is_elsewhere: false });
+        self.guests.len() - 1
     }
 
     /// A packet of `flow` has come at `t_s`, which tells that. Gives p, for which the weights of all are in sum what they were.
     pub fn meet(&mut self, flow: usize, t_s: f64, told: Visit) -> f64 {
-        self.parties[flow].had(told.bytes, told.way_s);
-        self.parties[flow].held(told.held_bytes, told.elapsed_s);
+        self.most_share = equations::most_share(self.most_share, t_s - self.told_s, told.share);
+        self.told_s = t_s;
+        let part = told.share / self.most_share;
+        let guest = &mut self.guests[flow];
+        guest.party.had(told.bytes, told.way_s);
+        guest.party.held(told.held_bytes, told.elapsed_s);
+        guest.told = Some(follow(guest.told.unwrap_or(part), part, told.elapsed_s, 1.0, TOLD_S));
         if self.balance.is_due(t_s) {
-            let there: Vec<_> = (0..self.parties.len()).filter(|&i| self.parties[i].is_there()).collect();
-            let mut parties: Vec<_> = self.parties.iter_mut().map(|party| (party, true)).collect();
-            self.balance.compare(t_s, true, &mut parties);
-            let sum = |of: fn(&Party) -> f64| there.iter().map(|&i| of(&self.parties[i])).sum::<f64>();
-            self.mean_lean = equations::mean_lean(sum(Party::leaning), sum(|party| party.weight));
+            self.compare(t_s);
         }
-        let Party { weight, lean, .. } = self.parties[flow];
-        equations::leaning(weight, lean, self.mean_lean)
+        let Guest { party, is_elsewhere, .. } = &self.guests[flow];
+        equations::leaning(party.weight, party.lean, if *is_elsewhere { 0.0 } else { self.mean_lean })
+    }
+
+    fn compare(&mut self, t_s: f64) {
+        let there: Vec<_> = self.guests.iter().map(|guest| guest.party.is_there()).collect();
+        let told =
+            self.guests.iter().zip(&there).filter(|(_, is_there)| **is_there).filter_map(|(guest, _)| guest.told);
+        let most = told.fold(0.0, f64::max);
+        for guest in &mut self.guests {
+            guest.is_elsewhere = guest.told.is_some_and(|told| equations::is_elsewhere(told, most));
+        }
+        let mut parties: Vec<_> = self.guests.iter_mut().map(|guest| (&mut guest.party, !guest.is_elsewhere)).collect();
+        self.balance.compare(t_s, true, &mut parties);
+        let met = self.guests.iter().zip(there).filter(|(guest, is_there)| *is_there && !guest.is_elsewhere);
+        let (leaning, weights) = met.fold((0.0, 0.0), |(leaning, weights), (Guest { party, .. }, _)| {
+            (leaning + party.leaning, weights + party.weight)
+        });
+        self.mean_lean = equations::mean_lean(leaning, weights);
     }
 }

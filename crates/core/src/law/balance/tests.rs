@@ -47,7 +47,7 @@ fn two_flows(weights: [f64; 2], worth: f64, demand: f64, seconds: u32) -> ([f64;
         for i in [0, 1] {
             // Of each 50 ms on the way; the window is of 50 ms of what it may have.
             let window = if i == 1 { 5e4 * part } else { 0.05 * rates[0] };
-            let told = Visit { bytes: 0.01 * rates[i], way_s: 0.05, held_bytes: window, elapsed_s: 0.01 };
+            let told = Visit { bytes: 0.01 * rates[i], way_s: 0.05, held_bytes: window, elapsed_s: 0.01, share: 1e6 };
             p[i] = meeting.meet(numbers[i], 0.01 * f64::from(n), told);
         }
     }
@@ -90,12 +90,42 @@ fn who_has_no_more_to_send_leans_nowhere() {
     assert!(party.is_limited());
 }
 
+//= station#25
+//= station#26
+#[test]
+fn who_is_told_less_is_bound_elsewhere() {
+    close(eq::most_share(3e5, 0.05 * libm::log(2.0), 1e5), 1.5e5);
+    assert_eq!(eq::most_share(3e5, 0.05, 2e5), 2e5);
+    assert!(eq::is_elsewhere(0.94, 1.0) && !eq::is_elsewhere(0.95, 1.0));
+}
+
+#[test]
+fn a_flow_at_a_narrower_line_leans_nowhere_and_the_others_do() {
+    // Each has 100 kB/s, and the last is told another share than the others, or the same.
+    let leaning = |last: f64| {
+        let mut meeting = Meeting::default();
+        let numbers = [1.0, 1.0, 4.0].map(|weight| meeting.join(weight));
+        let mut p = [0.0; 3];
+        for n in 1..3000 {
+            for i in 0..3 {
+                let share = if i == 2 { last } else { 1e5 };
+                let told = Visit { bytes: 1e3, way_s: 0.05, held_bytes: 5e3, elapsed_s: 0.01, share };
+                p[i] = meeting.meet(numbers[i], 0.01 * f64::from(n), told);
+            }
+        }
+        p
+    };
+    assert_eq!(leaning(2.5e4), [1.0, 1.0, 4.0]);
+    let [first, second, last] = leaning(1e5);
+    assert!(first < 0.5 && second < 0.5 && last > 5.0, "{first}, {second}, {last}");
+}
+
 #[test]
 fn after_a_pause_weights_are_what_they_were() {
     let mut meeting = Meeting::default();
     let numbers = [1.0; 3].map(|weight| meeting.join(weight));
     let mut all = |t_s: f64, flows: &[usize]| -> Vec<f64> {
-        let told = Visit { bytes: 3e3, way_s: 0.05, held_bytes: 1.5e4, elapsed_s: 0.01 };
+        let told = Visit { bytes: 3e3, way_s: 0.05, held_bytes: 1.5e4, elapsed_s: 0.01, share: 1e6 };
         flows.iter().map(|&i| meeting.meet(numbers[i], t_s, told)).collect()
     };
     for n in 1..12_000 {

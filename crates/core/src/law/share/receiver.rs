@@ -165,7 +165,7 @@ impl ShareReceiver {
         if self.held_s > 0.0 {
             let way_s = delay_s + f64::from(stamp.waited_s);
             let (bytes, elapsed_s) = (arrival.payload_bytes, arrival.t_s - self.held_s);
-            self.told = Some(Visit { bytes, way_s, held_bytes: self.held_bytes, elapsed_s });
+            self.told = Some(Visit { bytes, way_s, held_bytes: self.held_bytes, elapsed_s, share });
         }
         self.held_s = arrival.t_s;
         self.held_bytes = (self.held_bytes - arrival.payload_bytes).max(0.0);
