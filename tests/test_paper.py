@@ -237,7 +237,9 @@ def test_a_curve_under_another_is_named() -> None:
     axes.plot([0.5, 1.5], [1.0, 1.0], "--")
     lay_out(figure)
     assert hidden_curves(figure) == [("under", "over")]
-    axes.lines[0].set_ydata([1.0, 1.0, 1.2])
+    axes.lines[0].set(marker="o", markersize=7)
+    assert hidden_curves(figure) == [], "it shows around the other's markers"
+    axes.lines[0].set(marker="none", ydata=[1.0, 1.0, 1.2])
     assert hidden_curves(figure) == []
 
 

@@ -126,19 +126,25 @@ def hidden_curves(figure: Figure) -> list[tuple[str, str]]:
     """Named curves that lie wholly under a later one of the same axes: its name, the other's.
 
     Wholly: each of its points is less than a pixel and a half away from the other curve, where
-    both are on a figure that has been laid out.
+    both are on a figure that has been laid out. One with larger markers shows around it.
     """
     import numpy as np
 
     found = []
     for axes in figure.axes:
         named = [
-            (str(line.get_label()), axes.transData.transform(line.get_xydata()))
+            (
+                str(line.get_label()),
+                axes.transData.transform(line.get_xydata()),
+                0.0 if line.get_marker() in {"None", "none"} else line.get_markersize(),
+            )
             for line in axes.lines
             if not str(line.get_label()).startswith("_") and np.size(line.get_xdata()) > 1
         ]
-        for place, (name, points) in enumerate(named):
-            for other, above in named[place + 1 :]:
+        for place, (name, points, size) in enumerate(named):
+            for other, above, other_size in named[place + 1 :]:
+                if size > other_size:
+                    continue
                 order = np.argsort(above[:, 0], kind="stable")
                 height = np.interp(points[:, 0], above[order, 0], above[order, 1], np.nan, np.nan)
                 apart = np.abs(height - points[:, 1])

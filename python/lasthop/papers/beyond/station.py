@@ -128,7 +128,9 @@ def over_share(
 
 def steps(lab: Lab) -> Drawing:
     """Utilisation against delay, step by step."""
-    return planes(lab, {step: (*named, ".-") for step, named in STEPS.items()}, MIXED, (9.0, 6.2))
+    named = {step: (*named, ".-") for step, named in STEPS.items()}
+    named["residual"] = (*STEPS["residual"], "o-")
+    return planes(lab, named, MIXED, (9.0, 6.2))
 
 
 def hidden(lab: Lab) -> Drawing:
@@ -155,8 +157,9 @@ def planes(
                     here = data[(data["trace"] == trace) & (data["flows"] == flows)]
                     means = here.groupby("target")[["p95_delay_s", "utilisation"]].mean()
                     label, colour, drawn = named[step]
+                    hollow = {"mfc": "none", "ms": 7} if drawn.startswith("o") else {}
                     axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], drawn,
-                              color=colour, label=label)  # fmt: skip
+                              color=colour, label=label, **hollow)  # fmt: skip
                 there = reference[(reference["trace"] == trace) & (reference["flows"] == flows)]
                 axes.plot(there["p95_delay_s"].mean() * 1e3, there["utilisation"].mean(), "^",
                           ls="none", color=COLOURS[2], label="FQ-CoDel")  # fmt: skip
