@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The verdicts in README and ``docs/verdicts.md``, of what ``lasthop fig`` gave."""
+"""What ``lasthop fig`` gave, in README, ``docs/verdicts.md`` and ``docs/station.md``."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def verdicts_page() -> str:
 
 
 def station_page() -> str:
-    """The page of the station window, with what its claims measured."""
+    """The page of the station window, with what its claims measured and a table of figures."""
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     text = (DOCS / "station.md").read_text(encoding="utf-8")
     table = [["what", "accepted", "measured", ""], ["---"] * 4]
@@ -49,7 +49,8 @@ def station_page() -> str:
             table.append(
                 [cell(entry["claim"]), _accepted(entry), _measured(entry), entry["verdict"]]
             )
-    return between(text, "claims station", rows(table))
+    text = between(text, "claims station", rows(table))
+    return between(text, "table held", _held(kept["tables"]["beyond:held"]))
 
 
 def _verdicts(stem: str, entries: Sequence[Mapping[str, Any]]) -> str:
@@ -136,13 +137,24 @@ def _reality(tables: Mapping[str, Any]) -> str:
     return rows(table) if table else "No result is kept here: `lasthop fig reality` gives it.\n"
 
 
+def _held(kept: Sequence[Sequence[str]]) -> str:
+    """Utilisation and delay by proxy, line, flows and how segments are acknowledged."""
+    head, *body = kept
+    table = [[*head[:3], *(name.partition(":")[0] for name in head[3::2])]]
+    table.append(["---"] * len(table[0]))
+    for row in body:
+        pairs = [_without_intervals(row[i : i + 2]) for i in range(3, len(row), 2)]
+        table.append([*row[:3], *(f"{pair} ms" for pair in pairs)])
+    return rows(table)
+
+
 def _without_intervals(cells: Sequence[str]) -> str:
     means = [cell.partition(" ± ")[0] for cell in cells]
     return means[0] if set(means) == {"–"} else ", ".join(means)
 
 
-QUOTED = ("senders", "reality")
-"""Whose tables the page quotes."""
+QUOTED = ("senders:", "reality:", "beyond:held")
+"""How the names of the tables begin that the pages quote."""
 
 
 def keep(folders: Sequence[str]) -> None:
@@ -156,5 +168,5 @@ def keep(folders: Sequence[str]) -> None:
         known = [entry for entry in (*old, *claims) if entry["id"] in order]
         kept["claims"] = sorted(known, key=lambda entry: order.index(entry["id"]))
         tables = json.loads((folder / "tables.json").read_text(encoding="utf-8"))
-        kept["tables"] |= {k: v for k, v in tables.items() if k.partition(":")[0] in QUOTED}
+        kept["tables"] |= {k: v for k, v in tables.items() if k.startswith(QUOTED)}
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

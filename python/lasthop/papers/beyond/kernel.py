@@ -29,6 +29,28 @@ FORMS = {
     "hidden": ("by a proxy from whom it is hidden", COLOURS[2], "^"),
 }
 
+PROXIES = {"share": "`share-kernel`", "station": "`station-kernel`"}
+CASES = {
+    "4-10-10": ("10 ms, 10 Mbit/s", "four of 50 ms"),
+    "10-10-10": ("10 ms, 10 Mbit/s", "ten mixed"),
+    "4-25-10": ("25 ms, 10 Mbit/s", "four of 50 ms"),
+    "10-25-10": ("25 ms, 10 Mbit/s", "ten mixed"),
+    "4-10-2": ("10 ms, 2 Mbit/s", "four of 50 ms"),
+    "10-10-2": ("10 ms, 2 Mbit/s", "ten mixed"),
+    "4-25-2": ("25 ms, 2 Mbit/s", "four of 50 ms"),
+    "10-25-2": ("25 ms, 2 Mbit/s", "ten mixed"),
+    "40-25-2": ("25 ms, 2 Mbit/s", "forty of 50 ms"),
+    "16-25-1": ("25 ms, 1 Mbit/s", "sixteen of 50 ms"),
+    "40-25-2-far": ("25 ms, 2 Mbit/s", "forty of 150 ms"),
+}
+"""Target and rate, and the flows."""
+ACKS = {
+    "plain": ("each segment acknowledged", COLOURS[1], "o"),
+    "linux": ("as Linux does", "black", "_"),
+    "second": ("each second one, or after 200 ms", COLOURS[0], "v"),
+    "second-40": ("each second one, or after 40 ms", COLOURS[2], "^"),
+}
+
 
 def more_packets(lab: Lab, sweep: str, columns: Sequence[str], **where: str) -> list[float]:
     """By how many packets queues are longer in integers, mean over the queues, by seed."""
@@ -115,3 +137,35 @@ def share(lab: Lab) -> Drawing:
             [FORMS[str(form)][0], str(trace), str(flows), str(target), *cells(here, FIGURES)]
         )
     return Drawing(data, draw, (9.0, 6.0), rows)
+
+
+def held(lab: Lab) -> Drawing:
+    """What it costs that receivers hold acknowledgements back."""
+    data = lab.frame("held")
+    columns = {"utilisation": 1.0, "p95_delay_s": 1e3}
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(len(columns), len(PROXIES), sharex=True, sharey="row", squeeze=False)
+        for line, (law, title) in zip(grid.T, PROXIES.items(), strict=True):
+            for axes, (column, times) in zip(line, columns.items(), strict=True):
+                for acks, (label, colour, mark) in ACKS.items():
+                    here = data[(data["law"] == law) & (data["acks"] == acks)]
+                    means = here.groupby("case")[column].mean() * times
+                    style = {"color": colour, "mfc": "none", "ls": "none", "label": label}
+                    axes.plot(range(len(CASES)), [means[case] for case in CASES], mark, **style)
+            line[0].set(title=title.strip("`"))
+            names = [f"{flows}, T = {line}" for line, flows in CASES.values()]
+            line[-1].set_xticks(range(len(CASES)), names, rotation=90)
+        grid[0][0].set(ylabel="utilisation", ylim=(None, 1.01))
+        grid[1][0].set(ylabel="delay, 95th percentile [ms]", ylim=(0, None))
+        legend_below(figure)
+
+    rows = [["proxy", "T, rate", "flows"]]
+    rows[0] += [f"{label}: {unit}" for label, *_ in ACKS.values() for unit in ("util", "95 % ms")]
+    by_point = data.groupby(["law", "case", "acks"], sort=False)
+    runs = {(str(law), str(case), str(acks)): here for (law, case, acks), here in by_point}
+    for law, proxy in PROXIES.items():
+        for case, names in CASES.items():
+            found = [cells(runs[law, case, acks], columns) for acks in ACKS]
+            rows.append([proxy, *names, *(text for pair in found for text in pair)])
+    return Drawing(data, draw, (9.0, 7.4), rows)
