@@ -59,6 +59,7 @@ class WayBack:
         self.further_s = self.held_s = self.latest_s = 0.0
 
     def set(self, line: str) -> None:
+        """What a line says."""
         self.further_s, self.held_s = (float(word) / 1e3 for word in line.split())
 
     def out_s(self, now_s: float) -> float:

@@ -5,7 +5,7 @@ import statistics
 from typing import Any
 
 import pytest
-from disturbed import FOUR, TARGET_MS, crowd, lossy, steps
+from disturbed import FOUR, TARGET_MS, WAYS_BACK, back, crowd, lossy, steps
 from matrix import jain
 
 P99_MS = 2 * TARGET_MS + 5
@@ -39,6 +39,24 @@ def test_random_losses_cost_no_more_with_the_agent(slow: str, congestion: str, l
     assert steered.bps >= 0.97 * plain.bps
     assert steered.p99_ms <= P99_MS
     assert steered.wait_ms <= 1.2 * TARGET_MS
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("slow", ["router", "modem"])
+def test_a_way_back_that_changes_costs_no_download(slow: str) -> None:
+    still, waits, longer, held = (back(slow, changes, 20_040, 30) for changes in WAYS_BACK)
+    # Longer for ten seconds, as by an upload beside it.
+    assert sum(waits.bps) >= 0.95 * sum(still.bps)
+    assert waits.p95_ms <= 26
+    # Longer for good from the tenth second on: as before after two more, and when the old path is
+    # forgotten.
+    seconds = [sum(pair) / 2 for pair in zip(longer.bps[::2], longer.bps[1::2], strict=True)]
+    assert min(seconds[12:]) >= 0.8 * 10e6
+    assert sum(seconds[12:]) >= 0.95 * 10e6 * len(seconds[12:])
+    assert longer.path_ms == pytest.approx(120, abs=3)
+    assert held.path_ms <= 43
+    assert sum(held.bps) >= 0.97 * sum(still.bps)
+    assert held.p95_ms <= 32
 
 
 @pytest.mark.parametrize("way", [pytest.param("proxy", marks=pytest.mark.measured), "pair"])

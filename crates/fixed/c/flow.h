@@ -78,6 +78,7 @@ LASTHOP_INLINE u64 flow_base(struct flow *f, struct station *s, u64 now_ns, u64 
 		if (recent_least(&f->path.least) <= nearest_ns + path_margin_ns(nearest_ns))
 			path_longer(&s->path, rise_ns);
 		path_longer(&f->path, rise_ns);
+		f->ack_delay_ns = excess(f->ack_delay_ns, rise_ns);
 	}
 	c->based_ns = now_ns;
 	return c->base_ns;

@@ -365,7 +365,8 @@ pub struct StationRecord {
     slot: u64,
     /// Until then the queue is drained, to see the path without it.
     pub probe_until_ns: u64,
-    sent_ns: u64,
+    /// When the ACK at hand was sent, as far as its client's clock tells.
+    pub sent_ns: u64,
     sample_ns: u64,
     newly_bytes: u32,
     wants_probe: u32,
