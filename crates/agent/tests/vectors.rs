@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use lasthop_fixed::state::{FlowRecord, ReceiverRecord, Settings, StationRecord};
 use lasthop_fixed::vector::{Vector, names, run};
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
-use support::{Random, or_skipped};
+use support::{Random, assert_verified_with_ease, or_skipped};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// How often each function is called with each settings; `LASTHOP_VECTORS` says another number.
@@ -160,6 +160,7 @@ fn the_kernel_reckons_as_the_host_does_to_the_bit() {
             ..Settings::default()
         };
         let Some(object) = or_skipped(loaded(&settings)) else { return };
+        object.progs().for_each(|program| assert_verified_with_ease(&program));
         compare(&object, &settings);
     }
 }

@@ -15,6 +15,13 @@ typedef long long s64;
 
 #define LASTHOP_INLINE static inline __attribute__((always_inline, unused))
 
+/* Programs of the kernel have these as functions that are verified by themselves, once. They give 0. */
+#ifdef __bpf__
+#define LASTHOP_APART __attribute__((noinline))
+#else
+#define LASTHOP_APART LASTHOP_INLINE
+#endif
+
 /* The verifier follows no loop that it need not. */
 #ifdef __clang__
 #define UNROLLED _Pragma("clang loop unroll(full)")

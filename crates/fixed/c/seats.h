@@ -29,11 +29,6 @@
 /* Spans of the least that ACKs wait. */
 #define CROWD_NS (NS_PER_S / 10)
 
-/* Programs of the kernel have these as functions that are verified by themselves. They give 0. */
-#ifndef APART
-#define APART LASTHOP_INLINE
-#endif
-
 /* What is kept of window edges has that of now in its last row. */
 LASTHOP_INLINE void seat_grant(struct desk *d, u32 i, u32 edge)
 {
@@ -185,7 +180,7 @@ LASTHOP_INLINE void seat_count(struct seat *seat, u64 now_ns, u64 bytes, u64 the
 }
 
 /* Its own part of a step: what it holds, and whether it has more to send. */
-APART int seat_look(struct desk *d, u32 i)
+LASTHOP_APART int seat_look(struct desk *d, u32 i)
 {
 	struct seat *seat;
 	struct round *r;
@@ -234,7 +229,7 @@ LASTHOP_INLINE int seat_is_settled(const struct seat *seat, u64 now_ns)
 }
 
 /* What a seat is of all rates and weights. */
-APART int seat_count_rate(struct desk *d, u32 i)
+LASTHOP_APART int seat_count_rate(struct desk *d, u32 i)
 {
 	const struct seat *seat;
 
@@ -249,7 +244,7 @@ APART int seat_count_rate(struct desk *d, u32 i)
 }
 
 /* Its weight leans, if it has got less than its share or much more. */
-APART int seat_lean(struct desk *d, u32 i)
+LASTHOP_APART int seat_lean(struct desk *d, u32 i)
 {
 	struct round *r;
 	struct seat *seat;
@@ -270,7 +265,7 @@ APART int seat_lean(struct desk *d, u32 i)
 }
 
 /* What of what it was thought to have waiting does wait; its weight. */
-APART int seat_scale(struct desk *d, u32 i)
+LASTHOP_APART int seat_scale(struct desk *d, u32 i)
 {
 	struct seat *seat;
 
@@ -283,7 +278,7 @@ APART int seat_scale(struct desk *d, u32 i)
 }
 
 /* What j is to the window of i. */
-APART int seat_beside(struct desk *d, u32 i, u32 j)
+LASTHOP_APART int seat_beside(struct desk *d, u32 i, u32 j)
 {
 	const struct seat *seat, *other;
 	struct round *r;
@@ -321,7 +316,7 @@ LASTHOP_INLINE u32 seat_wanted(const struct seat *seat, u64 window_bytes)
 }
 
 /* w of a seat, of payload; whether an update may tell it, if it is not that of the ACK at hand. */
-APART int seat_conclude(struct desk *d, u32 i, u32 own)
+LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 {
 	const struct seat *mine;
 	struct seat *seat;

@@ -13,10 +13,13 @@ LASTHOP_INLINE u64 station_rate(const struct station *s)
 }
 
 /* A tick is over: it judges the forecasts, or bounds the rate from below where the queue was mostly empty. */
-LASTHOP_INLINE void station_tick(struct station *s, u64 now_ns)
+LASTHOP_APART int station_tick(struct station *s, u64 now_ns)
 {
-	u64 tick_ns = now_ns - s->tick_ns;
+	u64 tick_ns;
 
+	if (!s)
+		return 0;
+	tick_ns = now_ns - s->tick_ns;
 	if (s->tick_busy_ns >= TICK_BUSY_NS && s->tick_busy_bytes) {
 		u64 found_q16 = log2_q16(rate_of(s->tick_busy_bytes, s->tick_busy_ns));
 		u64 best_q20 = ~0ULL;
@@ -57,6 +60,7 @@ LASTHOP_INLINE void station_tick(struct station *s, u64 now_ns)
 	s->tick_bytes = 0;
 	s->tick_busy_ns = 0;
 	s->tick_busy_bytes = 0;
+	return 0;
 }
 
 /* So many bytes have left since the last look, the queue having been busy all the while or not. */
@@ -124,22 +128,26 @@ LASTHOP_INLINE void station_look(struct station *s, u64 now_ns, u64 queue_bytes,
 }
 
 /* On to a slot: what was due before it counts as due. */
-LASTHOP_INLINE void station_advance(struct station *s, u64 slot)
+LASTHOP_APART int station_advance(struct station *s, u64 slot)
 {
 	/* Read anew each time, so that the verifier has nothing to tell one round from the next by. */
-	const volatile u64 *present = &s->slot;
+	const volatile u64 *present;
 
+	if (!s)
+		return 0;
+	present = &s->slot;
 	for (u32 i = 0; i < SLOTS; i++) {
 		u64 here = *present;
 		u32 at = here & (SLOTS - 1);
 
 		if (here >= slot)
-			return;
+			return 0;
 		s->due_bytes += s->ring[at];
 		s->ring[at] = 0;
 		s->slot = here + 1;
 	}
 	s->slot = slot;
+	return 0;
 }
 
 /*

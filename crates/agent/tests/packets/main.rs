@@ -13,7 +13,7 @@ use lasthop_agent::config::Config;
 use lasthop_agent::load::Programs;
 use lasthop_agent::mode::Mode;
 use lasthop_linux::clock;
-use support::or_skipped;
+use support::{assert_verified_with_ease, or_skipped};
 
 use frames::{ACK, OPTIONS, SYN, Segment, extended, folded, from_client, from_server, sum, unsummed, window, with_v6};
 
@@ -22,6 +22,17 @@ const PASSES_ON: u32 = u32::MAX;
 /// The programs of one who does this; none where they may not be loaded.
 fn loaded(mode: Mode) -> Option<Programs> {
     or_skipped(Programs::load(mode, &Config::default().settings(14, mode == Mode::Proxy)))
+}
+
+#[test]
+fn the_verifier_has_room_for_every_program() {
+    let config = Config::default();
+    for (mode, is_hidden) in [(Mode::Proxy, false), (Mode::Proxy, true), (Mode::Ap, false), (Mode::Client, false)] {
+        let Some(programs) = or_skipped(Programs::load(mode, &config.settings(14, is_hidden))) else { return };
+        for name in ["to_client", "to_server"] {
+            assert_verified_with_ease(&programs.program(name).unwrap());
+        }
+    }
 }
 
 #[test]
