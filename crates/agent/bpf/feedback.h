@@ -29,6 +29,9 @@ struct router {
 	u64 least_packets_q16;
 	struct qfcp_router qfcp;
 	struct xcp_router xcp;
+	/* Of who is at a turn: what these will be. Here, for a program's stack has no room for it. */
+	struct qfcp_router next_qfcp;
+	struct xcp_router next_xcp;
 };
 
 /* What a processor counts, for itself; by the laws' own functions, of which only what counts is in use. */

@@ -312,25 +312,25 @@ static __always_inline void end_turn(struct router *r)
 static __always_inline void turn(struct router *r, struct qfcp_sight *sight, int tells)
 {
 	struct qfcp_settings law = settings.qfcp;
-	struct qfcp_router next;
+	struct qfcp_router *next = &r->next_qfcp;
 
 	if (!begin_turn(r))
 		return;
-	next = r->qfcp;
-	next.input_bytes += r->sums[0] - r->collected[0];
-	next.rtts_us += r->sums[1] - r->collected[1];
-	next.rtt_count += r->sums[2] - r->collected[2];
-	next.least_bytes = least(next.least_bytes, r->least_bytes);
-	next.least_packets_q16 = least(next.least_packets_q16, r->least_packets_q16);
+	*next = r->qfcp;
+	next->input_bytes += r->sums[0] - r->collected[0];
+	next->rtts_us += r->sums[1] - r->collected[1];
+	next->rtt_count += r->sums[2] - r->collected[2];
+	next->least_bytes = least(next->least_bytes, r->least_bytes);
+	next->least_packets_q16 = least(next->least_packets_q16, r->least_packets_q16);
 	/* A device without a queue sends what it gets. */
 	if (!tells)
 		sight->departed_bytes = r->sums[0];
 
-	qfcp_turn(&next, &law, sight, close_one);
+	qfcp_turn(next, &law, sight, close_one);
 
 	bpf_spin_lock(&r->lock);
-	r->qfcp = next;
-	r->told = wire_of(next.rate);
+	r->qfcp = *next;
+	r->told = wire_of(next->rate);
 	end_turn(r);
 	bpf_spin_unlock(&r->lock);
 }
@@ -349,28 +349,28 @@ __noinline int end_interval(struct xcp_router *r, u64 now_ns, u64 queue_bytes)
 /* As turn; what is dealt out meanwhile others write. */
 static __always_inline void turn_xcp(struct router *r, const struct qfcp_sight *sight)
 {
-	struct xcp_router next;
+	struct xcp_router *next = &r->next_xcp;
 	u64 intervals;
 
 	if (!begin_turn(r))
 		return;
 	bpf_spin_lock(&r->lock);
-	next = r->xcp;
+	*next = r->xcp;
 	bpf_spin_unlock(&r->lock);
-	intervals = next.intervals;
-	next.input_bytes += r->sums[0] - r->collected[0];
-	next.shares_ns += r->sums[1] - r->collected[1];
-	next.rtt_shares += r->sums[2] - r->collected[2];
-	next.least_bytes = least(next.least_bytes, r->least_bytes);
+	intervals = next->intervals;
+	next->input_bytes += r->sums[0] - r->collected[0];
+	next->shares_ns += r->sums[1] - r->collected[1];
+	next->rtt_shares += r->sums[2] - r->collected[2];
+	next->least_bytes = least(next->least_bytes, r->least_bytes);
 
-	end_interval(&next, sight->now_ns, sight->queue_bytes);
+	end_interval(next, sight->now_ns, sight->queue_bytes);
 
 	bpf_spin_lock(&r->lock);
-	if (next.intervals == intervals) {
-		next.raise = r->xcp.raise;
-		next.lower = r->xcp.lower;
+	if (next->intervals == intervals) {
+		next->raise = r->xcp.raise;
+		next->lower = r->xcp.lower;
 	}
-	r->xcp = next;
+	r->xcp = *next;
 	end_turn(r);
 	bpf_spin_unlock(&r->lock);
 }

@@ -300,8 +300,8 @@ static __always_inline int read_plain(struct __sk_buff *skb, u32 link_header_byt
 	return 1;
 }
 
-/* Reads any packet; COUNTED_DATA if it is TCP, else what it is. A function of its own, so that it is verified once. */
-__noinline int read_any_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
+/* Reads the headers of any packet but TCP's options; COUNTED_DATA if it is TCP, else what it is. Of its own as well. */
+__noinline int read_headers(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
 {
 	u32 at, length, options;
 	u32 source[4] = {}, dest[4] = {};
@@ -392,9 +392,20 @@ __noinline int read_any_packet(struct __sk_buff *skb, u32 link_header_bytes, int
 	options = options * 4 - sizeof(tcp);
 	packet->is_plain = at == packet->ip_at + (packet->ip_version == 4 ? sizeof(struct ipv4_header) : sizeof(struct ipv6_header));
 	keep_tcp(skb, packet, &tcp, at, length, options, to_client);
-	if (!read_options(skb, packet, at + sizeof(tcp), options))
-		return COUNTED_MALFORMED;
 	return COUNTED_DATA;
+}
+
+/* Reads any packet: one after the other, for their stacks would add up. */
+__noinline int read_any_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
+{
+	int kind;
+	u32 at;
+
+	if (!packet)
+		return COUNTED_MALFORMED;
+	kind = read_headers(skb, link_header_bytes, to_client, packet);
+	at = packet->tcp_at + sizeof(struct tcp_header);
+	return kind == COUNTED_DATA && !read_options(skb, packet, at, packet->header_bytes - at) ? COUNTED_MALFORMED : kind;
 }
 
 /* Reads a packet; COUNTED_DATA if it is TCP, else what it is. `to_client` says which of its ends is the client. */

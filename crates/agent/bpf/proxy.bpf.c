@@ -146,32 +146,51 @@ static __always_inline struct flow *begin_flow(const struct packet *p)
 	return f;
 }
 
-/* What is no segment of a connection that goes on: it is met, and may begin or end one. */
-static __always_inline void meet(struct __sk_buff *skb, const struct packet *p, int kind, u64 now_ns, struct glance queue)
+/* Whether a packet towards a client begins a connection, or its answer does. */
+static __always_inline int begins(const struct packet *p, int kind)
 {
-	int begins = kind == COUNTED_DATA && p->flags & TCP_SYN;
-	struct flow *f = kind == COUNTED_DATA && !begins ? bpf_map_lookup_elem(&flows, &p->key) : 0;
+	return kind == COUNTED_DATA && p->flags & TCP_SYN;
+}
+
+/*
+ * What is no segment of a connection that goes on is met; returns what it has to wait. This and the next are functions of their own
+ * because to_client's stack has no room for them.
+ */
+static __noinline u64 meet(struct __sk_buff *skb, const struct packet *p, int kind, u64 now_ns, const struct glance *queue)
+{
+	int is_other = !begins(p, kind) && !(kind == COUNTED_DATA && bpf_map_lookup_elem(&flows, &p->key));
 	struct station_key client = client_of(p);
 	struct station *s = queue_of(number_of(&client));
 	struct found found = {};
 
 	if (s && take(&s->lock)) {
-		found = proxy_meets(&settings, s, now_ns, queue, skb->len, !f && !begins, begins);
+		found = proxy_meets(&settings, s, now_ns, *queue, skb->len, is_other, begins(p, kind));
 		give(&s->lock);
 	}
+	return found.wait_ns;
+}
+
+/* It may begin or end a connection. */
+static __noinline void begin_or_end(struct __sk_buff *skb, const struct packet *p, int kind, u64 now_ns, u64 wait_ns)
+{
+	struct station *s;
+	struct flow *f;
+
 	if (kind != COUNTED_DATA) {
 		count(kind, skb->len);
-	} else if (begins) {
+	} else if (begins(p, kind)) {
 		f = begin_flow(p);
 		s = f ? queue_of(f->station) : 0;
 		if (s && take(&s->lock)) {
-			proxy_server_begins(f, p, now_ns, found.wait_ns);
+			proxy_server_begins(f, p, now_ns, wait_ns);
 			give(&s->lock);
 		}
-	} else if (f && p->flags & TCP_RST) {
-		close_flow(f, &p->key);
 	} else {
-		count(COUNTED_MIDSTREAM, p->size_bytes);
+		f = bpf_map_lookup_elem(&flows, &p->key);
+		if (f && p->flags & TCP_RST)
+			close_flow(f, &p->key);
+		else
+			count(COUNTED_MIDSTREAM, p->size_bytes);
 	}
 }
 
@@ -189,7 +208,7 @@ int to_client(struct __sk_buff *skb)
 	u32 weight_q8;
 
 	if (!s) {
-		meet(skb, &p, kind, now_ns, queue);
+		begin_or_end(skb, &p, kind, now_ns, meet(skb, &p, kind, now_ns, &queue));
 		return TCX_PASS_ON;
 	}
 	weight_q8 = settings.has_dscp && p.dscp != f->dscp ? weight_of(&p) : 0;

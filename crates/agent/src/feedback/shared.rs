@@ -89,6 +89,8 @@ pub struct RouterRecord {
     pub qfcp: QfcpRouter,
     /// XCP's, likewise.
     pub xcp: XcpRouter,
+    next_qfcp: QfcpRouter,
+    next_xcp: XcpRouter,
 }
 
 /// What a processor has counted: `struct tally`.
@@ -199,7 +201,8 @@ mod tests {
             "least_bytes" = least_bytes, "least_packets_q16" = least_packets_q16);
         alike!(&btf, "router", RouterRecord: "lock" = lock, "is_turning" = is_turning, "told" = told, "turns" = turns,
             "collected" = collected, "sums" = sums, "least_bytes" = least_bytes,
-            "least_packets_q16" = least_packets_q16, "qfcp" = qfcp, "xcp" = xcp);
+            "least_packets_q16" = least_packets_q16, "qfcp" = qfcp, "xcp" = xcp,
+            "next_qfcp" = next_qfcp, "next_xcp" = next_xcp);
         alike!(&btf, "tally", TallyRecord: "turn" = turn, "packets" = packets, "asked" = asked,
             "lowered" = lowered, "qfcp" = qfcp, "xcp" = xcp);
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/feedback_host.bpf.o")).unwrap();
