@@ -142,14 +142,14 @@ class Back(NamedTuple):
 
 
 def back(
-    slow: str, changes: Sequence[tuple[float, float, float]], port: int, take_s: float
+    slow: str, changes: Sequence[tuple[float, float, float]], ports: Sequence[int], take_s: float
 ) -> Back:
-    """One download over 10 Mbit/s, after 5 s of start; changes are (at [s], further, held [ms])."""
+    """Downloads over 10 Mbit/s, after 5 s of start; changes are (at [s], further, held [ms])."""
     with house(slow=slow, distances=True) as built:
         built.helper("server", "serve", "cubic")
         attach(built, "proxy", 1, 10)
         with ThreadPoolExecutor() as pool:
-            load = pool.submit(built.taken, (port,), 5, take_s)
+            load = pool.submit(built.taken, ports, 5, take_s)
             pings = pool.submit(built.pings, int((5 + take_s) / PING_S), PING_S)
             begin, due, marks = time.time() + 5, list(changes), []
             for half in range(int(2 * take_s) + 1):
@@ -159,7 +159,7 @@ def back(
                     built.way_back(*due.pop(0)[1:])
                 marks.append((time.time(), built.carried()))
                 if half == int(2 * take_s) - 1:
-                    (flow,) = built.status()["flows"]
+                    flow, *_ = built.status()["flows"]
             _, from_s, to_s = load.result()
             waits = [
                 ms for at_s, ms in pings.result() if from_s <= at_s - ms / 1e3 and at_s <= to_s
@@ -215,7 +215,7 @@ def main() -> None:
                     told(loss, congestion, len(ports), way, slow, *row)
     for slow in ("router", "modem"):
         for changes in WAYS_BACK:
-            found_back = back(slow, changes, 20_040, 30)
+            found_back = back(slow, changes, [20_040], 30)
             told(slow, *changes, *found_back[1:])
             told(*found_back.bps)
     for slow in ("router", "modem"):

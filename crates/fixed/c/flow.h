@@ -61,26 +61,29 @@ LASTHOP_INLINE void path_longer(struct path *p, u64 by_ns)
 /*
  * An ACK came so long after its stamp: what of that counts as its way. A way that is longer than it was is taken for one that
  * ACKs wait on until the least of late says so, and then bit by bit: all at once, nothing would seem to arrive for so long.
- * What they do not wait any more is a part of the path, and of that to the nearest client until another one tells that it is not.
+ * What they do not wait any more is a part of the path, and of that to the nearest client, which is not longer than any other.
  */
 LASTHOP_INLINE u64 flow_base(struct flow *f, struct station *s, u64 now_ns, u64 offset_ns)
 {
 	struct clock *c = &f->clock;
-	u64 nearest_ns = recent_least(&s->path.least), least_ns, rise_ns;
+	u64 nearest_ns = recent_least(&s->path.least), least_ns, rise_ns, own_ns;
 
 	recent_least_add(&c->offset, now_ns, offset_ns, LEAST_SPAN_NS);
 	least_ns = recent_least(&c->offset);
 	if (!c->base_ns || least_ns <= c->base_ns) {
 		c->base_ns = least_ns;
 	} else {
-		rise_ns = least(least_ns - c->base_ns, (now_ns - c->based_ns) >> CLOCK_SLEW_SHIFT);
+		/* Two processors may come in either order. */
+		rise_ns = least(excess(now_ns, c->based_ns), CLOCK_PAUSE_NS) >> CLOCK_SLEW_SHIFT;
+		rise_ns = least(least_ns - c->base_ns, rise_ns);
 		c->base_ns += rise_ns;
-		if (recent_least(&f->path.least) <= nearest_ns + path_margin_ns(nearest_ns))
-			path_longer(&s->path, rise_ns);
 		path_longer(&f->path, rise_ns);
+		own_ns = recent_least(&f->path.least);
+		if (own_ns <= nearest_ns + rise_ns + path_margin_ns(nearest_ns))
+			path_longer(&s->path, least(rise_ns, excess(own_ns, nearest_ns)));
 		f->ack_delay_ns = excess(f->ack_delay_ns, rise_ns);
 	}
-	c->based_ns = now_ns;
+	c->based_ns = most(c->based_ns, now_ns);
 	return c->base_ns;
 }
 

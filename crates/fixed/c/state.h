@@ -47,6 +47,8 @@
 #define CLOCK_BIAS_NS (1ULL << 50)
 /* So much slower than time passes by what an ACK waits becomes a part of its way: what is timed by it reads as little high. */
 #define CLOCK_SLEW_SHIFT 4
+/* Of a pause between two ACKs no more than this counts. */
+#define CLOCK_PAUSE_NS (NS_PER_S / 10)
 /* No receiver holds an ACK back for longer (RFC 9293, 3.8.6.3). */
 #define TIMER_NS (NS_PER_S / 2)
 /* A connection that is silent for so long has nothing under way any more. */
