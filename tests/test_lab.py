@@ -180,6 +180,8 @@ def test_a_ratio_of_means_has_no_bias_of_scattered_seeds() -> None:
         measure({**parts, "pick": "least"}, lab)
     lab = two_seeds(a=[1.0, math.nan], b=[2.0, 2.0])
     assert measure(parts, lab) == [0.5]
+    lab = two_seeds(a=[1.0, 3.0], b=[2.0, 0.0])
+    assert np.isnan(measure(parts, lab)).tolist() == [True, False]
     # Two columns that are alike in the mean, each with a scatter of .4: mean of the ratios 1.17.
     count, rounds = 40, 400
     drawn = np.random.default_rng(1).lognormal(-0.08, 0.4, (rounds, 2, count))

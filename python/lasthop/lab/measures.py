@@ -121,7 +121,8 @@ def _with(one: Values, other: Values, what: Callable[[float, float], float]) -> 
 def _ratio_of_means(above: Values, below: Values) -> Values:
     """The jackknife's pseudo-values n θ - (n - 1) θ₋ᵢ of the ratio θ of two means.
 
-    θ₋ᵢ is θ without seed i (Tukey, Annals of Mathematical Statistics 29, 1958, p. 614).
+    θ₋ᵢ is θ without seed i (Tukey, Annals of Mathematical Statistics 29, 1958, p. 614). Seeds where
+    either is not finite are left out; where a mean below is 0, there is no value.
     """
     both = [seed for seed in above if seed in below and math.isfinite(above[seed] + below[seed])]
     count = len(both)
@@ -130,11 +131,16 @@ def _ratio_of_means(above: Values, below: Values) -> Values:
     over = sum(above[seed] for seed in both)
     under = sum(below[seed] for seed in both)
     if count < 2:
-        return dict.fromkeys(both, over / under)
+        return dict.fromkeys(both, _quotient(over, under))
+    whole = count * _quotient(over, under)
     return {
-        seed: count * over / under - (count - 1) * (over - above[seed]) / (under - below[seed])
+        seed: whole - (count - 1) * _quotient(over - above[seed], under - below[seed])
         for seed in both
     }
+
+
+def _quotient(above: float, below: float) -> float:
+    return above / below if below else math.nan
 
 
 _difference = partial(_with, what=operator.sub)
