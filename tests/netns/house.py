@@ -214,15 +214,22 @@ class House:
 
     @contextmanager
     def download(
-        self, seconds: float, flows: int = 1, host: str = SERVER
-    ) -> Iterator[dict[str, Any]]:
-        """Flows from the server to the client; what they came to is there once it is over."""
-        server = self.start("server", "iperf3", "-s", "-1")
+        self, seconds: float, flows: int = 1, host: str = SERVER, port: int = 5201,
+        pace_bps: float = 0, at: str = CLIENT,
+    ) -> Iterator[dict[str, Any]]:  # fmt: skip
+        """Flows from the server to an address of the client; what they came to is there at the end.
+
+        Each sends as fast as it can, or at a pace.
+        """
+        server = self.start("server", "iperf3", "-s", "-1", "-p", port)
         deadline = time.monotonic() + PATIENCE_S
-        while "5201" not in self.run("server", "ss", "-ltn"):
+        while f":{port}" not in self.run("server", "ss", "-ltn"):
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        options = ["-R", "-J", "-O", "1", "-t", seconds, "-P", flows]
+        options = ["-R", "-J", "-O", "1", "-t", seconds, "-P", flows, "-p", port]
+        options += ["-b", int(pace_bps)]
+        if at != CLIENT:
+            options += ["-B", at]
         client = self.start("client", "iperf3", "-c", host, *options)
         result: dict[str, Any] = {}
         try:
@@ -237,13 +244,18 @@ class House:
                 process.kill()
                 process.communicate()
 
-    def ping_ms(self, count: int, every_s: float = 0.05, host: str = SERVER) -> list[float]:
+    def ping_ms(
+        self, count: int, every_s: float = 0.05, host: str = SERVER, at: str = ""
+    ) -> list[float]:
         """Round trips of pings."""
-        return [ms for _, ms in self.pings(count, every_s, host)]
+        return [ms for _, ms in self.pings(count, every_s, host, at)]
 
-    def pings(self, count: int, every_s: float, host: str = SERVER) -> list[tuple[float, float]]:
-        """When pings were answered [s], and their round trips [ms]."""
-        out = self.run("client", "ping", "-D", "-c", count, "-i", every_s, host)
+    def pings(
+        self, count: int, every_s: float, host: str = SERVER, at: str = ""
+    ) -> list[tuple[float, float]]:
+        """When pings from an address were answered [s], and their round trips [ms]."""
+        options = ["-I", at] if at else []
+        out = self.run("client", "ping", "-D", "-c", count, "-i", every_s, *options, host)
         found = re.findall(r"^\[([0-9.]+)\].* time=([0-9.]+)", out, re.MULTILINE)
         assert found
         return [(float(at_s), float(ms)) for at_s, ms in found]

@@ -120,6 +120,57 @@ def test_beside_a_constant_stream_of_datagrams_tcp_keeps_its_half(slow: str) -> 
 
 
 @pytest.mark.measured
+@pytest.mark.parametrize("slow", ["modem", "router"])
+def test_who_wants_less_than_its_share_has_it_and_others_the_rest(slow: str) -> None:
+    wanted_bps = 2e6
+    with house(slow=slow) as built:
+        built.agent()
+        with (
+            built.download(8, port=5202, pace_bps=wanted_bps) as paced,
+            built.download(6, flows=2) as greedy,
+        ):
+            time.sleep(2)
+            waits_ms = built.ping_ms(60)
+    assert paced["bps"] >= 0.95 * wanted_bps
+    assert greedy["bps"] >= 0.95 * (LINE_BPS - wanted_bps)
+    assert jain(greedy["each"]) >= 0.98
+    assert statistics.mean(waits_ms) <= 32
+
+
+@pytest.mark.measured
+def test_stations_have_queues_of_their_own() -> None:
+    other = "10.1.0.3"
+    rates_bps = {CLIENT: 10e6, other: 4e6}
+    with house(slow="modem") as built:
+        run = built.run
+        run("client", "ip", "addr", "add", f"{other}/24", "dev", "eth")
+        # A queue for each, as an access point has them, of single segments: that qdisc parts none.
+        run("server", "ip", "link", "set", "eth", "gso_max_segs", "1")
+        run("modem", "tc", "qdisc", "replace", "dev", "lan", "root", "handle", "1:", "htb")
+        for number, (address, bps) in enumerate(rates_bps.items(), 1):
+            queue = ("dev", "lan", "parent", "1:")
+            run("modem", "tc", "class", "add", *queue, "classid", f"1:{number}", "htb",
+                "rate", int(bps), "burst", "3000", "cburst", "3000")  # fmt: skip
+            run("modem", "tc", "filter", "add", *queue, "protocol", "ip", "u32",
+                "match", "ip", "dst", address, "flowid", f"1:{number}")  # fmt: skip
+        built.agent()
+        with (
+            built.download(6, flows=2) as first,
+            built.download(6, flows=2, port=5202, at=other) as second,
+        ):
+            time.sleep(2)
+            waits_ms = {address: built.ping_ms(30, at=address) for address in rates_bps}
+            status = built.status()
+    found = {queue["client"]: queue["rate_bps"] for queue in status["queues"]}
+    for address, got in ((CLIENT, first), (other, second)):
+        line_bps = LINE_BPS / 10e6 * rates_bps[address]
+        assert got["bps"] >= 0.95 * line_bps
+        assert jain(got["each"]) >= 0.97
+        assert found[address] == pytest.approx(line_bps, rel=0.06)
+        assert statistics.mean(waits_ms[address]) <= 34
+
+
+@pytest.mark.measured
 @pytest.mark.parametrize("law", ["share", "clamp"])
 @pytest.mark.parametrize("slow", ["modem", "router"])
 def test_weights_are_parts_of_the_rate(law: str, slow: str, tmp_path: Path) -> None:
