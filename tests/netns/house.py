@@ -260,6 +260,14 @@ class House:
         assert found
         return [(float(at_s), float(ms)) for at_s, ms in found]
 
+    def spread(self, name: str, device: str) -> None:
+        """Has what a device receives handled by all processors, a connection by one (RPS)."""
+        mask = f"{(1 << (os.cpu_count() or 1)) - 1:x}"
+        asked = (
+            f"mount -t sysfs none /sys; echo {mask} > /sys/class/net/{device}/queues/rx-0/rps_cpus"
+        )
+        self.run(name, "unshare", "--mount", "sh", "-ec", asked)
+
     def sum_in_software(self, name: str, device: str) -> None:
         """Has a device's checksums computed before packets leave it, as a capture wants them."""
         self.run(name, sys.executable, "-c", SUMS, device)

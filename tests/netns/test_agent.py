@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The agent between real kernels: short queues, and never anything broken."""
 
+import os
 import signal
 import statistics
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from captures import FIELDS, capturing, judge
-from demands import demand_program
+from demands import demand, demand_program
 from house import AGENT, CLIENT, SERVER, SERVER6, house
 from pair import fields
 
@@ -134,6 +135,22 @@ def test_who_wants_less_than_its_share_has_it_and_others_the_rest(slow: str) -> 
     assert paced["bps"] >= 0.95 * wanted_bps
     assert greedy["bps"] >= 0.95 * (LINE_BPS - wanted_bps)
     assert jain(greedy["each"]) >= 0.98
+    assert statistics.mean(waits_ms) <= 32
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("slow", ["modem", "router"])
+def test_connections_on_several_processors_share_as_on_one(slow: str) -> None:
+    demand("" if (os.cpu_count() or 1) > 1 else "no second processor")
+    with house(slow=slow) as built:
+        for device in ("lan", "wan"):
+            built.spread("router", device)
+        built.agent()
+        with built.download(6, flows=8) as found:
+            time.sleep(2)
+            waits_ms = built.ping_ms(60)
+    assert found["bps"] >= 0.96 * LINE_BPS
+    assert jain(found["each"]) >= 0.98
     assert statistics.mean(waits_ms) <= 32
 
 
