@@ -27,6 +27,8 @@ SETTLED_S = 3.0
 """After so long the queue is to be as it should again."""
 FOUR = (20_020, 21_020, 22_020, 23_020)
 """Ports of four hosts that are 20 ms away."""
+EIGHT = range(20_033, 20_041)
+"""Those of eight that are 33 to 40 ms away."""
 PING_S = 0.02
 CROWD = Path(__file__).with_name("crowd.py")
 TAU_BYTES = 500
@@ -214,9 +216,12 @@ def main() -> None:
                     row = lossy(way, slow, congestion, loss, ports, 20)
                     told(loss, congestion, len(ports), way, slow, *row)
     for slow in ("router", "modem"):
-        for changes in WAYS_BACK:
-            found_back = back(slow, changes, [20_040], 30)
-            told(slow, *changes, *found_back[1:])
+        for changes, ports in (
+            *((changes, (20_040,)) for changes in WAYS_BACK),
+            (WAYS_BACK[2], EIGHT),
+        ):
+            found_back = back(slow, changes, ports, 30)
+            told(slow, len(ports), *changes, *found_back[1:])
             told(*found_back.bps)
     for slow in ("router", "modem"):
         found = crowd(slow, 10_000, 7000, 64, 12)

@@ -300,7 +300,7 @@ static __always_inline int read_plain(struct __sk_buff *skb, u32 link_header_byt
 	return 1;
 }
 
-/* Reads the headers of any packet but TCP's options; COUNTED_DATA if it is TCP, else what it is. Of its own as well. */
+/* Reads the headers of any packet, TCP's options apart; COUNTED_DATA if it is TCP, else what it is. Verified once as well. */
 __noinline int read_headers(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
 {
 	u32 at, length, options;
@@ -395,7 +395,7 @@ __noinline int read_headers(struct __sk_buff *skb, u32 link_header_bytes, int to
 	return COUNTED_DATA;
 }
 
-/* Reads any packet: one after the other, for their stacks would add up. */
+/* Reads any packet. Options are read after the headers, not within, because the stacks of both would add up. */
 __noinline int read_any_packet(struct __sk_buff *skb, u32 link_header_bytes, int to_client, struct packet *packet)
 {
 	int kind;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The routers of QFCP and XCP by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
 
+#[path = "support/skipped.rs"]
+mod skipped;
+
 use lasthop_agent::feedback::router::FeedbackRouter;
 use lasthop_agent::feedback::shared::{RouterSettings, qfcp_settings};
 use lasthop_core::law::qfcp::QfcpRouterParams;
@@ -8,6 +11,7 @@ use lasthop_core::units::Rate;
 use lasthop_fixed::wire;
 use lasthop_fixed::xcp::{self, XcpRouter, XcpSettings};
 use proptest::prelude::*;
+use skipped::or_skipped;
 
 /// TCX_NEXT: another program, or the stack, goes on with the packet.
 const PASSES_ON: u32 = u32::MAX;
@@ -38,12 +42,7 @@ fn xcp_router() -> Option<FeedbackRouter> {
 }
 
 fn loaded(settings: &RouterSettings) -> Option<FeedbackRouter> {
-    let loaded = FeedbackRouter::load(settings);
-    if let Err(error) = &loaded {
-        assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
-        eprintln!("SKIPPED: {error:#}");
-    }
-    loaded.ok()
+    or_skipped(FeedbackRouter::load(settings))
 }
 
 fn folded(bytes: &[u8], mut sum: u32) -> u16 {

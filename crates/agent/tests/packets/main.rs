@@ -25,7 +25,7 @@ fn loaded(mode: Mode) -> Option<Programs> {
 }
 
 #[test]
-fn the_verifier_has_room_for_every_program() {
+fn the_verifier_has_room_for_the_agents_programs() {
     let config = Config::default();
     for (mode, is_hidden) in [(Mode::Proxy, false), (Mode::Proxy, true), (Mode::Ap, false), (Mode::Client, false)] {
         let Some(programs) = or_skipped(Programs::load(mode, &config.settings(14, is_hidden))) else { return };

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the tests of programs share.
 
+mod skipped;
+
 use std::os::fd::AsFd;
 
-use anyhow::Result;
 use libbpf_rs::Program;
 use libbpf_rs::query::ProgInfoIter;
-
-/// Something of the kernel's; none, and a line, where the kernel does not give it.
-pub(crate) fn or_skipped<T>(given: Result<T>) -> Option<T> {
-    if let Err(error) = &given {
-        // Programs that are more than the verifier follows are no matter of rights.
-        let is_ours = format!("{error:#}").contains("Argument list too long");
-        assert!(!is_ours && std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
-        eprintln!("SKIPPED: {error:#}");
-    }
-    given.ok()
-}
+pub(crate) use skipped::or_skipped;
 
 /// A program is far from what the verifier follows, a million instructions: what is near it with one compiler is beyond it with
 /// another.
