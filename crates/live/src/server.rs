@@ -136,6 +136,7 @@ fn respond(request: Request, answer: Result<Answer, (u16, &'static str)>) -> io:
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpStream;
+    use std::time::Duration;
 
     use super::*;
     use crate::Sample;
@@ -168,8 +169,11 @@ mod tests {
         let posted = "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
         assert!(ask(address, posted).starts_with("HTTP/1.1 405"));
         drop(server);
-        // Nobody listens, or what was still queued is closed unanswered.
-        let after = TcpStream::connect(address).and_then(|mut stream| stream.read(&mut [0]));
+        // Nobody listens, or what was still queued is left unanswered.
+        let after = TcpStream::connect(address).and_then(|mut stream| {
+            stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+            stream.read(&mut [0])
+        });
         assert!(!matches!(after, Ok(1)), "{after:?}");
     }
 
