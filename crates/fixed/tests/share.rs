@@ -2,7 +2,7 @@
 //! The share window in integers against its equations, over the domains that `c/share.h` states.
 
 use lasthop_core::estimator;
-use lasthop_core::law::share::equations;
+use lasthop_core::law::share::{FALL, RISE, equations};
 use lasthop_fixed::share::*;
 use lasthop_fixed::{arith, estimate};
 use proptest::prelude::*;
@@ -108,7 +108,7 @@ proptest! {
 
     #[test]
     fn smoothing(before in any_length(34), sample in any_length(34), gap_ns in any_length(36), delay_ns in 1_000u64..1u64 << 36) {
-        let rounds = if sample > before { 2.0 } else { 0.5 };
+        let rounds = if sample > before { RISE } else { FALL };
         let (gap_s, delay_s) = (gap_ns as f64 * 1e-9, delay_ns as f64 * 1e-9);
         let exact = equations::follow(before as f64, sample as f64, gap_s, rounds, delay_s);
         let apart = (before as f64 - sample as f64).abs();

@@ -74,7 +74,7 @@ pub fn propagation(rtt_s: f64, waited_s: f64) -> f64 {
 /// ρ̄ \[B/s\] after a packet that comes `gap_s` after the one before, with a time constant of `rounds` round trips.
 #[inline]
 pub fn follow(mean: f64, share: f64, gap_s: f64, rounds: f64, delay_s: f64) -> f64 {
-    //= beyond#12  ρ̄ ← ρ̄ + (1 − e^(−gap/(c d)))(ρ − ρ̄), c = 2 upwards, ½ downwards
+    //= beyond#12  ρ̄ ← ρ̄ + (1 − e^(−gap/(c d)))(ρ − ρ̄), c = 1.5 upwards, ½ downwards
     let constant_s = rounds * delay_s;
     let weight = if constant_s > 0.0 { 1.0 - libm::exp(-gap_s / constant_s) } else { 1.0 };
     mean + weight * (share - mean)

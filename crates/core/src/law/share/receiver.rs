@@ -13,10 +13,12 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// g by default, unless the setting is fair.
 pub const G: f64 = 0.9;
-/// c: time constant of the share in round trips, upwards, and downwards unless the setting is fair.
-pub const RISE: f64 = 2.0;
+/// c: time constant of the share in round trips, upwards and downwards, unless the setting is fair.
+pub const RISE: f64 = 1.5;
 /// See [`RISE`].
 pub const FALL: f64 = 0.5;
+/// c both ways in the fair setting.
+const FAIR_ROUNDS: f64 = 2.0;
 /// Segments that a flow may send before a router has spoken.
 const FIRST_SEGMENTS: f64 = 10.0;
 
@@ -26,15 +28,15 @@ parameters! {
     pub struct ReceiverKeys {
         /// φ: the flow's part of the line is φ/Σφ. The routers of its path are told.
         pub weight: f64 = 1.0, in 0.001..=1000.0;
-        /// The fair setting, for weights and long round trips on lines that change: g is 1 and `fall` 2 by default. Routers have a switch
+        /// The fair setting, for weights and long round trips on lines that change: g is 1, `rise` and `fall` 2 by default. Routers have a switch
         /// of the same name.
         pub fair: bool = false;
         /// g: part of the bytes on the propagation path that is counted on; 0.9 by default, 1 where it is fair.
         pub g: Option<f64> = None, in above_to(0.0, 1.0);
         /// Whether the weights of the flows of one host lean until each has its part of what they all have; by default where it is fair.
         pub balance: Option<bool> = None;
-        /// c upwards: the round trips in which a rising share is followed; 0: at once.
-        pub rise: f64 = RISE, in 0.0..;
+        /// c upwards: the round trips in which a rising share is followed, 0: at once; 1.5 by default, 2 where it is fair.
+        pub rise: Option<f64> = None, in 0.0..;
         /// c downwards; ½ by default, 2 where it is fair.
         pub fall: Option<f64> = None, in 0.0..;
         /// Whether windows between two segments are the one or the other in turn; otherwise they are rounded down.
@@ -122,8 +124,8 @@ impl ShareReceiver {
             held_s: 0.0,
             told: None,
             g: keys.g.unwrap_or(if keys.fair { 1.0 } else { G }),
-            rise: keys.rise,
-            fall: keys.fall.unwrap_or(if keys.fair { RISE } else { FALL }),
+            rise: keys.rise.unwrap_or(if keys.fair { FAIR_ROUNDS } else { RISE }),
+            fall: keys.fall.unwrap_or(if keys.fair { FAIR_ROUNDS } else { FALL }),
             dither: keys.dither.then_some(0.0),
             mss_bytes: f64::from(mss),
             delay_s: RecentLeast::new(keys.memory.as_secs_f64()),

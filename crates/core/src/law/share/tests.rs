@@ -147,11 +147,11 @@ fn a_receiver_turns_a_stamp_into_a_window() {
     // d = 100 ms: 100 kB/s · (0.9 · 100 + 35) ms · 0.8.
     close(receiver.received(&packet(1.0, 1e5)).unwrap(), 10_000.0);
     close(receiver.delay_s().unwrap(), 0.1);
-    // Up with 2 round trips, down with a half of one.
-    let gap_s = 0.2 * libm::log(2.0);
-    receiver.received(&packet(1.0 + gap_s, 3e5));
+    // Up with one and a half round trips, down with a half of one.
+    let (up_s, down_s) = (0.15 * libm::log(2.0), 0.05 * libm::log(2.0));
+    receiver.received(&packet(1.0 + up_s, 3e5));
     close(receiver.share().unwrap(), 2e5);
-    receiver.received(&packet(1.0 + 1.25 * gap_s, 1e5));
+    receiver.received(&packet(1.0 + up_s + down_s, 1e5));
     close(receiver.share().unwrap(), 1.5e5);
     // A packet that no router has stamped changes nothing.
     let before = receiver.received(&packet(2.0, 1.5e5)).unwrap();
@@ -172,9 +172,10 @@ fn each_parameter_of_a_receiver_is_live() {
         receiver.received(&packet(1.0 + 0.2 * libm::log(2.0), share));
         receiver.share().unwrap()
     };
-    close(followed(ReceiverKeys { rise: 0.0, ..usual }, 3e5), 3e5);
+    close(followed(ReceiverKeys { rise: Some(0.0), ..usual }, 3e5), 3e5);
     close(followed(ReceiverKeys { fall: Some(1.0), ..usual }, 0.0 + 5e4), 62_500.0);
     close(followed(ReceiverKeys { fair: true, ..usual }, 5e4), 75_000.0);
+    close(followed(ReceiverKeys { fair: true, ..usual }, 2e5), 150_000.0);
     let mut rounded = receiver(ReceiverKeys { dither: false, ..usual });
     rounded.received(&packet(1.0, 1.09e5));
     assert!((0..10).all(|_| rounded.advertise(0.0) == Some(10_000.0)));
@@ -202,7 +203,7 @@ fn what_is_no_share_window_is_refused() {
     let usual = ReceiverKeys::default();
     assert_eq!(receiver(ReceiverKeys { weight: 0.0, ..usual }), "weight");
     assert_eq!(receiver(ReceiverKeys { g: Some(1.5), ..usual }), "g");
-    assert_eq!(receiver(ReceiverKeys { rise: -1.0, ..usual }), "rise");
+    assert_eq!(receiver(ReceiverKeys { rise: Some(-1.0), ..usual }), "rise");
     assert_eq!(receiver(ReceiverKeys { fall: Some(f64::NAN), ..usual }), "fall");
     assert_eq!(receiver(ReceiverKeys { memory: Duration::ZERO, ..usual }), "memory");
 }

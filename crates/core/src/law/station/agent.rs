@@ -46,7 +46,7 @@ parameters! {
         pub balance: bool = true;
         /// κ: how much of what the queue is too short or too long is asked for at once; ¼ by default, ½ without `residual`.
         pub kappa: Option<f64> = None, in 0.0..1.0;
-        /// c upwards: the round trips in which a rising rate is followed; 1.2 by default, 2 without `residual`.
+        /// c upwards: the round trips in which a rising rate is followed; 1.2 by default, 1.5 without `residual`.
         pub rise: Option<f64> = None, in 0.0..;
         /// c downwards; 0.3 by default, ½ without `residual`.
         pub fall: Option<f64> = None, in 0.0..;
