@@ -17,7 +17,7 @@ CASE(share_rate_raise, (share_rate_raise(STATE_OF(share_rate), v[0]), share_rate
 CASE(station_look, (station_look(s, now_ns, v[0], v[1]), station_rate(s)))
 CASE(station_hear, (station_reach(s, v[1]), s->is_late = v[2] & 1, station_hear(s, now_ns, v[0]), station_rate(s)))
 CASE(station_forward, (station_forward(s, now_ns, v[0], v[1]), s->due_bytes))
-CASE(station_arrival, (station_arrival(s, now_ns), s->average_q16))
+CASE(station_arrival, (station_arrival(s, now_ns, v[0], v[1]), s->average_q16))
 CASE(station_pass, (station_pass(s, v[0], v[1] & 1), s->other_bytes))
 CASE(station_price, station_price_q30(s, now_ns, v[2]))
 CASE(passer_comes, ({
@@ -66,7 +66,7 @@ CASE(proxy_client_begins, ({
 	f->weight_q8 = 256;
 	proxy_client_begins(f, &p, now_ns);
 }))
-CASE(proxy_meets, (*STATE_OF(found) = proxy_meets(set, s, now_ns, vector_glance(v), v[0], v[1] & 1, v[2] & 1), s->passed_bytes))
+CASE(proxy_meets, (*STATE_OF(found) = proxy_meets(set, s, now_ns, vector_glance(v), v[0], v[3], v[1] & 1, v[2] & 1), s->passed_bytes))
 CASE(proxy_forwards, ({
 	struct packet p = vector_packet(v);
 	proxy_forwards(set, f, s, &p, now_ns, vector_glance(v), *STATE_OF(found), v[9] & 1023);

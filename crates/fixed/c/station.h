@@ -324,23 +324,28 @@ LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns,
 		s->delay_least_ns = least(shortest_ns, NS_PER_S);
 }
 
-/* CLAMP's average at an arrival, of now. */
-LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns)
+/* CLAMP's average where the queue holds so much now. */
+LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns, u64 queue_bytes)
 {
-	return over_arrivals_q16(s->average_q16, s->queue_bytes << 16, excess(now_ns, s->average_ns));
+	return over_arrivals_q16(s->average_q16, queue_bytes << 16, excess(now_ns, s->average_ns));
 }
 
-/* It is that from now on. */
-LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns)
+/*
+ * It is that from now on: clamp#4.1 counts the packet that joins the queue. The segments of a super-packet find (bytes + segment)/2 of it
+ * there, in the mean.
+ */
+LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns, u32 bytes, u32 segment)
 {
-	s->average_q16 = station_average_q16(s, now_ns);
+	u64 joined = segment && segment < bytes ? ((u64)bytes + segment) / 2 : bytes;
+
+	s->average_q16 = station_average_q16(s, now_ns, s->queue_bytes + joined);
 	s->average_ns = now_ns;
 }
 
 /* CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs. */
 LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes)
 {
-	u64 queue_q16 = station_average_q16(s, now_ns), theirs_q16;
+	u64 queue_q16 = station_average_q16(s, now_ns, s->queue_bytes), theirs_q16;
 
 	s->a_bytes = a_bytes;
 	theirs_q16 = least(queue_q16, 1ULL << 50) * s->others_q10 >> 10;
