@@ -44,11 +44,14 @@ for page in lasthop-agent lasthop-agent-proxy; do
   zcat /usr/share/man/man8/$page.8.gz | grep -c '^\\.TH'
 done
 for unit in lasthop-agent lasthop-agent-ap lasthop-agent-client; do
-  ! command -v systemd-analyze >/dev/null || systemd-analyze verify $unit@eth0.service
+  ! command -v systemd-analyze >/dev/null || systemd-analyze verify --man=no $unit@eth0.service
   grep -h ^ExecStart= /usr/lib/systemd/system/$unit@.service
 done
 bash -n /usr/share/bash-completion/completions/lasthop-agent
+mkdir -p /etc/systemd/system/eth0.device.wants
+ln -s /usr/lib/systemd/system/lasthop-agent@.service /etc/systemd/system/eth0.device.wants/lasthop-agent@eth0.service
 apt-get remove -y -qq --purge lasthop-agent
+! ls -d /etc/systemd/system/eth0.device.wants/* 2>/dev/null
 ! ls -d /usr/bin/lasthop-agent /etc/lasthop /usr/share/doc/lasthop-agent 2>/dev/null
 echo all of it
 """

@@ -94,8 +94,11 @@ impl Links {
     /// The kernel's.
     pub fn attach(programs: &Programs, device: &Device) -> Result<Self> {
         let link = |(name, direction)| {
-            bpf::attach(programs.program(name)?.as_fd(), device.index, direction)
-                .with_context(|| format!("cannot put a program at {} (tcx: Linux 6.6 or newer)", device.name))
+            bpf::attach(programs.program(name)?.as_fd(), device.index, direction).map_err(|error| {
+                let is_gone = error.raw_os_error() == Some(Errno::ENODEV as i32);
+                let takes = if is_gone { "it has just gone" } else { "tcx: Linux 6.6 or newer" };
+                anyhow::Error::new(error).context(format!("cannot put a program at {} ({takes})", device.name))
+            })
         };
         let [first, second] = programs.mode().places();
         Ok(Self { _links: [link(first)?, link(second)?] })

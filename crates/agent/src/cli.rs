@@ -2,6 +2,7 @@
 //! `lasthop-agent`: the command line.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -123,21 +124,13 @@ impl Cli {
             Command::Client(ClientOptions(options)) => watch::run(Mode::Client, &options.config()?)?,
             Command::Doctor { device, json } => {
                 let found = doctor::diagnose(device.as_deref());
-                if json {
-                    println!("{}", serde_json::to_string_pretty(&found)?);
-                } else {
-                    print!("{found}");
-                }
+                tell(if json { serde_json::to_string_pretty(&found)? + "\n" } else { found.to_string() })?;
                 return Ok(ExitCode::from(u8::from(found.verdict == Readiness::No)));
             }
             Command::Status { device, json } => {
                 let answer = control::ask(&device, Request::Status)?;
-                if json {
-                    println!("{answer}");
-                } else {
-                    let status: Status = serde_json::from_str(&answer).context("the agent is of another version")?;
-                    print!("{status}");
-                }
+                let status = || serde_json::from_str::<Status>(&answer).context("the agent is of another version");
+                tell(if json { format!("{answer}\n") } else { status()?.to_string() })?;
             }
             Command::Detach { device } => {
                 control::ask(&device, Request::Detach)?;
@@ -150,12 +143,23 @@ impl Cli {
             Command::Config(ConfigCommand::Check { file }) => {
                 let config = options::check(&file)?;
                 let lacks = if config.device.is_empty() { "; it names no device: proxy wants --dev" } else { "" };
-                println!("{}: valid{lacks}", file.display());
+                tell(format!("{}: valid{lacks}\n", file.display()))?;
             }
             Command::Manual { share } => manual(&share)?,
-            Command::Config(ConfigCommand::Default) => print!("{}", options::default_file()),
+            Command::Config(ConfigCommand::Default) => tell(options::default_file())?,
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Prints what was asked for. Who closes the pipe has had enough of it.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn tell(text: impl AsRef<str>) -> Result<()> {
+    match io::stdout().write_all(text.as_ref().as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write"),
+        _ => Ok(()),
     }
 }
 

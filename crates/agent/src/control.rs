@@ -2,14 +2,21 @@
 //! How a command speaks with the agent of a device: a socket with an abstract name. It belongs to the network namespace,
 //! as the device does, only one process has it, and it goes with that process.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::ops::RangeInclusive;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use caps::{CapSet, Capability};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::geteuid;
+
+/// Users are people from this one on, but for those that systemd makes for services (its UIDS-GIDS.md).
+const FIRST_PERSON: u32 = 1000;
+const SERVICES: RangeInclusive<u32> = 61184..=65519;
 
 /// How long the other side may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -37,6 +44,7 @@ impl Listener {
     pub fn bind(device: &str, way: &str) -> Result<Self> {
         let socket = match UnixListener::bind_addr(&address(device)?) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                UnixStream::connect_addr(&address(device)?).map_or(Ok(()), |other| demand_agent(&other, device))?;
                 bail!("an agent is at {device} already: `lasthop-agent {way}` ends it")
             }
             other => other.context("cannot listen for commands")?,
@@ -77,6 +85,7 @@ fn answer_one(stream: UnixStream, status: impl Fn() -> Result<String>) -> Result
 /// If there is none, or it does not answer.
 pub fn ask(device: &str, request: Request) -> Result<String> {
     let mut stream = UnixStream::connect_addr(&address(device)?).map_err(|_| anyhow!("no agent is at {device}"))?;
+    demand_agent(&stream, device)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(match request {
         Request::Status => b"status\n",
@@ -92,6 +101,25 @@ pub fn ask(device: &str, request: Request) -> Result<String> {
         _ => {}
     }
     Ok(answer)
+}
+
+/// Anybody may take a name that is free: no person's process is believed to be an agent, but one's own and those with the agent's rights.
+fn demand_agent(stream: &UnixStream, device: &str) -> Result<()> {
+    let peer = getsockopt(stream, PeerCredentials)?;
+    let (user, own) = (peer.uid(), geteuid().as_raw());
+    if user < FIRST_PERSON || user == own || SERVICES.contains(&user) || may_steer(peer.pid()) {
+        return Ok(());
+    }
+    bail!("process {} of user {user} has the name of the agent at {device} and is none: end it", peer.pid());
+}
+
+/// Whether a process has the right to steer this device, as far as this one may know. In a user namespace of its own everybody has all
+/// rights, which count there alone.
+fn may_steer(process: i32) -> bool {
+    let users = |of: &str| fs::read_link(format!("/proc/{of}/ns/user")).ok();
+    let theirs = users(&process.to_string());
+    caps::has_cap(Some(process), CapSet::Effective, Capability::CAP_NET_ADMIN).unwrap_or(false)
+        && (theirs.is_none() || theirs == users("self"))
 }
 
 fn address(device: &str) -> Result<SocketAddr> {

@@ -5,13 +5,11 @@
 use std::process::ExitCode;
 
 use lasthop_agent::cli::Cli;
+use lasthop_agent::service;
 
 fn main() -> ExitCode {
     match Cli::read().and_then(Cli::run) {
         Ok(code) => code,
-        Err(error) => {
-            eprintln!("lasthop-agent: {error:#}");
-            ExitCode::from(2)
-        }
+        Err(error) => ExitCode::from(service::failed(&error)),
     }
 }

@@ -3,10 +3,12 @@
 
 use std::env;
 use std::fmt::Display;
+use std::io;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use caps::{CapSet, Capability, CapsHashSet};
+use nix::errno::Errno;
 use nix::sys::prctl;
 use sd_notify::NotifyState;
 
@@ -17,6 +19,15 @@ const TELL_NS: u64 = 5_000_000_000;
 
 /// The rights that it takes.
 pub const RIGHTS: [Capability; 3] = [Capability::CAP_NET_ADMIN, Capability::CAP_PERFMON, Capability::CAP_BPF];
+
+/// Says what ended the command; gives its exit status: 2, or 1 where that may pass by itself, so that another start is worth it.
+pub fn failed(error: &anyhow::Error) -> u8 {
+    say("<3>", format_args!("{error:#}"));
+    let passes = |cause: &io::Error| {
+        cause.kind() == io::ErrorKind::AddrInUse || cause.raw_os_error() == Some(Errno::ENODEV as i32)
+    };
+    if error.chain().filter_map(|cause| cause.downcast_ref()).any(passes) { 1 } else { 2 }
+}
 
 /// Gives up all rights but those that it takes, and the way to new ones.
 ///

@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use super::{CcLaw, found, load, set, unload};
+use crate::cli::tell;
 
 /// Congestion controls for this machine's senders.
 #[derive(Debug, Subcommand)]
@@ -87,15 +88,15 @@ impl Command {
             Self::Load(load) => load.run()?,
             Self::Status { json, metrics } => {
                 let controls = found()?;
-                if metrics {
-                    print!("{}", super::metrics::text(&controls));
+                tell(if metrics {
+                    super::metrics::text(&controls)
                 } else if json {
-                    println!("{}", serde_json::to_string_pretty(&controls)?);
+                    serde_json::to_string_pretty(&controls)? + "\n"
                 } else if controls.is_empty() {
-                    println!("no control of lasthop's is in the kernel");
+                    "no control of lasthop's is in the kernel\n".into()
                 } else {
-                    controls.iter().for_each(|control| print!("{control}"));
-                }
+                    controls.iter().map(ToString::to_string).collect()
+                })?;
             }
             Self::Set { name, keys } => set(&name, &pairs(&keys)?)?,
             Self::Unload { name } => match unload(&name)? {

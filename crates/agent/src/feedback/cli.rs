@@ -11,6 +11,7 @@ use super::host::{self, HostOptions};
 use super::router::{self, RouterOptions};
 use super::{FeedbackLaw, lines};
 use crate::cc::cli::pairs;
+use crate::cli::tell;
 use crate::control::{self, Request};
 
 /// Routers that tell senders what they may have, and hosts that obey.
@@ -205,9 +206,9 @@ impl<C: CapacityArgs, L: LossArgs> FeedbackCommand<C, L> {
             Self::Status { place, json } => {
                 let answer = control::ask(&place.address(law), Request::Status)?;
                 if json {
-                    println!("{answer}");
+                    tell(format!("{answer}\n"))?;
                 } else {
-                    print!("{}", lines(&serde_json::from_str(&answer).context("the agent is of another version")?));
+                    tell(lines(&serde_json::from_str(&answer).context("the agent is of another version")?))?;
                 }
                 Ok(())
             }
