@@ -107,13 +107,18 @@ proptest! {
     }
 
     #[test]
-    fn smoothing(before in any_length(34), sample in any_length(34), gap_ns in any_length(36), delay_ns in 1_000u64..1u64 << 36) {
-        let rounds = if sample > before { RISE } else { FALL };
+    fn smoothing(
+        (before, sample) in (any_length(34), any_length(34)),
+        (gap_ns, delay_ns) in (any_length(36), 1_000u64..1u64 << 36),
+        is_hidden in 0..2u32,
+    ) {
+        let rise = if is_hidden == 0 { RISE } else { 2.0 };
+        let rounds = if sample > before { rise } else { FALL };
         let (gap_s, delay_s) = (gap_ns as f64 * 1e-9, delay_ns as f64 * 1e-9);
         let exact = equations::follow(before as f64, sample as f64, gap_s, rounds, delay_s);
         let apart = (before as f64 - sample as f64).abs();
-        close(smoothed(before, sample, gap_ns, delay_ns) as f64, exact, 0.0, 1.0 + 2e-4 * apart);
-        prop_assert_eq!(smoothed(0, sample, gap_ns, delay_ns), sample);
+        close(smoothed(before, sample, gap_ns, delay_ns, is_hidden) as f64, exact, 0.0, 1.0 + 2e-4 * apart);
+        prop_assert_eq!(smoothed(0, sample, gap_ns, delay_ns, is_hidden), sample);
     }
 
     /// The horizon and the window together are the law's: φ ρ̄ (g d + r)·payload/size.
