@@ -48,10 +48,11 @@ for unit in lasthop-agent lasthop-agent-ap lasthop-agent-client; do
   grep -h ^ExecStart= /usr/lib/systemd/system/$unit@.service
 done
 bash -n /usr/share/bash-completion/completions/lasthop-agent
-mkdir -p /etc/systemd/system/eth0.device.wants
-ln -s /usr/lib/systemd/system/lasthop-agent@.service /etc/systemd/system/eth0.device.wants/lasthop-agent@eth0.service
+wants=/etc/systemd/system/eth0.device.wants
+mkdir -p $wants
+ln -s /usr/lib/systemd/system/lasthop-agent@.service $wants/lasthop-agent@eth0.service
 apt-get remove -y -qq --purge lasthop-agent
-! ls -d /etc/systemd/system/eth0.device.wants/* 2>/dev/null
+! ls -d $wants/* 2>/dev/null
 ! ls -d /usr/bin/lasthop-agent /etc/lasthop /usr/share/doc/lasthop-agent 2>/dev/null
 echo all of it
 """
