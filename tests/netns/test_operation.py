@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from demands import demand_program
-from house import AGENT, House, house, until
+from house import AGENT, House, demand_agent, house, until
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 PAGE = "127.0.0.1:9469"
@@ -201,6 +201,7 @@ def test_nobody_else_is_taken_for_the_agent(one: House) -> None:
 
 
 def test_a_pipe_that_is_closed_is_no_error() -> None:
+    demand_agent()
     with subprocess.Popen(
         [AGENT, "config", "default"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as agent:

@@ -52,7 +52,7 @@ wants=/etc/systemd/system/eth0.device.wants
 mkdir -p $wants
 ln -s /usr/lib/systemd/system/lasthop-agent@.service $wants/lasthop-agent@eth0.service
 apt-get remove -y -qq --purge lasthop-agent
-! ls -d $wants/* 2>/dev/null
+if ls -d $wants/*; then exit 1; fi
 ! ls -d /usr/bin/lasthop-agent /etc/lasthop /usr/share/doc/lasthop-agent 2>/dev/null
 echo all of it
 """

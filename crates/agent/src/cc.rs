@@ -34,6 +34,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use shared::{CcCounts, CcSettings, MAGIC};
 
+use crate::cli::tell;
+
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cc.bpf.o"));
 
 /// The name of the control within the object, and of the maps' owner.
@@ -220,8 +222,7 @@ pub fn load(law: CcLaw, keys: &[(String, String)], (name, keep): (Option<&str>, 
              and setsockopt(TCP_CONGESTION) name it",
             path.display()
         );
-        println!("{name}");
-        return Ok(());
+        return tell(format!("{name}\n"));
     }
     eprintln!(
         "lasthop-agent: {name} is there as long as this runs; net.ipv4.tcp_congestion_control and \

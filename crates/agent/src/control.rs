@@ -44,7 +44,11 @@ impl Listener {
     pub fn bind(device: &str, way: &str) -> Result<Self> {
         let socket = match UnixListener::bind_addr(&address(device)?) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                UnixStream::connect_addr(&address(device)?).map_or(Ok(()), |other| demand_agent(&other, device))?;
+                let other = UnixStream::connect_addr(&address(device)?);
+                demand_agent(
+                    &other.with_context(|| format!("another process has the name of the agent at {device}"))?,
+                    device,
+                )?;
                 bail!("an agent is at {device} already: `lasthop-agent {way}` ends it")
             }
             other => other.context("cannot listen for commands")?,
@@ -118,7 +122,9 @@ fn demand_agent(stream: &UnixStream, device: &str) -> Result<()> {
 fn may_steer(process: i32) -> bool {
     let users = |of: &str| fs::read_link(format!("/proc/{of}/ns/user")).ok();
     let theirs = users(&process.to_string());
-    caps::has_cap(Some(process), CapSet::Effective, Capability::CAP_NET_ADMIN).unwrap_or(false)
+    // 0: of another namespace of processes.
+    process > 0
+        && caps::has_cap(Some(process), CapSet::Effective, Capability::CAP_NET_ADMIN).unwrap_or(false)
         && (theirs.is_none() || theirs == users("self"))
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The page and the metrics of an agent, at an address of this machine alone.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
@@ -47,13 +47,16 @@ impl Page {
                 _ => None,
             }
         };
-        let wanted = match address.port() {
-            1..FIRST_FREE => "wanted a port from 1024 on: the agent drops the right to lower ones",
-            _ => "cannot listen there",
-        };
-        let server = Server::start(address, Arc::clone(&history), more)
-            .with_context(|| format!("--metrics {address}: {wanted}"))?;
+        let server = Server::start(address, Arc::clone(&history), more).with_context(|| wanted(address))?;
         Ok(Self { history, latest, sampler: Sampler::default(), server, next_ns: 0 })
+    }
+
+    /// Whether a page may listen there, before anything is done at a device.
+    ///
+    /// # Errors
+    /// If another has the address.
+    pub fn demand_free(address: SocketAddr) -> Result<()> {
+        TcpListener::bind(address).map(drop).with_context(|| wanted(address))
     }
 
     /// Where it listens.
@@ -72,4 +75,13 @@ impl Page {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
         self.next_ns = began_ns + EVERY_NS.max(PART * now_ns.saturating_sub(began_ns));
     }
+}
+
+/// What is wrong where no page can listen.
+fn wanted(address: SocketAddr) -> String {
+    let wanted = match address.port() {
+        1..FIRST_FREE => "wanted a port from 1024 on: the agent drops the right to lower ones",
+        _ => "cannot listen there",
+    };
+    format!("--metrics {address}: {wanted}")
 }

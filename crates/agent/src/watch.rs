@@ -80,6 +80,9 @@ impl Agent<'_> {
         let mode = *mode;
         let seen = device.queue();
         let (is_hidden, why) = source(mode, config.queue, device)?;
+        if let (None, Some(address)) = (&self.page, config.page()) {
+            Page::demand_free(address)?;
+        }
         let programs = Programs::load(mode, &config.settings(device.link_header_bytes, is_hidden))?;
         let links = Links::attach(&programs, device)?;
         // Who waits until it listens finds the programs at the device.

@@ -77,16 +77,16 @@ LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u
 	return (u16)first;
 }
 
-/* Any packet towards a client, in segments of so many bytes: what of it its station counts. */
+/* Any packet towards a client, in so many segments: what of it its station counts. */
 LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings, struct station *s, u64 now_ns,
-					struct glance queue, u32 bytes, u32 segment, int is_other, int begins)
+					struct glance queue, u32 bytes, u32 segments, int is_other, int begins)
 {
 	struct found found = {};
 
 	if (!settings->is_hidden)
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 	if (settings->is_clamp)
-		station_arrival(s, now_ns, bytes, segment);
+		station_arrival(s, now_ns, bytes, segments);
 	station_pass(s, bytes, is_other);
 	station_turn(s, now_ns);
 	found.epoch = s->epoch;

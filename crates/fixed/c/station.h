@@ -331,12 +331,12 @@ LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns, u64 
 }
 
 /*
- * It is that from now on: clamp#4.1 counts the packet that joins the queue. The segments of a super-packet find (bytes + segment)/2 of it
- * there, in the mean.
+ * It is that from now on: clamp#4.1 counts the packet that joins the queue. Of n segments, the i-th finds i of them there: in the mean
+ * (n + 1)/2n of all their bytes.
  */
-LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns, u32 bytes, u32 segment)
+LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns, u32 bytes, u32 segments)
 {
-	u64 joined = segment && segment < bytes ? ((u64)bytes + segment) / 2 : bytes;
+	u64 joined = segments > 1 ? (u64)bytes * ((u64)segments + 1) / (2 * (u64)segments) : bytes;
 
 	s->average_q16 = station_average_q16(s, now_ns, s->queue_bytes + joined);
 	s->average_ns = now_ns;

@@ -34,7 +34,7 @@ unsafe extern "C" {
     #[link_name = "lasthop_proxy_client_begins"]
     pub safe fn client_begins(flow: &mut FlowRecord, packet: &PacketRecord, now_ns: u64) -> u16;
 
-    /// Any packet towards a client, in segments of so many bytes: what of it its station counts.
+    /// Any packet towards a client, in so many segments: what of it its station counts.
     #[link_name = "lasthop_proxy_meets"]
     pub safe fn meets(
         settings: &Settings,
@@ -42,7 +42,7 @@ unsafe extern "C" {
         now_ns: u64,
         queue: &Glance,
         bytes: u32,
-        segment: u32,
+        segments: u32,
         is_other: i32,
         begins: i32,
     ) -> FoundFlow;

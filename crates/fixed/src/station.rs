@@ -9,9 +9,9 @@ unsafe extern "C" {
     #[link_name = "lasthop_station_look"]
     pub safe fn look(station: &mut StationRecord, now_ns: u64, queue_bytes: u64, departed_bytes: u64);
 
-    /// A packet of so many bytes joins the queue, in segments of so many: CLAMP's average is that of now.
+    /// A packet of so many bytes joins the queue, in so many segments: CLAMP's average is that of now.
     #[link_name = "lasthop_station_arrival"]
-    pub safe fn arrival(station: &mut StationRecord, now_ns: u64, bytes: u32, segment: u32);
+    pub safe fn arrival(station: &mut StationRecord, now_ns: u64, bytes: u32, segments: u32);
 
     /// Something goes to the clients.
     #[link_name = "lasthop_station_pass"]

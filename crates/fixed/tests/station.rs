@@ -142,7 +142,7 @@ impl HiddenLine {
             ..PacketRecord::default()
         };
         let (queue, bytes) = (Glance::default(), payload + 66);
-        let found = proxy::meets(&self.settings, &mut self.station, self.now_ns, &queue, bytes, bytes, 0, 0);
+        let found = proxy::meets(&self.settings, &mut self.station, self.now_ns, &queue, bytes, segments, 0, 0);
         proxy::forwards(&self.settings, &mut ends.flow, &mut self.station, &data, self.now_ns, &queue, &found, 0);
         for _ in 0..segments {
             ends.sent += SEGMENT;
@@ -169,17 +169,18 @@ impl HiddenLine {
 //= clamp#4.1
 #[test]
 fn clamps_average_counts_what_joins_the_queue() {
-    let average_bytes = |bytes: u32, segment: u32| {
+    let average_bytes = |bytes: u32, segments: u32| {
         let mut station = StationRecord::default();
         station::look(&mut station, 1000 * MS, 3000, 0);
         // After so long a gap nothing is left of what was.
-        station::arrival(&mut station, 60_000 * MS, bytes, segment);
+        station::arrival(&mut station, 60_000 * MS, bytes, segments);
         (station.average_q16 + (1 << 15)) >> 16
     };
-    assert_eq!(average_bytes(1500, 1500), 4500);
+    assert_eq!(average_bytes(1514, 1), 4514);
+    // What the kernel does not count in segments has 0 of them.
     assert_eq!(average_bytes(66, 0), 3066);
     // Four segments of 1500 B find 1500, 3000, 4500 and 6000 of them in the queue.
-    assert_eq!(average_bytes(6000, 1500), 3000 + 3750);
+    assert_eq!(average_bytes(6000, 4), 3000 + 3750);
 }
 
 #[test]
@@ -194,7 +195,7 @@ fn a_handshake_that_the_server_begins_tells_the_path_as_well() {
     proxy::client_begins(&mut flow, &reply, 11 * MS);
     proxy::client_begins(&mut flow, &reply, 211 * MS);
     let data = PacketRecord { flags: TCP_ACK, payload: SEGMENT, segment: SEGMENT, seq: 1, ..PacketRecord::default() };
-    let found = proxy::meets(&settings, &mut station, 212 * MS, &queue, SEGMENT, SEGMENT, 0, 0);
+    let found = proxy::meets(&settings, &mut station, 212 * MS, &queue, SEGMENT, 1, 0, 0);
     proxy::forwards(&settings, &mut flow, &mut station, &data, 212 * MS, &queue, &found, 0);
     // It waits for 50 ms.
     let ack = PacketRecord { flags: TCP_ACK, ack: 1 + SEGMENT, window, ..PacketRecord::default() };
@@ -255,7 +256,7 @@ fn behind_a_way_back_that_becomes_longer(
         let (flags, payload, segment) = (TCP_ACK, SEGMENT, SEGMENT);
         let data = PacketRecord { flags, payload, segment, seq, ..PacketRecord::default() };
         for flow in &mut flows {
-            let found = proxy::meets(&settings, &mut station, now_ns, &queue, SEGMENT, SEGMENT, 0, 0);
+            let found = proxy::meets(&settings, &mut station, now_ns, &queue, SEGMENT, 1, 0, 0);
             proxy::forwards(&settings, flow, &mut station, &data, now_ns, &queue, &found, 0);
         }
         let back_ns = if now_ns < 5000 * MS { 10 * MS } else { 90 * MS };

@@ -189,7 +189,7 @@ impl KernelProxy {
         let is_other = !matches!(packet.kind(), Kind::Syn | Kind::Data);
         let size = packet.size().get() as u32;
         let found: FoundFlow =
-            proxy::meets(&self.settings, station, now_ns, &queue, size, size, is_other.into(), is_syn.into());
+            proxy::meets(&self.settings, station, now_ns, &queue, size, 1, is_other.into(), is_syn.into());
         match packet.kind() {
             Kind::Syn => {
                 let mut record = FlowRecord::default();

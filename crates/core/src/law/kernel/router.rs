@@ -40,7 +40,7 @@ impl ClampKernelRouter {
     fn arrived(&mut self, now: Instant, queue_bytes: u64, size_bytes: u64) {
         let now_ns = clock_ns(now);
         station::look(&mut self.station, now_ns, queue_bytes, self.departed_bytes);
-        station::arrival(&mut self.station, now_ns, size_bytes as u32, size_bytes as u32);
+        station::arrival(&mut self.station, now_ns, size_bytes as u32, 1);
         station::pass(&mut self.station, size_bytes, 0);
         let price_q30 = station::price_q30(&mut self.station, now_ns, self.a_bytes);
         self.stamps.push_back((now, price_q30));
