@@ -39,7 +39,7 @@ dpkg --verify lasthop-agent
 lasthop-agent --version
 lasthop-agent config check
 echo 'target = "20 ms"' > /etc/lasthop/agent.toml
-! lasthop-agent config check
+if lasthop-agent config check; then exit 1; fi
 for page in lasthop-agent lasthop-agent-proxy; do
   zcat /usr/share/man/man8/$page.8.gz | grep -c '^\\.TH'
 done
@@ -53,7 +53,9 @@ mkdir -p $wants
 ln -s /usr/lib/systemd/system/lasthop-agent@.service $wants/lasthop-agent@eth0.service
 apt-get remove -y -qq --purge lasthop-agent
 if ls -d $wants/*; then exit 1; fi
-! ls -d /usr/bin/lasthop-agent /etc/lasthop /usr/share/doc/lasthop-agent 2>/dev/null
+for left in /usr/bin/lasthop-agent /etc/lasthop /usr/share/doc/lasthop-agent; do
+  if [ -e $left ]; then exit 1; fi
+done
 echo all of it
 """
 

@@ -34,7 +34,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use shared::{CcCounts, CcSettings, MAGIC};
 
-use crate::cli::tell;
+use crate::output::print;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cc.bpf.o"));
 
@@ -222,7 +222,7 @@ pub fn load(law: CcLaw, keys: &[(String, String)], (name, keep): (Option<&str>, 
              and setsockopt(TCP_CONGESTION) name it",
             path.display()
         );
-        return tell(format!("{name}\n"));
+        return print(format!("{name}\n"));
     }
     eprintln!(
         "lasthop-agent: {name} is there as long as this runs; net.ipv4.tcp_congestion_control and \

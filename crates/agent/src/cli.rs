@@ -2,7 +2,6 @@
 //! `lasthop-agent`: the command line.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,6 +18,7 @@ use crate::feedback::FeedbackLaw;
 use crate::feedback::cli::{FeedbackCommand, LossChoice, NoChoice, ProbedCapacity, ToldCapacity};
 use crate::mode::Mode;
 use crate::options::{self, ApOptions, ClientOptions, ProxyOptions};
+use crate::output::print;
 use crate::status::Status;
 use crate::{top, watch};
 
@@ -124,13 +124,13 @@ impl Cli {
             Command::Client(ClientOptions(options)) => watch::run(Mode::Client, &options.config()?)?,
             Command::Doctor { device, json } => {
                 let found = doctor::diagnose(device.as_deref());
-                tell(if json { serde_json::to_string_pretty(&found)? + "\n" } else { found.to_string() })?;
+                print(if json { serde_json::to_string_pretty(&found)? + "\n" } else { found.to_string() })?;
                 return Ok(ExitCode::from(u8::from(found.verdict == Readiness::No)));
             }
             Command::Status { device, json } => {
                 let answer = control::ask(&device, Request::Status)?;
                 let status = || serde_json::from_str::<Status>(&answer).context("the agent is of another version");
-                tell(if json { format!("{answer}\n") } else { status()?.to_string() })?;
+                print(if json { format!("{answer}\n") } else { status()?.to_string() })?;
             }
             Command::Detach { device } => {
                 control::ask(&device, Request::Detach)?;
@@ -143,23 +143,12 @@ impl Cli {
             Command::Config(ConfigCommand::Check { file }) => {
                 let config = options::check(&file)?;
                 let lacks = if config.device.is_empty() { "; it names no device: proxy wants --dev" } else { "" };
-                tell(format!("{}: valid{lacks}\n", file.display()))?;
+                print(format!("{}: valid{lacks}\n", file.display()))?;
             }
             Command::Manual { share } => manual(&share)?,
-            Command::Config(ConfigCommand::Default) => tell(options::default_file())?,
+            Command::Config(ConfigCommand::Default) => print(options::default_file())?,
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Prints what was asked for. Who closes the pipe has had enough of it.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn tell(text: impl AsRef<str>) -> Result<()> {
-    match io::stdout().write_all(text.as_ref().as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write"),
-        _ => Ok(()),
     }
 }
 

@@ -39,6 +39,7 @@ pub mod load;
 pub mod metrics;
 pub mod mode;
 pub mod options;
+mod output;
 pub mod page;
 mod reap;
 pub mod sampler;

@@ -11,8 +11,8 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use crossterm::terminal::{self, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue, style::Print};
 
-use crate::cli::tell;
 use crate::control::{self, Request};
+use crate::output::print;
 use crate::sampler::Sampler;
 use crate::status::{FlowStatus, Status};
 
@@ -30,7 +30,7 @@ pub fn run(device: &str) -> Result<()> {
     sampler.rates(&ask(device)?);
     if !io::stdout().is_terminal() {
         thread::sleep(EVERY);
-        return tell(table(&ask(device)?, &mut sampler, WIDE, usize::MAX));
+        return print(table(&ask(device)?, &mut sampler, WIDE, usize::MAX));
     }
     terminal::enable_raw_mode().context("cannot read single keys")?;
     let _screen = Screen;

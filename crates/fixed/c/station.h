@@ -336,9 +336,9 @@ LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns, u64 
  */
 LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns, u32 bytes, u32 segments)
 {
-	u64 joined = segments > 1 ? (u64)bytes * ((u64)segments + 1) / (2 * (u64)segments) : bytes;
+	u64 joined_bytes = segments > 1 ? (u64)bytes * ((u64)segments + 1) / (2 * (u64)segments) : bytes;
 
-	s->average_q16 = station_average_q16(s, now_ns, s->queue_bytes + joined);
+	s->average_q16 = station_average_q16(s, now_ns, s->queue_bytes + joined_bytes);
 	s->average_ns = now_ns;
 }
 

@@ -7,6 +7,9 @@ use lasthop_fixed::share::*;
 use lasthop_fixed::{arith, estimate};
 use proptest::prelude::*;
 
+/// c upwards where the queue is hidden.
+const HIDDEN_RISE: f64 = 2.0;
+
 fn any_length(bits: u32) -> impl Strategy<Value = u64> {
     (1..=bits, any::<u64>()).prop_map(|(bits, x)| (x | 1 << 63) >> (64 - bits))
 }
@@ -112,7 +115,7 @@ proptest! {
         (gap_ns, delay_ns) in (any_length(36), 1_000u64..1u64 << 36),
         is_hidden in 0..2u32,
     ) {
-        let rise = if is_hidden == 0 { RISE } else { 2.0 };
+        let rise = if is_hidden == 0 { RISE } else { HIDDEN_RISE };
         let rounds = if sample > before { rise } else { FALL };
         let (gap_s, delay_s) = (gap_ns as f64 * 1e-9, delay_ns as f64 * 1e-9);
         let exact = equations::follow(before as f64, sample as f64, gap_s, rounds, delay_s);

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use super::{CcLaw, found, load, set, unload};
-use crate::cli::tell;
+use crate::output::print;
 
 /// Congestion controls for this machine's senders.
 #[derive(Debug, Subcommand)]
@@ -88,7 +88,7 @@ impl Command {
             Self::Load(load) => load.run()?,
             Self::Status { json, metrics } => {
                 let controls = found()?;
-                tell(if metrics {
+                print(if metrics {
                     super::metrics::text(&controls)
                 } else if json {
                     serde_json::to_string_pretty(&controls)? + "\n"

@@ -11,8 +11,8 @@ use super::host::{self, HostOptions};
 use super::router::{self, RouterOptions};
 use super::{FeedbackLaw, lines};
 use crate::cc::cli::pairs;
-use crate::cli::tell;
 use crate::control::{self, Request};
+use crate::output::print;
 
 /// Routers that tell senders what they may have, and hosts that obey.
 #[derive(Debug, Subcommand)]
@@ -206,9 +206,9 @@ impl<C: CapacityArgs, L: LossArgs> FeedbackCommand<C, L> {
             Self::Status { place, json } => {
                 let answer = control::ask(&place.address(law), Request::Status)?;
                 if json {
-                    tell(format!("{answer}\n"))?;
+                    print(format!("{answer}\n"))?;
                 } else {
-                    tell(lines(&serde_json::from_str(&answer).context("the agent is of another version")?))?;
+                    print(lines(&serde_json::from_str(&answer).context("the agent is of another version")?))?;
                 }
                 Ok(())
             }
