@@ -21,6 +21,8 @@ from house import AGENT, PATIENCE_S, SERVER, SERVER6, House, demand_agent, house
 from pair import captured, fields
 
 LINE_BPS = 10e6
+SHORT = 100_000
+"""A queue of 80 ms [B]: behind a longer one the end waits for most of a second for what is lost."""
 
 LIMIT = 'queue = { limit = "50 packets" }'
 FLOW = 'rtt = "40 ms"\nsender = "{law}"'
@@ -142,7 +144,7 @@ def test_another_parser_sees_the_option_and_right_sums(
 
 
 def test_a_far_end_without_it_is_plain_tcp(group: Path) -> None:
-    with house() as built:
+    with house(limit=SHORT) as built:
         start(built, "router", "router", "--dev", "lan", "--capacity", "1 Mbit/s")
         host = start(built, "server", "host", "--cgroup", group)
         # The group is the server's alone: the client is out of it, and neither offers nor answers.
@@ -159,7 +161,7 @@ def test_a_far_end_without_it_is_plain_tcp(group: Path) -> None:
 
 
 def test_without_a_router_it_is_plain_tcp(group: Path) -> None:
-    with house(distances=True) as built:
+    with house(distances=True, limit=SHORT) as built:
         start(built, "server", "host", "--cgroup", group)
         built.helper("server", "serve")
         (bps,) = built.fetch([20_020], 2, 3).values()
