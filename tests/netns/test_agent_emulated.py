@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The agent beside an emulated access point: what a scenario says of its queue, it makes of it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,6 +93,18 @@ def test_what_no_agent_does_is_said_in_a_line(
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert all(part in done.stderr for part in parts), done.stderr
+
+
+def test_a_run_whose_agent_ends_before_it_is_refused(
+    box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    mortal = tmp_path / "lasthop-agent"
+    mortal.write_text(f'#!/bin/sh\n(sleep 2; kill -9 $$) > /dev/null 2>&1 &\nexec {AGENT} "$@"\n')
+    mortal.chmod(0o755)
+    monkeypatch.setenv("LASTHOP_AGENT", str(mortal))
+    done = box.run(CLAMP.replace('"30 s"', '"4 s"'))
+    assert "not to be believed: lasthop-agent ended before the run did: signal: 9" in done.stderr
 
 
 @pytest.mark.parametrize("inner", [[], ["true"]], ids=["flows", "command"])

@@ -213,7 +213,7 @@ pub fn load(law: CcLaw, keys: &[(String, String)], (name, keep): (Option<&str>, 
     let params = law.params(keys)?;
     let mut settings = CcSettings::new(name, law.kind(), &params);
     settings.pid = if keep { 0 } else { std::process::id() };
-    let signals = Signals::block()?;
+    let signals = Signals::block(&[])?;
     let mut control = Control::register(settings)?;
     if keep {
         let path = pin(&mut control.link, name)?;

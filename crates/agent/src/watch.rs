@@ -42,7 +42,7 @@ pub fn run(mode: Mode, config: &Config) -> Result<()> {
         mode,
         config,
         listener: Listener::bind(&device.name, &format!("detach --dev {}", device.name))?,
-        signals: Signals::block()?,
+        signals: Signals::block(&[])?,
         manager: Manager::find(),
         page: None,
         is_ready: false,

@@ -61,11 +61,18 @@ struct Client {
 /// Agents that run; they leave with this.
 #[derive(Debug, Default)]
 pub(crate) struct AgentsAtWork {
-    _helpers: Vec<Helper>,
+    helpers: Vec<Helper>,
     /// Whether the host of each device is told prices, by the device's number.
     pub(crate) is_told: Vec<bool>,
     /// What runs.
     pub(crate) kind: Option<&'static str>,
+}
+
+impl AgentsAtWork {
+    /// How one ended that does not run any more, if there is such a one.
+    pub(crate) fn ended(&mut self) -> Option<String> {
+        self.helpers.iter_mut().find_map(Helper::ended)
+    }
 }
 
 impl Agents {
@@ -140,7 +147,7 @@ impl Agents {
             Helper::start(&agent, words, Some(namespace))
         };
         if let Some((words, _)) = &self.proxy {
-            running._helpers.push(start(words, &house.servers)?);
+            running.helpers.push(start(words, &house.servers)?);
             running.kind = Some("proxy");
         }
         for (host, namespace) in house.hosts.iter().enumerate() {
@@ -167,7 +174,7 @@ impl Agents {
             if !weights.is_empty() {
                 words.extend(["--set".to_owned(), format!("weight=[{}]", weights.join(", "))]);
             }
-            running._helpers.push(start(&words, namespace)?);
+            running.helpers.push(start(&words, namespace)?);
             running.is_told[host + 1] = true;
             running.kind = Some("client");
         }

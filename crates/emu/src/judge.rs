@@ -31,6 +31,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) overruns: u64,
     /// How long control groups have withheld the processor \[s\].
     pub(crate) throttled_s: f64,
+    /// How an agent ended that ended before the run did.
+    pub(crate) agent_ended: Option<String>,
     /// What was dropped at the ends, by the kernel's names.
     pub(crate) drops: &'a BTreeMap<String, u64>,
 }
@@ -64,6 +66,9 @@ pub(crate) fn faults(run: &Evidence<'_>) -> Vec<String> {
     if run.throttled_s > MOST_STILL * length {
         let time = time(Duration::from_secs_f64(run.throttled_s));
         faults.push(format!("a control group's quota withheld the processor for {time}: wanted 1 % of the time"));
+    }
+    if let Some(how) = &run.agent_ended {
+        faults.push(format!("lasthop-agent ended before the run did: {how}"));
     }
     let share = |count: u64| count as f64 / (run.packets + count).max(1) as f64;
     if share(run.overruns) > MOST_DROPPED {
@@ -102,6 +107,7 @@ mod tests {
             longest_stall: ms(20),
             overruns: 0,
             throttled_s: 0.0,
+            agent_ended: None,
             drops,
         }
     }
@@ -121,7 +127,7 @@ mod tests {
     fn each_fault_is_told_by_itself() {
         let none = BTreeMap::new();
         let lost = BTreeMap::from([("UdpRcvbufErrors".to_owned(), 3700)]);
-        let cases: [(Evidence<'_>, &str); 8] = [
+        let cases: [(Evidence<'_>, &str); 9] = [
             (Evidence { lag_p99: Some(ms(2)), ..good(&none) }, "1 % of the packets left more than 2.0 ms late"),
             // One freeze of 1 s leaves the 99th percentile where it was.
             (Evidence { emulator: stalls(ms(30), ms(30)), ..good(&none) }, "the emulator stood still for 30.0 ms"),
@@ -138,6 +144,10 @@ mod tests {
                 "(real-time throttling)",
             ),
             (Evidence { throttled_s: 0.5, ..good(&none) }, "quota withheld the processor for 500.0 ms"),
+            (
+                Evidence { agent_ended: Some("signal 9".to_owned()), ..good(&none) },
+                "lasthop-agent ended before the run did: signal 9",
+            ),
             (Evidence { overruns: 100, ..good(&none) }, "100 packets came too fast to be taken"),
             (
                 Evidence { drops: &lost, ..good(&none) },

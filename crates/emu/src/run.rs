@@ -12,7 +12,7 @@ use lasthop_linux::buffers::LargeBuffers;
 use lasthop_linux::cgroup::throttled_s;
 use lasthop_linux::clock::{Clock, thread_cpu_s};
 use lasthop_linux::realtime::{LockedMemory, Rank, become_realtime};
-use lasthop_linux::signals::Signals;
+use lasthop_linux::signals::{Signal, Signals};
 use lasthop_linux::sysctl::has_v6;
 use lasthop_linux::tun::Splitter;
 use lasthop_linux::{Attempt, Error as SystemError};
@@ -20,7 +20,7 @@ use lasthop_scenario::{Scenario, ScenarioError};
 use lasthop_sim::Outcome;
 use lasthop_sim::{Fairness, System};
 
-use crate::agents::{self, Agents};
+use crate::agents::{Agents, AgentsAtWork};
 use crate::control::Controls;
 use crate::driver::Driver;
 use crate::edge::Edge;
@@ -124,10 +124,10 @@ pub fn run(
     let mut plan = Plan::new(0, cast.host_of.clone());
     let _buffers = LargeBuffers::raise(DATAGRAMS);
     let house = House::build(&mut plan, cast.names.len(), &cast.fittings(options))?;
-    let signals = Signals::block()?;
+    let signals = Signals::block(&[Signal::SIGCHLD])?;
     let throttled_before = throttled_s();
     let memory = LockedMemory::lock();
-    let agents = cast.start_agents(&house, &plan)?;
+    let mut agents = cast.start_agents(&house, &plan)?;
     let (title, from) = (&cast.title, cast.stage.span.from);
     let page = options.watch.as_ref().map(|address| watch::open(address, title, from)).transpose()?;
     let mut play = Play::new(cast, house, plan, options)?;
@@ -140,7 +140,7 @@ pub fn run(
     }
     let run = play.run(&commands, options, (&signals, interrupted))?;
     let throttled_s = throttled_s().unwrap_or(0.0) - throttled_before.unwrap_or(0.0);
-    play.report(run, options, agents.kind, (throttled_s, memory.is_locked()))
+    play.report(run, options, &mut agents, (throttled_s, memory.is_locked()))
 }
 
 /// What is emulated, and what of it the kernel's own flows take part in.
@@ -214,8 +214,8 @@ impl Cast {
     }
 
     /// Puts the agents where they belong. A command goes on without them, and is told so; flows of the scenario do not.
-    fn start_agents(&mut self, house: &House, plan: &Plan) -> Result<agents::AgentsAtWork, Error> {
-        let Some(table) = self.agents.first_table() else { return Ok(agents::AgentsAtWork::default()) };
+    fn start_agents(&mut self, house: &House, plan: &Plan) -> Result<AgentsAtWork, Error> {
+        let Some(table) = self.agents.first_table() else { return Ok(AgentsAtWork::default()) };
         match self.agents.start(house, plan) {
             Ok(running) => Ok(running),
             Err(error) if self.runs_flows => {
@@ -224,7 +224,7 @@ impl Cast {
             Err(error) => {
                 let line = format!("flow[{table}].receiver: what the command opens does not obey it: {error}");
                 self.not_met.push(line);
-                Ok(agents::AgentsAtWork::default())
+                Ok(AgentsAtWork::default())
             }
         }
     }
@@ -370,14 +370,14 @@ impl Play {
         mut self,
         mut run: Run,
         options: &EmulationOptions,
-        agent: Option<&'static str>,
+        agents: &mut AgentsAtWork,
         (throttled_s, is_locked): (f64, bool),
     ) -> Result<Report, Error> {
         if let (Some(log), Some(prefix)) = (self.driver.edge.log.take(), &options.log) {
             let written = log.finish(run.until).attempt(&format!("write {}", prefix.display()));
             run.complaints.extend(written.err().map(|error| error.to_string()));
         }
-        let emulation = self.judged(&run, agent, (throttled_s, is_locked));
+        let emulation = self.judged(&run, agents, (throttled_s, is_locked));
         let Self { mut cast, driver: Driver { network, edge, .. }, .. } = self;
         if !cast.runs_flows {
             cast.stage.without_flows();
@@ -408,7 +408,7 @@ impl Play {
         Ok(Report { outcome, emulation, ended, complaints })
     }
 
-    fn judged(&self, run: &Run, agent: Option<&'static str>, (throttled_s, is_locked): (f64, bool)) -> Emulation {
+    fn judged(&self, run: &Run, agents: &mut AgentsAtWork, (throttled_s, is_locked): (f64, bool)) -> Emulation {
         let Self { cast, house, driver: Driver { edge, stalls: relay, .. }, .. } = self;
         let ExitCounts { lag, longest_lag, refused, .. } = &run.left;
         let stalls = relay.and(&run.stalls_of_writer);
@@ -422,6 +422,7 @@ impl Play {
             longest_stall: cast.bears,
             overruns: edge.refused + house.overruns(),
             throttled_s,
+            agent_ended: agents.ended(),
             drops: &drops,
         };
         Emulation {
@@ -442,7 +443,7 @@ impl Play {
             realtime: run.realtime && is_locked,
             endpoint_drops: drops,
             congestion_control: if cast.runs_flows { cast.controls.labels.clone() } else { vec![] },
-            agent,
+            agent: agents.kind,
             sysctls: house.settings(),
         }
     }

@@ -195,6 +195,11 @@ impl Helper {
         let line = complaint.lines().last().unwrap_or("it ended without a word");
         Err(Error::new(format!("{what}: {line}")))
     }
+
+    /// How it ended, if it does not run any more.
+    pub fn ended(&mut self) -> Option<String> {
+        self.0.try_wait().map_or_else(|error| Some(error.to_string()), |status| Some(status?.to_string()))
+    }
 }
 
 impl Drop for Helper {

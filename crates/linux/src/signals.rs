@@ -28,14 +28,14 @@ pub enum Origin {
 }
 
 impl Signals {
-    /// Holds back those that end a process, and that of a child's end, from the calling thread and those it starts.
+    /// Holds back those that end a process, and `others`, from the calling thread and those it starts.
     ///
     /// # Errors
     /// If the system has no descriptor left.
-    pub fn block() -> Result<Self, Error> {
+    pub fn block(others: &[Signal]) -> Result<Self, Error> {
         let mut watched = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD] {
-            watched.add(signal);
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].iter().chain(others) {
+            watched.add(*signal);
         }
         let mut before = SigSet::empty();
         pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&watched), Some(&mut before)).attempt("block signals")?;

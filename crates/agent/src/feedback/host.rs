@@ -138,7 +138,7 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
     let own = options.chosen_only.then_some(name.as_str());
     let way = own.map_or(way.clone(), |own| format!("{way} --name {own}"));
     let listener = Listener::bind(&address(law, cgroup, own), &way)?;
-    let (signals, manager) = (Signals::block()?, Manager::find());
+    let (signals, manager) = (Signals::block(&[])?, Manager::find());
     let mut settings = HostSettings {
         exid: law.exid().into(),
         is_xcp: (law == FeedbackLaw::Xcp).into(),

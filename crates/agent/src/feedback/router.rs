@@ -240,7 +240,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
     let (settings, capacity) = settings(law, options, &device)?;
     let listener =
         Listener::bind(&address(law, &device.name), &format!("{} detach --dev {}", law.name(), device.name))?;
-    let (signals, manager) = (Signals::block()?, Manager::find());
+    let (signals, manager) = (Signals::block(&[])?, Manager::find());
     let router = FeedbackRouter::load(&settings)?;
     let link = router.attach(&device)?;
     let page = options.metrics.as_deref().map(|address| FeedbackPage::open(address, &device.name)).transpose()?;
