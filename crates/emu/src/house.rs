@@ -320,8 +320,9 @@ fn fit_host(plan: &Plan, host: usize, fittings: &Fittings, settings: &Settings) 
 fn fit(fittings: &Fittings, settings: &Settings) -> Result<(Routing, u32, TunDevice, u32), Error> {
     // Past connections tell nothing to later ones.
     settings.set("ipv4/tcp_no_metrics_save", "1")?;
-    // Buffers must not be what limits: a scenario says if they are.
-    settings.set("ipv4/tcp_rmem", "4096 131072 67108864")?;
+    // Buffers must not be what limits: a scenario says if they are. Nor are they larger than a stock kernel's, for the unit of the
+    // advertised window grows with them: that of Linux 6.18 is 1024 B.
+    settings.set("ipv4/tcp_rmem", "4096 131072 33554432")?;
     settings.set("ipv4/tcp_wmem", "4096 65536 67108864")?;
     // Commands have no rights of root: they ping, and serve at whatever port, all the same.
     let groups = ["0 2147483647", "0 0"];
