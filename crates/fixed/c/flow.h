@@ -153,7 +153,7 @@ LASTHOP_INLINE void flow_path_sample(struct flow *f, u64 now_ns, u64 sample_ns, 
 
 	if (l->began_ns != span_began_ns) {
 		if (l->now_least_ns)
-			l->last_least_ns = l->now_least_ns;
+			l->last_least_ns = path_settled_ns(l->last_least_ns, l->now_least_ns);
 		l->now_least_ns = 0;
 		l->began_ns = span_began_ns;
 	}

@@ -327,7 +327,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	if (settings->is_hidden) {
 		/* What waited for a timer tells no more of the nearest client than is known. */
 		if (sample_ns && !s->is_alone) {
-			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
+			path_add(&s->path, now_ns, sample_ns);
 			if (path_sample(&s->path, now_ns, sample_ns, settings->target_ns, s->is_floored))
 				s->has_moved = 1;
 		}
@@ -340,12 +340,12 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		READ_ANEW();
 		station_hear(s, s->sent_ns, s->newly_bytes);
 		if (s->wants_probe || s->has_moved)
-			station_probe(s, now_ns, s->delay_most_ns, settings->target_ns, s->has_moved || f->flags & FLOW_UNSURE);
+			station_probe(s, now_ns, settings->target_ns, s->has_moved || f->flags & FLOW_UNSURE);
 		told.is_probing = now_ns < s->probe_until_ns;
 	} else {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 		if (sample_ns) {
-			recent_least_add(&s->path.least, now_ns, sample_ns, LEAST_SPAN_NS);
+			path_add(&s->path, now_ns, sample_ns);
 			path_sample(&s->path, now_ns, sample_ns, settings->target_ns, 0);
 		}
 	}

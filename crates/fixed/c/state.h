@@ -233,6 +233,7 @@ struct station {
 	u64 weights_q8; /* of the flows counted in it */
 	u64 last_weights_q8; /* in the one before */
 	u64 delay_most_ns; /* the longest round trip among them */
+	u64 last_delay_most_ns; /* in the one before */
 	u64 delay_least_ns; /* the shortest, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
 	u32 epoch;

@@ -220,6 +220,25 @@ LASTHOP_INLINE u64 path_margin_ns(u64 client_ns)
 	return (client_ns >> 4) + 2 * NS_PER_MS;
 }
 
+/*
+ * What the least of a span counts as in the next one. It is no longer than the one before by what is noise: a queue that is never
+ * quite empty would become a part of the path, a bit in each span.
+ */
+LASTHOP_INLINE u64 path_settled_ns(u64 before_ns, u64 now_ns)
+{
+	return before_ns && now_ns > before_ns && now_ns - before_ns <= path_margin_ns(before_ns) ? before_ns : now_ns;
+}
+
+/* A sample of the path to the nearest client. */
+LASTHOP_INLINE void path_add(struct path *p, u64 now_ns, u64 sample_ns)
+{
+	u64 before_ns = p->least.last_least_ns, began_ns = p->least.began_ns;
+
+	recent_least_add(&p->least, now_ns, sample_ns, LEAST_SPAN_NS);
+	if (p->least.began_ns != began_ns)
+		p->least.last_least_ns = path_settled_ns(before_ns, p->least.last_least_ns);
+}
+
 /* A sample of a path, the queue included: its least, and whether it is another path now. Not where the queue cannot be short. */
 LASTHOP_INLINE int path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 target_ns, int is_floored)
 {
@@ -244,8 +263,11 @@ LASTHOP_INLINE int path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 ta
  * Drains the queue for as long as the longest path takes to show it: once a span at most, but for a connection whose path is
  * not sure.
  */
-LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 delay_ns, u64 target_ns, int is_unsure)
+LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 target_ns, int is_unsure)
 {
+	/* An epoch that has just begun has seen few of the connections. */
+	u64 delay_ns = most(s->delay_most_ns, s->last_delay_most_ns);
+
 	if (s->probe_until_ns <= s->path.least.began_ns ||
 	    (is_unsure && now_ns - s->probe_until_ns < 1ULL << 63 && now_ns - s->probe_until_ns > UNSURE_NS)) {
 		s->probe_until_ns = now_ns + delay_ns + delay_ns / 2 + target_ns;
@@ -300,6 +322,7 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 		return;
 	s->last_weights_q8 = since_ns < 2 * epoch_ns ? s->weights_q8 : 0;
 	s->weights_q8 = 0;
+	s->last_delay_most_ns = s->delay_most_ns;
 	s->delay_most_ns = 0;
 	s->last_delay_least_ns = s->delay_least_ns;
 	s->delay_least_ns = 0;

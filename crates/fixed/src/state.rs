@@ -351,6 +351,7 @@ pub struct StationRecord {
     /// That of the one before.
     pub last_weights_q8: u64,
     delay_most_ns: u64,
+    last_delay_most_ns: u64,
     delay_least_ns: u64,
     last_delay_least_ns: u64,
     epoch: u32,

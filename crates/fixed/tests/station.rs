@@ -229,14 +229,14 @@ fn a_single_segment_that_is_acknowledged_at_once_does_not_make_a_busy_line_seem_
     assert!((found - 1.0).abs() < 0.001, "{found} of the line's rate");
 }
 
-/// Segments of so many connections go on in turns, and each is acknowledged after 20 ms and what it waits in a queue; after 80 ms more
-/// from the fifth second on. What the proxy takes for the round trip of the first one \[ns\], and when it takes its acknowledgements to
-/// have been sent, once a segment.
-fn behind_a_way_back_that_becomes_longer(
-    is_hidden: u32,
-    count: usize,
-    queue_ns: fn(u64) -> u64,
-) -> Vec<(u64, u64, u64)> {
+/// Ten milliseconds, and 80 more from the fifth second on.
+fn longer_ns(now_ns: u64) -> u64 {
+    if now_ns < 5000 * MS { 10 * MS } else { 90 * MS }
+}
+
+/// Segments of so many connections go on in turns, and each is acknowledged after 10 ms, what it waits in a queue, and the way back. What
+/// the proxy takes for the round trip of the first one \[ns\], and when it takes its acknowledgements to have been sent, once a segment.
+fn told_of(is_hidden: u32, count: usize, back_ns: fn(u64) -> u64, queue_ns: fn(u64) -> u64) -> Vec<(u64, u64, u64)> {
     const EVERY: u64 = 10 * MS;
     let settings = Settings { target_ns: 20 * MS, g_q10: 922, kappa_q10: 512, is_hidden, ..Settings::default() };
     let (mut flows, mut station, queue) =
@@ -259,9 +259,8 @@ fn behind_a_way_back_that_becomes_longer(
             let found = proxy::meets(&settings, &mut station, now_ns, &queue, SEGMENT, 1, 0, 0);
             proxy::forwards(&settings, flow, &mut station, &data, now_ns, &queue, &found, 0);
         }
-        let back_ns = if now_ns < 5000 * MS { 10 * MS } else { 90 * MS };
         let there_ns = now_ns + 10 * MS + queue_ns(now_ns);
-        under_way.push_back((there_ns + back_ns, there_ns, seq + SEGMENT));
+        under_way.push_back((there_ns + back_ns(now_ns), there_ns, seq + SEGMENT));
         while let Some(&(at_ns, sent_ns, ack)) = under_way.front().filter(|ack| ack.0 < now_ns + EVERY) {
             under_way.pop_front();
             let stamp = (sent_ns / MS) as u32;
@@ -283,7 +282,7 @@ fn behind_a_way_back_that_becomes_longer(
 #[test]
 fn a_way_back_that_becomes_longer_is_a_part_of_the_round_trip_within_a_second() {
     for is_hidden in [0, 1] {
-        for (at_ns, delay_ns, _) in behind_a_way_back_that_becomes_longer(is_hidden, 1, |_| 0) {
+        for (at_ns, delay_ns, _) in told_of(is_hidden, 1, longer_ns, |_| 0) {
             let wanted_ms = if at_ns < 5000 * MS { 20 } else { 100 };
             if !(5000 * MS..6000 * MS).contains(&at_ns) {
                 assert!(delay_ns.abs_diff(wanted_ms * MS) <= 2 * MS, "{is_hidden}: {delay_ns} at {at_ns}");
@@ -301,7 +300,7 @@ fn a_way_back_that_becomes_longer_for_many_is_longer_once() {
         _ => 25 * MS,
     };
     for is_hidden in [0, 1] {
-        for (at_ns, delay_ns, _) in behind_a_way_back_that_becomes_longer(is_hidden, 8, queue_ns) {
+        for (at_ns, delay_ns, _) in told_of(is_hidden, 8, longer_ns, queue_ns) {
             assert!(delay_ns <= 102 * MS, "{is_hidden}: {delay_ns} at {at_ns}");
         }
     }
@@ -309,10 +308,21 @@ fn a_way_back_that_becomes_longer_for_many_is_longer_once() {
 
 #[test]
 fn the_clock_of_acknowledgements_does_not_jump_when_the_least_of_late_is_forgotten() {
-    let told = behind_a_way_back_that_becomes_longer(1, 1, |_| 0);
+    let told = told_of(1, 1, longer_ns, |_| 0);
     for pair in told.windows(2) {
         let ((_, _, before_ns), (at_ns, _, sent_ns)) = (pair[0], pair[1]);
         // A segment each 10 ms, a sixteenth of that, and a millisecond of the stamp.
         assert!(sent_ns - before_ns <= 12 * MS, "{} at {at_ns}", sent_ns - before_ns);
+    }
+}
+
+#[test]
+fn a_queue_that_is_never_empty_does_not_become_a_part_of_the_path_bit_by_bit() {
+    // 0, 1.5 and then 3 ms at least: each time within what is noise on a path of 20.
+    let queue_ns = |now_ns: u64| (now_ns / (10_000 * MS)).min(2) * 1500 * US;
+    for is_hidden in [0, 1] {
+        for (at_ns, delay_ns, _) in told_of(is_hidden, 1, |_| 10 * MS, queue_ns) {
+            assert!(delay_ns <= 22 * MS, "{is_hidden}: {delay_ns} at {at_ns}");
+        }
     }
 }
