@@ -215,12 +215,22 @@ LASTHOP_INLINE int flow_holds(const struct flow *f)
 	return (u64)f->told_bytes_q8 * 2 > ((u64)f->mss * 3) << 8;
 }
 
+/*
+ * What such a receiver holds back in the mean, with so much of the line: the first of two segments waits for the second, which is right
+ * behind it on the line.
+ */
+LASTHOP_INLINE u32 flow_held_bytes(u32 mss_bytes, u32 phi_q8, u64 weights_q8)
+{
+	return (u32)((u64)mss_bytes * phi_q8 / (2 * most(weights_q8, phi_q8)));
+}
+
 /* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */
-LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 is_draining, u32 phi_q8, u64 fair, u64 timer_ns)
+LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u32 is_draining, u32 phi_q8, u64 fair,
+					   u64 timer_ns)
 {
 	if (is_draining)
 		return most(window_bytes, mss_bytes + mss_bytes / 16);
-	return window_beside_held(window_bytes, mss_bytes, share_window_bytes(phi_q8, fair, timer_ns));
+	return window_beside_held(window_bytes, mss_bytes, held_bytes, share_window_bytes(phi_q8, fair, timer_ns));
 }
 
 /*

@@ -221,7 +221,8 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	if (!settings->is_hidden)
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
 	if (flow_holds(f))
-		bytes = flow_window_beside_held(bytes, f->mss, told->is_probing, f->weight_q8, f->fair, told->timer_ns);
+		bytes = flow_window_beside_held(bytes, f->mss, flow_held_bytes(f->mss, f->weight_q8, told->weights_q8),
+						told->is_probing, f->weight_q8, f->fair, told->timer_ns);
 	/*
 	 * The header's field is rounded up, by half of its unit in the mean. Where the queue is seen that makes up for what receivers
 	 * hold back, which is not asked there.
