@@ -35,7 +35,7 @@ FACE(u64, share_error_q20, (u64 rate_log_q16, u64 forecast_log_q16), (rate_log_q
 FACE(u64, share_loss_q20, (u64 before_q20, u64 error_q20), (before_q20, error_q20))
 FACE(int, share_is_better, (u64 loss_q20, u64 present_q20), (loss_q20, present_q20))
 FACE(u64, share_fair, (u64 rate, u64 weights_q8), (rate, weights_q8))
-FACE(u64, share_smoothed, (u64 before, u64 fair, u64 gap_ns, u64 delay_ns, u32 is_hidden), (before, fair, gap_ns, delay_ns, is_hidden))
+FACE(u64, share_smoothed, (u64 before, u64 fair, u64 gap_ns, u64 delay_ns), (before, fair, gap_ns, delay_ns))
 FACE(u64, share_wait_ns, (u64 queue_bytes, u64 rate), (queue_bytes, rate))
 FACE(s64, share_room_ns, (u64 target_ns, u64 wait_ns, u32 kappa_q10), (target_ns, wait_ns, kappa_q10))
 FACE(u64, share_horizon_ns, (u64 delay_ns, s64 room_ns, u32 g_q10), (delay_ns, room_ns, g_q10))

@@ -214,7 +214,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	u64 horizon_ns = share_horizon_ns(delay_ns, room_ns, settings->g_q10);
 	u64 bytes;
 
-	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns, settings->is_hidden);
+	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
 	f->fair_ns = now_ns;
 	bytes = share_window_bytes(f->weight_q8, f->fair, told->is_probing ? delay_ns / 2 : horizon_ns);
 	/* Where the queue is hidden, all rates are of payload. */

@@ -107,13 +107,10 @@ LASTHOP_INLINE u64 share_fair(u64 rate, u64 weights_q8)
 	return weights_q8 ? (rate << 8) / weights_q8 : 0;
 }
 
-/*
- * rho smoothed over 1.5 d upwards, 2 d where the queue is hidden, and d/2 downwards; the first is its value. Up to 2^34 B/s. A hidden
- * queue that varies more is taken for path now and then: with 1.5 d ten connections of 20 to 200 ms do not share evenly.
- */
-LASTHOP_INLINE u64 share_smoothed(u64 before, u64 fair, u64 gap_ns, u64 delay_ns, u32 is_hidden)
+/* rho smoothed over 1.5 d upwards and d/2 downwards; the first is its value. Up to 2^34 B/s. */
+LASTHOP_INLINE u64 share_smoothed(u64 before, u64 fair, u64 gap_ns, u64 delay_ns)
 {
-	u64 span_ns = fair > before ? delay_ns + (is_hidden ? delay_ns : delay_ns / 2) : delay_ns / 2;
+	u64 span_ns = fair > before ? delay_ns + delay_ns / 2 : delay_ns / 2;
 
 	return before ? towards(before, fair, decay_over_q31(gap_ns, span_ns)) : fair;
 }

@@ -61,9 +61,9 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_fair"]
     pub safe fn fair(rate: u64, weights_q8: u64) -> u64;
 
-    /// rho smoothed over 1.5 d upwards, 2 d where the queue is hidden, and d/2 downwards; the first is its value. Up to 2^34 B/s.
+    /// rho smoothed over 1.5 d upwards and d/2 downwards; the first is its value. Up to 2^34 B/s.
     #[link_name = "lasthop_share_smoothed"]
-    pub safe fn smoothed(before: u64, fair: u64, gap_ns: u64, delay_ns: u64, is_hidden: u32) -> u64;
+    pub safe fn smoothed(before: u64, fair: u64, gap_ns: u64, delay_ns: u64) -> u64;
 
     /// y, how long the queue lasts.
     #[link_name = "lasthop_share_wait_ns"]
