@@ -147,13 +147,13 @@ LASTHOP_INLINE u64 flow_delay_ns(const struct flow *f, u64 nearest_ns)
  * handshake's is taken without the queue that stood there before and after it, but not as less than the nearest client's.
  */
 LASTHOP_INLINE void flow_path_sample(struct flow *f, u64 now_ns, u64 sample_ns, u64 span_began_ns, u64 nearest_ns, u64 wait_ns,
-				     u64 target_ns, u32 is_probing, u32 is_floored)
+				     u64 target_ns, u32 is_hidden, u32 is_probing, u32 is_floored)
 {
 	struct recent_least *l = &f->path.least;
 
 	if (l->began_ns != span_began_ns) {
 		if (l->now_least_ns)
-			l->last_least_ns = path_settled_ns(l->last_least_ns, l->now_least_ns);
+			l->last_least_ns = path_settled_ns(l->last_least_ns, l->now_least_ns, is_hidden);
 		l->now_least_ns = 0;
 		l->began_ns = span_began_ns;
 	}
@@ -215,22 +215,12 @@ LASTHOP_INLINE int flow_holds(const struct flow *f)
 	return (u64)f->told_bytes_q8 * 2 > ((u64)f->mss * 3) << 8;
 }
 
-/*
- * What such a receiver holds back in the mean, with so much of the line: the first of two segments waits for the second, which is right
- * behind it on the line.
- */
-LASTHOP_INLINE u32 flow_held_bytes(u32 mss_bytes, u32 phi_q8, u64 weights_q8)
-{
-	return (u32)((u64)mss_bytes * phi_q8 / (2 * most(weights_q8, phi_q8)));
-}
-
 /* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */
-LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u32 is_draining, u32 phi_q8, u64 fair,
-					   u64 timer_ns)
+LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 is_draining, u32 phi_q8, u64 fair, u64 timer_ns)
 {
 	if (is_draining)
 		return most(window_bytes, mss_bytes + mss_bytes / 16);
-	return window_beside_held(window_bytes, mss_bytes, held_bytes, share_window_bytes(phi_q8, fair, timer_ns));
+	return window_beside_held(window_bytes, mss_bytes, share_window_bytes(phi_q8, fair, timer_ns));
 }
 
 /*
@@ -245,8 +235,19 @@ LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered)
 
 	s->is_alone = is_single && under_way <= f->mss;
 	s->is_late = is_single && s->surely_bytes <= station_held_bytes(s, f->mss);
-	if (delivered && under_way > f->mss)
+	if (!delivered)
+		return;
+	if (under_way > f->mss) {
 		f->told_bytes_q8 = smoothed(f->told_bytes_q8, least(delivered, 1 << 20) << 8, 4);
+	} else if (!(f->flags & FLOW_LOOKED_AT) && f->acknowledged_bytes > QUICK_SEGMENTS * (u64)f->mss) {
+		/*
+		 * Receivers acknowledge the first segments of a connection each, and then may hold back. One that was under way alone does
+		 * not show it: after some of these it is looked at once more, by windows of two now and then.
+		 */
+		f->told_bytes_q8 = smoothed(f->told_bytes_q8, (u64)2 * f->mss << 8, 4);
+		if (flow_holds(f))
+			f->flags |= FLOW_LOOKED_AT;
+	}
 }
 
 /* It has nothing under way any more: what is left of it counts as delivered. */

@@ -221,8 +221,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	if (!settings->is_hidden)
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
 	if (flow_holds(f))
-		bytes = flow_window_beside_held(bytes, f->mss, flow_held_bytes(f->mss, f->weight_q8, told->weights_q8),
-						told->is_probing, f->weight_q8, f->fair, told->timer_ns);
+		bytes = flow_window_beside_held(bytes, f->mss, told->is_probing, f->weight_q8, f->fair, told->timer_ns);
 	/*
 	 * The header's field is rounded up, by half of its unit in the mean. Where the queue is seen that makes up for what receivers
 	 * hold back, which is not asked there.
@@ -328,7 +327,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	if (settings->is_hidden) {
 		/* What waited for a timer tells no more of the nearest client than is known. */
 		if (sample_ns && !s->is_alone) {
-			path_add(&s->path, now_ns, sample_ns);
+			path_add(&s->path, now_ns, sample_ns, 1);
 			if (path_sample(&s->path, now_ns, sample_ns, settings->target_ns, s->is_floored))
 				s->has_moved = 1;
 		}
@@ -346,7 +345,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	} else {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 		if (sample_ns) {
-			path_add(&s->path, now_ns, sample_ns);
+			path_add(&s->path, now_ns, sample_ns, 0);
 			path_sample(&s->path, now_ns, sample_ns, settings->target_ns, 0);
 		}
 	}
@@ -367,8 +366,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	 */
 	if (sample_ns)
 		flow_path_sample(f, now_ns, sample_ns, told.span_began_ns, told.nearest_ns,
-				 settings->is_hidden ? told.wait_ns : 0, settings->target_ns, told.is_probing,
-				 s->is_floored);
+				 settings->is_hidden ? told.wait_ns : 0, settings->target_ns, settings->is_hidden,
+				 told.is_probing, s->is_floored);
 	if (is_after(p->ack, f->ack)) {
 		u32 acked = p->ack - f->ack;
 

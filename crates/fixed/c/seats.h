@@ -342,7 +342,7 @@ LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 					 r->others);
 	seat->window_bytes = most((wire_bytes << 10) / most(seat->wire_q10, 1), 1);
 	if (seat->holds)
-		seat->window_bytes = flow_window_beside_held(seat->window_bytes, seat->mss, seat->mss / 2, r->is_draining, 256,
+		seat->window_bytes = flow_window_beside_held(seat->window_bytes, seat->mss, r->is_draining, 256,
 						  r->held * least(seat->rate, 1ULL << 34) >> 16, r->timer_ns);
 	UNROLLED
 	for (int n = 0; n < 4; n++)

@@ -181,10 +181,10 @@ LASTHOP_INLINE int share_path_changed(u64 least_ns, u64 before_ns, u64 delay_ns,
 	return least_ns && before_ns && least(least_ns, before_ns) > delay_ns + 2 * target_ns;
 }
 
-/* Whether the least delay has grown so much that the queue may be hidden in it: a drain tells. */
+/* Whether the least delay has grown so much that the queue may be hidden in it, and not noise alone: a drain tells. */
 LASTHOP_INLINE int share_wants_probe(u64 least_ns, u64 last_ns)
 {
-	return last_ns && least_ns > last_ns + (last_ns >> 4) + 2 * NS_PER_MS;
+	return last_ns && least_ns > last_ns + (last_ns >> 6) + NS_PER_MS;
 }
 
 #endif

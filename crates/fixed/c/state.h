@@ -22,7 +22,7 @@
 #define TICK_BUSY_NS (30 * NS_PER_MS)
 /* The least epoch over which flows are counted. */
 #define EPOCH_NS (300 * NS_PER_MS)
-/* Minima are of one to two spans. */
+/* Minima are of one to two spans, but for paths over a hidden queue (path_settled_ns). */
 #define LEAST_SPAN_NS (10 * NS_PER_S)
 /* A time stamp that was not echoed in time is given up. */
 #define ECHO_NS (10 * NS_PER_S)
@@ -39,6 +39,8 @@
 #define PROBE_AFTER_NS (LEAST_SPAN_NS / 4 * 3)
 /* As long as there is such a one, there may be a drain each so long. */
 #define UNSURE_NS (2 * NS_PER_S)
+/* Receivers acknowledge fewer segments than these each, in the beginning. */
+#define QUICK_SEGMENTS 32
 /* A connection of so many bytes is worth a drain where its path is not sure. */
 #define WORTHY_BYTES 100000
 /* A clock of time stamps is believed after so long, if it then counts milliseconds within an eighth. */
@@ -158,6 +160,7 @@ struct clock {
 #define FLOW_STARTED 128 /* CLAMP's slow start is over */
 #define FLOW_REFILLING 256 /* what CLAMP's slow start left empty is refilled */
 #define FLOW_COUNTED 512 /* it was counted in some epoch */
+#define FLOW_LOOKED_AT 1024 /* whether its receiver holds ACKs back is known beyond its first segments */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /* Under the lock of its station; first what each packet needs, for that to be in few lines of the cache. */

@@ -221,22 +221,22 @@ LASTHOP_INLINE u64 path_margin_ns(u64 client_ns)
 }
 
 /*
- * What the least of a span counts as in the next one. It is no longer than the one before by what is noise: a queue that is never
- * quite empty would become a part of the path, a bit in each span.
+ * What the least of a span counts as in the next one. Where the queue is hidden it is no longer than the one before by what no drain
+ * has looked at: a queue that is never quite empty would become a part of the path, a bit in each span.
  */
-LASTHOP_INLINE u64 path_settled_ns(u64 before_ns, u64 now_ns)
+LASTHOP_INLINE u64 path_settled_ns(u64 before_ns, u64 now_ns, u32 is_hidden)
 {
-	return before_ns && now_ns > before_ns && now_ns - before_ns <= path_margin_ns(before_ns) ? before_ns : now_ns;
+	return is_hidden && before_ns && now_ns > before_ns && !share_wants_probe(now_ns, before_ns) ? before_ns : now_ns;
 }
 
 /* A sample of the path to the nearest client. */
-LASTHOP_INLINE void path_add(struct path *p, u64 now_ns, u64 sample_ns)
+LASTHOP_INLINE void path_add(struct path *p, u64 now_ns, u64 sample_ns, u32 is_hidden)
 {
 	u64 before_ns = p->least.last_least_ns, began_ns = p->least.began_ns;
 
 	recent_least_add(&p->least, now_ns, sample_ns, LEAST_SPAN_NS);
 	if (p->least.began_ns != began_ns)
-		p->least.last_least_ns = path_settled_ns(before_ns, p->least.last_least_ns);
+		p->least.last_least_ns = path_settled_ns(before_ns, p->least.last_least_ns, is_hidden);
 }
 
 /* A sample of a path, the queue included: its least, and whether it is another path now. Not where the queue cannot be short. */
@@ -322,7 +322,7 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 		return;
 	s->last_weights_q8 = since_ns < 2 * epoch_ns ? s->weights_q8 : 0;
 	s->weights_q8 = 0;
-	s->last_delay_most_ns = s->delay_most_ns;
+	s->last_delay_most_ns = since_ns < 2 * epoch_ns ? s->delay_most_ns : 0;
 	s->delay_most_ns = 0;
 	s->last_delay_least_ns = s->delay_least_ns;
 	s->delay_least_ns = 0;

@@ -97,7 +97,7 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_path_changed"]
     pub safe fn path_changed(least_ns: u64, before_ns: u64, delay_ns: u64, target_ns: u64) -> i32;
 
-    /// Whether the least delay has grown so much that the queue may be hidden in it: a drain tells.
+    /// Whether the least delay has grown so much that the queue may be hidden in it, and not noise alone: a drain tells.
     #[link_name = "lasthop_share_wants_probe"]
     pub safe fn wants_probe(least_ns: u64, last_ns: u64) -> i32;
 }

@@ -172,8 +172,8 @@ fn the_rest_of_the_rules() {
     assert_eq!(path_changed(111 * ms, 112 * ms, 60 * ms, 25 * ms), 1);
     assert_eq!(path_changed(109 * ms, 112 * ms, 60 * ms, 25 * ms), 0);
     assert_eq!(path_changed(0, 112 * ms, 60 * ms, 25 * ms), 0);
-    // last + last/16 + 2 ms
-    assert_eq!((wants_probe(18 * ms, 16 * ms), wants_probe(20 * ms, 16 * ms)), (0, 1));
+    // last + last/64 + 1 ms
+    assert_eq!((wants_probe(17 * ms, 16 * ms), wants_probe(18 * ms, 16 * ms)), (0, 1));
     assert_eq!(wants_probe(20 * ms, 0), 0);
     assert_eq!((fair(5, 0), wait_ns(5, 0), rate_over(&BusyRate::default(), 9)), (0, 0, 0));
 }

@@ -169,6 +169,8 @@ impl Helper {
         let what = program.to_string_lossy();
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // An interrupt from the terminal is not its matter: it serves us until we end.
+        command.process_group(0);
         let descriptor = namespace.map(|namespace| namespace.as_fd().as_raw_fd());
         // SAFETY: between fork and exec nothing but system calls are made.
         unsafe {
