@@ -215,12 +215,52 @@ LASTHOP_INLINE int flow_holds(const struct flow *f)
 	return (u64)f->told_bytes_q8 * 2 > ((u64)f->mss * 3) << 8;
 }
 
+/* New payload goes on. One segment at a time is looked at: how long after the one before it comes. */
+LASTHOP_INLINE void flow_apart(struct flow *f, u64 now_ns, u32 end, u32 payload)
+{
+	u64 gap_ns = payload > f->mss ? 0 : excess(now_ns, f->forwarded_ns);
+
+	if (f->forwarded_ns && !(f->flags & FLOW_APART)) {
+		f->second_end = end;
+		f->second_ns = (u32)least(gap_ns, NS_PER_S);
+		f->flags |= FLOW_APART;
+	}
+	f->forwarded_ns = now_ns;
+}
+
+/*
+ * An ACK tells of so much. Where that ends with the segment that is looked at, the one before was held back for as long as it came
+ * after that, and for its own time on the line at least: so pairs leave little with a receiver, and segments that are paced half of one.
+ */
+LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told, u64 segment_ns)
+{
+	u64 apart_ns = told > f->mss ? most(f->second_ns, least(segment_ns, NS_PER_S)) : 1;
+
+	if (f->heard_ns)
+		f->told_ns = (u32)smoothed(f->told_ns, most(least(excess(now_ns, f->heard_ns), NS_PER_S), 1), 5);
+	f->heard_ns = now_ns;
+	if (!(f->flags & FLOW_APART) || is_after(f->second_end, ack))
+		return;
+	f->flags &= ~FLOW_APART;
+	if (f->second_end == ack)
+		f->apart_ns = (u32)smoothed(f->apart_ns, apart_ns, 5);
+}
+
+/* What its receiver holds back in the mean: half of a segment at most, which is that of segments that come evenly. */
+LASTHOP_INLINE u32 flow_held_bytes(const struct flow *f)
+{
+	u64 half = f->mss / 2;
+
+	return (u32)(f->told_ns && f->apart_ns ? least((u64)f->mss * f->apart_ns / f->told_ns, half) : half);
+}
+
 /* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */
-LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 is_draining, u32 phi_q8, u64 fair, u64 timer_ns)
+LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u32 is_draining, u32 phi_q8, u64 fair,
+					   u64 timer_ns)
 {
 	if (is_draining)
 		return most(window_bytes, mss_bytes + mss_bytes / 16);
-	return window_beside_held(window_bytes, mss_bytes, share_window_bytes(phi_q8, fair, timer_ns));
+	return window_beside_held(window_bytes, mss_bytes, held_bytes, share_window_bytes(phi_q8, fair, timer_ns));
 }
 
 /*

@@ -133,6 +133,8 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		if (is_after(end, f->sent)) {
 			fresh = end - f->sent;
 			f->forwarded_bytes += fresh;
+			if (settings->is_hidden)
+				flow_apart(f, now_ns, end, p->payload);
 			f->sent = end;
 			client_ns = flow_client_ns(f, found.nearest_ns);
 		}
@@ -221,7 +223,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	if (!settings->is_hidden)
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
 	if (flow_holds(f))
-		bytes = flow_window_beside_held(bytes, f->mss, told->is_probing, f->weight_q8, f->fair, told->timer_ns);
+		bytes = flow_window_beside_held(bytes, f->mss, flow_held_bytes(f), told->is_probing, f->weight_q8, f->fair, told->timer_ns);
 	/*
 	 * The header's field is rounded up, by half of its unit in the mean. Where the queue is seen that makes up for what receivers
 	 * hold back, which is not asked there.
@@ -286,6 +288,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		s->newly_bytes = flow_delivered(f, p);
 		READ_ANEW();
 		flow_told(f, s, s->newly_bytes);
+		if (s->newly_bytes)
+			flow_was_apart(f, now_ns, p->ack, s->newly_bytes, lasts_ns(f->mss, station_rate(s)));
 		READ_ANEW();
 		if (forwarded_ns) {
 			f->rtt_ns = now_ns - forwarded_ns;

@@ -161,6 +161,7 @@ struct clock {
 #define FLOW_REFILLING 256 /* what CLAMP's slow start left empty is refilled */
 #define FLOW_COUNTED 512 /* it was counted in some epoch */
 #define FLOW_LOOKED_AT 1024 /* whether its receiver holds ACKs back is known beyond its first segments */
+#define FLOW_APART 2048 /* a segment is looked at for how long the one before it is held back */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /* Under the lock of its station; first what each packet needs, for that to be in few lines of the cache. */
@@ -198,6 +199,12 @@ struct flow {
 	struct clock clock;
 	u64 begin_ns; /* of a handshake that the server began: when, then its round trip until that counts; 0: there is none */
 	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
+	u64 forwarded_ns; /* when its last new segment went on */
+	u64 heard_ns; /* the last ACK that told of something new */
+	u32 second_end; /* the sequence number behind a segment that is looked at */
+	u32 second_ns; /* how long after the one before it went on */
+	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
+	u32 told_ns; /* between two such ACKs, smoothed */
 
 	/* Segments under way whose round trips are being measured. Where the queue is seen, it is one, the first. */
 	union {
@@ -311,7 +318,7 @@ struct seat {
 	u32 dither; /* what whole segments are rounded by */
 	u32 is_there; /* it has sent of late */
 	u32 is_limited; /* it has no more to send */
-	u32 holds; /* its receiver holds ACKs back */
+	u32 held; /* what its receiver holds back in the mean [B], and one; 0: it does not hold ACKs back */
 	u64 first_row; /* when it sat down */
 	u64 first_ns;
 	u64 last_ns; /* its last ACK of something new; 0: the seat is free */

@@ -18,18 +18,19 @@ LASTHOP_INLINE u64 whole_segments(u64 window_bytes, u32 mss_bytes, u32 random)
 }
 
 /*
- * The window of a connection whose receiver acknowledges every second segment: it holds back half of one in the mean. A single
- * segment waits for its timer, while which `timed_bytes` would go at the connection's rate: so below a segment and a half, windows
- * are of one or two in turn for that rate to come out, station#20 s (1 + (w + h - s)/(s/2 + h)). Now and then there are two, for the
- * path to be seen without the timer.
+ * The window of a connection whose receiver acknowledges every second segment, and holds back `held_bytes` in the mean. Below four
+ * segments senders let single ones go, and one that makes no pair is held for a round trip: half of a segment there. A single segment
+ * waits for its receiver's timer, while which `timed_bytes` would go at the connection's rate: so below a segment and a half, windows are
+ * of one or two in turn for that rate to come out, station#20 s (1 + (w + h - s)/(s/2 + h)). Now and then there are two, for the path to
+ * be seen without the timer.
  */
-LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes, u64 timed_bytes)
+LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u64 timed_bytes)
 {
 	u64 half = mss_bytes / 2;
 
 	timed_bytes = least(timed_bytes, 1ULL << 34);
 	if (window_bytes >= mss_bytes + half)
-		return window_bytes + half;
+		return window_bytes + most(held_bytes, least(half, excess(4 * (u64)mss_bytes, window_bytes) / 2));
 	return mss_bytes + most(excess(window_bytes + timed_bytes, mss_bytes) * mss_bytes / most(half + timed_bytes, 1), mss_bytes / 16);
 }
 

@@ -95,6 +95,18 @@ unsafe extern "C" {
     #[link_name = "lasthop_flow_holds"]
     pub safe fn holds(flow: &FlowRecord) -> i32;
 
+    /// New payload of a connection goes on, up to `end`.
+    #[link_name = "lasthop_flow_apart"]
+    pub safe fn apart(flow: &mut FlowRecord, now_ns: u64, end: u32, payload: u32);
+
+    /// An acknowledgement tells of `told` bytes of it, where a segment takes so long on the line.
+    #[link_name = "lasthop_flow_was_apart"]
+    pub safe fn was_apart(flow: &mut FlowRecord, now_ns: u64, ack: u32, told: u32, segment_ns: u64);
+
+    /// What its receiver holds back in the mean \[B\]: half of a segment at most.
+    #[link_name = "lasthop_flow_held_bytes"]
+    pub safe fn held_bytes(flow: &FlowRecord) -> u32;
+
     /// A connection ends: nothing of it is under way any more.
     #[link_name = "lasthop_proxy_rests"]
     pub safe fn rests(flow: &mut FlowRecord, station: &mut StationRecord);

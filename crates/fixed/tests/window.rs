@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The field of the header: what a sender may rely on, whatever the numbers are.
 
+use std::collections::VecDeque;
+
 use lasthop_core::law::share::equations;
 use lasthop_core::law::station;
+use lasthop_fixed::proxy;
+use lasthop_fixed::state::FlowRecord;
 use lasthop_fixed::window::*;
 use proptest::prelude::*;
 
@@ -38,11 +42,12 @@ proptest! {
     }
 
     #[test]
-    fn what_receivers_hold_back(bytes in 0u64..1u64 << 34, part in 0f64..1.6, timed in 0u64..100_000, mss in 100u32..9000) {
+    fn what_receivers_hold_back(bytes in 0u64..1u64 << 34, part in 0f64..5.0, held in 0f64..0.5, timed in 0u64..100_000, mss in 100u32..9000) {
+        let held = (held * f64::from(mss)) as u32;
         for bytes in [bytes, (part * f64::from(mss)) as u64] {
-            let exact = station::equations::beside_held(bytes as f64, mss.into(), timed as f64);
+            let exact = station::equations::beside_held(bytes as f64, mss.into(), held.into(), timed as f64);
             let is_close = (bytes as f64 - 1.5 * f64::from(mss)).abs() < 2.0;
-            let found = beside_held(bytes, mss, timed);
+            let found = beside_held(bytes, mss, held, timed);
             prop_assert!((found as f64 - exact).abs() < if is_close { 0.1 * f64::from(mss) } else { 50.0 }, "{found}, {exact}");
         }
     }
@@ -82,4 +87,43 @@ fn an_edge_behind_the_ack_leaves_the_field_alone() {
     assert_eq!(window_field(1000, 1000, 7, 500), 500);
     assert_eq!(window_field(1000, 900, 7, 500), 500);
     assert_eq!(whole_segments(5, 0, 0), 5);
+}
+
+/// A connection whose segments have so much payload.
+fn flow(mss: u32) -> FlowRecord {
+    let mut flow = FlowRecord::default();
+    flow.mss = mss;
+    flow
+}
+
+/// What a receiver holds back, by the proxy, of 200 segments of 1448 B that go on with such gaps in turn \[ms\], acknowledged by twos 30 ms
+/// later, where each takes 1 ms on the line.
+fn held_bytes(gaps_ms: [u64; 2]) -> u32 {
+    const MSS: u32 = 1448;
+    const MS: u64 = 1_000_000;
+    let mut flow = flow(MSS);
+    let mut acks = VecDeque::new();
+    let mut now_ns = MS;
+    for pair in 1..=100 {
+        for (gap_ms, end) in gaps_ms.into_iter().zip([2 * pair * MSS - MSS, 2 * pair * MSS]) {
+            now_ns += gap_ms * MS;
+            while let Some((_, ack)) = acks.front().copied().filter(|&(at_ns, _)| at_ns <= now_ns) {
+                acks.pop_front();
+                proxy::was_apart(&mut flow, now_ns, ack, 2 * MSS, MS);
+            }
+            proxy::apart(&mut flow, now_ns, end, MSS);
+        }
+        acks.push_back((now_ns + 30 * MS, 2 * pair * MSS));
+    }
+    proxy::held_bytes(&flow)
+}
+
+#[test]
+fn pairs_leave_little_with_a_receiver_and_paced_segments_half_of_one() {
+    // 1 ms, its own on the line, of 20.
+    assert!((60..=90).contains(&held_bytes([20, 0])), "{}", held_bytes([20, 0]));
+    assert!((700..=724).contains(&held_bytes([10, 10])), "{}", held_bytes([10, 10]));
+    // As long as nothing is known, and at most.
+    assert_eq!(proxy::held_bytes(&flow(1448)), 724);
+    assert_eq!(held_bytes([1, 19]), 724);
 }

@@ -142,12 +142,15 @@ pub fn is_bound(window_bytes: f64, bound_bytes: f64) -> bool {
     window_bytes < CLEARLY * bound_bytes
 }
 
-/// The window \[B\] of a flow with segments of `mss_bytes` whose receiver acknowledges every second one: it holds back half of one in the
-/// mean. A single segment waits for its timer, while which `timed_bytes` would go at the flow's rate: so below a segment and a half,
-/// windows are of one or two in turn for that rate to come out.
-pub fn beside_held(window_bytes: f64, mss_bytes: f64, timed_bytes: f64) -> f64 {
+/// The window \[B\] of a flow with segments of `mss_bytes` whose receiver acknowledges every second one, and holds back `held_bytes` in the
+/// mean: half a segment where they come evenly, and next to nothing where they come in pairs. Below four segments senders let single ones
+/// go, and one that makes no pair is held for a round trip: half a segment there. A single segment waits for its receiver's timer, while
+/// which `timed_bytes` would go at the flow's rate: so below a segment and a half, windows are of one or two in turn for that rate to come
+/// out.
+pub fn beside_held(window_bytes: f64, mss_bytes: f64, held_bytes: f64, timed_bytes: f64) -> f64 {
     if window_bytes >= 1.5 * mss_bytes {
-        return window_bytes + mss_bytes / 2.0;
+        let half = mss_bytes / 2.0;
+        return window_bytes + held_bytes.max(half.min((4.0 * mss_bytes - window_bytes) / 2.0));
     }
     //= station#20  w ← s (1 + (w + h − s)⁺/(s/2 + h)) if w < 1.5 s, else w + s/2
     let second = (window_bytes + timed_bytes - mss_bytes) / (mss_bytes / 2.0 + timed_bytes);

@@ -356,14 +356,18 @@ fn roundings_of_many_flows_do_not_add_up() {
 #[test]
 fn what_receivers_hold_back_is_allowed_for_and_singles_wait_for_their_timer() {
     // Half a segment in the mean.
-    close(eq::beside_held(1500.0, 1000.0, 0.0), 2000.0);
-    close(eq::beside_held(1499.9999, 1000.0, 0.0), 2000.0);
-    close(eq::beside_held(20e3, 1000.0, 500.0), 20.5e3);
+    close(eq::beside_held(1500.0, 1000.0, 500.0, 0.0), 2000.0);
+    close(eq::beside_held(1499.9999, 1000.0, 500.0, 0.0), 2000.0);
+    close(eq::beside_held(20e3, 1000.0, 500.0, 500.0), 20.5e3);
+    // Pairs leave little with the receiver, but not where windows are of single segments.
+    close(eq::beside_held(20e3, 1000.0, 100.0, 500.0), 20.1e3);
+    close(eq::beside_held(3000.0, 1000.0, 0.0, 500.0), 3500.0);
+    close(eq::beside_held(3500.0, 1000.0, 100.0, 500.0), 3750.0);
     // Windows of one or two in turn, whose rate is that of the law's without a timer.
-    close(eq::beside_held(1000.0, 1000.0, 2000.0), 1800.0);
-    close(eq::beside_held(500.0, 1000.0, 1000.0), 1000.0 * (1.0 + 1.0 / 3.0));
+    close(eq::beside_held(1000.0, 1000.0, 500.0, 2000.0), 1800.0);
+    close(eq::beside_held(500.0, 1000.0, 500.0, 1000.0), 1000.0 * (1.0 + 1.0 / 3.0));
     // Fewer than can be: no more than it takes to see the path.
-    close(eq::beside_held(500.0, 1000.0, 500.0), 1062.5);
+    close(eq::beside_held(500.0, 1000.0, 500.0, 500.0), 1062.5);
     close(eq::beside_held_draining(500.0, 1000.0), 1062.5);
     close(eq::beside_held_draining(5000.0, 1000.0), 5000.0);
     let (rate, waited_s, delay_s) = (Some(30e3), 0.02, 0.105);
