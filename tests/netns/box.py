@@ -3,6 +3,7 @@
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,12 @@ from typing import Any
 
 ENDS = Path(__file__).with_name("ends.py")
 SERVE = f"{sys.executable} {ENDS} serve"
+CATCHES = (
+    "sh",
+    "-c",
+    "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.1; done",
+)
+"""A command that says when it is ready for Ctrl-C, and what it makes of that."""
 LATE_MS = 60.0
 """The least of a few round trips of 20 ms, on whatever busy machine."""
 LINK = """
@@ -111,6 +118,27 @@ class Box:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
             env={**os.environ, "MPLCONFIGDIR": str(self.folder / "mpl")},
         )  # fmt: skip
+
+    def interrupted(
+        self, text: str, *options: object, inner: Sequence[object] = ()
+    ) -> tuple[int, bytes]:
+        """Runs it on a terminal, types Ctrl-C once it is `ready`: its status, and what it said."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            words = self.arguments(text, options, inner)
+            os.execv(words[0], words)
+        heard = b""
+        while b"ready" not in heard:
+            heard += os.read(terminal, 1000)
+        os.write(terminal, b"\x03")
+        try:
+            while data := os.read(terminal, 1000):
+                heard += data
+        except OSError:
+            pass  # The other side is closed.
+        _, status = os.waitpid(pid, 0)
+        return os.waitstatus_to_exitcode(status), heard
 
     def run(
         self, text: str, *options: object, inner: Sequence[object] = ()

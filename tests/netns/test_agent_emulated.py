@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import Box
+from box import CATCHES, Box
 from house import AGENT, demand_agent
 
 POINT = """
@@ -105,6 +105,31 @@ def test_a_run_whose_agent_ends_before_it_is_refused(
     monkeypatch.setenv("LASTHOP_AGENT", str(mortal))
     done = box.run(CLAMP.replace('"30 s"', '"4 s"'))
     assert "not to be believed: lasthop-agent ended before the run did: signal: 9" in done.stderr
+
+
+def test_ctrl_c_on_a_terminal_does_not_end_the_agent_before_the_command(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    status, heard = box.interrupted(CLAMP, "--allow-lag", inner=CATCHES)
+    assert b"caught" in heard
+    assert status == 5, heard
+    assert b"not to be believed" not in heard
+
+
+def test_an_agent_that_complains_a_lot_does_not_wait_to_be_heard(
+    box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    wrote = tmp_path / "wrote"
+    many = f"(seq 100000 >&2; touch {wrote}) > /dev/null &"
+    talkative = tmp_path / "lasthop-agent"
+    talkative.write_text(f'#!/bin/sh\n{many}\nexec {AGENT} "$@"\n')
+    talkative.chmod(0o755)
+    monkeypatch.setenv("LASTHOP_AGENT", str(talkative))
+    box.summary(CLAMP.replace('"30 s"', '"4 s"'))
+    assert wrote.exists()
 
 
 @pytest.mark.parametrize("inner", [[], ["true"]], ids=["flows", "command"])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import LATE_MS, TWO, Box, link, slack_s
+from box import CATCHES, LATE_MS, TWO, Box, link, slack_s
 from conftest import assert_one_line
 
 
@@ -132,29 +132,9 @@ def test_a_signal_ends_a_command(box: Box, number: signal.Signals) -> None:
 
 
 def test_ctrl_c_on_a_terminal_is_the_commands_matter(box: Box) -> None:
-    import pty
-
-    script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.1; done"
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(box.folder)
-        words = box.arguments(link(), ["--allow-lag"], ["sh", "-c", script])
-        os.execv(words[0], words)
-    heard = b""
-    while b"ready" not in heard:
-        heard += os.read(terminal, 1000)
-    os.write(terminal, b"\x03")
-    try:
-        while True:
-            data = os.read(terminal, 1000)
-            if not data:
-                break
-            heard += data
-    except OSError:
-        pass  # The other side is closed.
-    _, status = os.waitpid(pid, 0)
+    status, heard = box.interrupted(link(), "--allow-lag", inner=CATCHES)
     assert b"caught" in heard
-    assert os.waitstatus_to_exitcode(status) == 5
+    assert status == 5
 
 
 def test_nothing_is_left_of_a_killed_one_and_two_run_at_once(box: Box, tmp_path: Path) -> None:

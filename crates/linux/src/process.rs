@@ -9,6 +9,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::unistd::{Uid, User, geteuid};
@@ -156,9 +158,14 @@ impl Drop for Running {
     }
 }
 
-/// A program that serves us until we end, however that is, and has said that it is ready.
+/// A program that serves us until we end, however that is, and has said that it is ready. What else it says is heard, so that it never
+/// waits for that; the last line of its complaints is kept.
 #[derive(Debug)]
-pub struct Helper(Child);
+pub struct Helper {
+    child: Child,
+    /// Its last line of complaint.
+    complaint: Arc<Mutex<String>>,
+}
 
 impl Helper {
     /// Starts it, in a namespace if that is another one than ours, and waits for the first line that it writes.
@@ -182,33 +189,57 @@ impl Helper {
                 }
             });
         }
-        let mut helper = Self(command.spawn().attempt(&format!("run {what}"))?);
+        let mut child = command.spawn().attempt(&format!("run {what}"))?;
+        let mut said = child.stdout.take().map(BufReader::new);
+        let complaint = Arc::<Mutex<String>>::default();
+        let hearing = child.stderr.take().map(|said| {
+            let last = complaint.clone();
+            thread::spawn(move || keep_last_line(said, &last))
+        });
+        let helper = Self { child, complaint };
         let mut ready = String::new();
-        if let Some(said) = helper.0.stdout.as_mut() {
-            BufReader::new(said).read_line(&mut ready).attempt(&format!("hear {what}"))?;
+        if let Some(said) = &mut said {
+            said.read_line(&mut ready).attempt(&format!("hear {what}"))?;
         }
-        if !ready.is_empty() {
-            return Ok(helper);
+        if ready.is_empty() {
+            // All that it says, until nobody is left who could.
+            let _ = hearing.map(thread::JoinHandle::join);
+            return Err(Error::new(format!(
+                "{what}: {}",
+                helper.last_line().unwrap_or("it ended without a word".to_owned())
+            )));
         }
-        let mut complaint = String::new();
-        if let Some(said) = helper.0.stderr.as_mut() {
-            said.read_to_string(&mut complaint).attempt(&format!("hear {what}"))?;
-        }
-        let line = complaint.lines().last().unwrap_or("it ended without a word");
-        Err(Error::new(format!("{what}: {line}")))
+        thread::spawn(|| said.map(|mut said| io::copy(&mut said, &mut io::sink())));
+        Ok(helper)
     }
 
-    /// How it ended, if it does not run any more.
+    /// How it ended, if it does not run any more, and its last line of complaint.
     pub fn ended(&mut self) -> Option<String> {
-        self.0.try_wait().map_or_else(|error| Some(error.to_string()), |status| Some(status?.to_string()))
+        let status = match self.child.try_wait() {
+            Ok(status) => status?.to_string(),
+            Err(error) => return Some(error.to_string()),
+        };
+        Some(self.last_line().map_or(status.clone(), |line| format!("{status}: {line}")))
+    }
+
+    fn last_line(&self) -> Option<String> {
+        let line = self.complaint.lock().unwrap_or_else(PoisonError::into_inner);
+        (!line.is_empty()).then(|| line.clone())
     }
 }
 
 impl Drop for Helper {
     fn drop(&mut self) {
         // One that has ended already needs no end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Hears all that is said, and keeps the last line that is not empty.
+fn keep_last_line(said: impl Read, last: &Mutex<String>) {
+    for line in BufReader::new(said).split(b'\n').map_while(Result::ok).filter(|line| !line.is_empty()) {
+        *last.lock().unwrap_or_else(PoisonError::into_inner) = String::from_utf8_lossy(&line).into_owned();
     }
 }
 
