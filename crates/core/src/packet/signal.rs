@@ -14,8 +14,18 @@ pub enum Signal {
     Price(f64),
     /// The same, which the sender asks to have sent back; minus infinity: no router has spoken.
     PriceAsked(f64),
-    /// The share window's stamp. Over several routers the one with the least share stands.
-    Share(ShareStamp),
+    /// The share window's stamp, its fields one by one: as a whole it would not fit. Over several routers the one with the least share
+    /// stands.
+    Share {
+        /// [`ShareStamp::target_s`] in units of 50 µs.
+        target: u16,
+        /// [`ShareStamp::share`].
+        share: f32,
+        /// [`ShareStamp::wait_s`].
+        wait_s: f32,
+        /// [`ShareStamp::waited_s`].
+        waited_s: f32,
+    },
     /// The station window's stamp, its fields one by one: as a whole it would not fit.
     Station {
         /// [`StationStamp::line`].
@@ -44,13 +54,18 @@ pub enum Signal {
     PriceEchoed(f64),
 }
 
+/// Steps of a target in a second.
+const TARGET_STEPS: f32 = 20_000.0;
+
 /// What a share window's router tells receivers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShareStamp {
     /// What a flow of weight 1 may have \[B/s on the wire\]; 0: not known yet.
     pub share: f32,
-    /// For how long of its share the flow may keep bytes in the queue \[s\].
-    pub room_s: f32,
+    /// How long the queue is wanted to take \[s\]; it travels in steps of 50 µs, up to 3.2 s.
+    pub target_s: f32,
+    /// How long the queue behind the packet takes \[s\].
+    pub wait_s: f32,
     /// How long the packet waited in the queue \[s\].
     pub waited_s: f32,
 }
@@ -138,8 +153,11 @@ impl Signal {
     #[inline]
     pub fn lower_share(&mut self, stamp: ShareStamp) {
         match self {
-            Signal::Share(before) if before.share > 0.0 && !(stamp.share > 0.0 && stamp.share < before.share) => {}
-            Signal::None | Signal::Share(_) => *self = Signal::Share(stamp),
+            Signal::Share { share, .. } if *share > 0.0 && !(stamp.share > 0.0 && stamp.share < *share) => {}
+            Signal::None | Signal::Share { .. } => {
+                let ShareStamp { share, target_s, wait_s, waited_s } = stamp;
+                *self = Signal::Share { target: libm::roundf(target_s * TARGET_STEPS) as u16, share, wait_s, waited_s };
+            }
             _ => {}
         }
     }
@@ -148,7 +166,9 @@ impl Signal {
     #[inline]
     pub fn share(&self) -> Option<ShareStamp> {
         match *self {
-            Signal::Share(stamp) => Some(stamp),
+            Signal::Share { target, share, wait_s, waited_s } => {
+                Some(ShareStamp { share, target_s: f32::from(target) / TARGET_STEPS, wait_s, waited_s })
+            }
             _ => None,
         }
     }
@@ -236,7 +256,7 @@ impl Signal {
             | Signal::Price(_)
             | Signal::PriceAsked(_)
             | Signal::PriceEchoed(_)
-            | Signal::Share(_)
+            | Signal::Share { .. }
             | Signal::Station { .. } => false,
         }
     }
@@ -253,7 +273,7 @@ impl Signal {
             Signal::PriceAsked(price) => Signal::PriceEchoed(price),
             Signal::None
             | Signal::Price(_)
-            | Signal::Share(_)
+            | Signal::Share { .. }
             | Signal::Station { .. }
             | Signal::Change(_)
             | Signal::Rate(_)
@@ -322,7 +342,7 @@ mod tests {
 
     #[test]
     fn the_least_known_share_on_the_path_stands() {
-        let stamp = |share| ShareStamp { share, room_s: 0.01 * share, waited_s: 0.0 };
+        let stamp = |share| ShareStamp { share, target_s: 0.0125 * share, wait_s: 0.25 * share, waited_s: 0.0 };
         let mut signal = Signal::None;
         let mut told = |share| {
             signal.lower_share(stamp(share));

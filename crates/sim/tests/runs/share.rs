@@ -155,7 +155,7 @@ fn every_key_moves_something() {
         ("ap[0].price.target", "10 ms"),
         ("ap[0].price.form", "one-integer"),
         ("ap[0].price.fair", "true"),
-        ("ap[0].price.kappa", "0.25"),
+        ("flow[0].receiver.kappa", "0.25"),
         ("ap[0].price.memory", "20 ms"),
         ("ap[0].price.horizon", "400 ms"),
         ("flow[0].receiver.fair", "true"),
@@ -177,8 +177,21 @@ fn every_key_moves_something() {
 #[test]
 fn mistakes_are_named_in_one_line() {
     for (key, value, message) in [
-        ("ap[0].price", r#"{ kind = "share", target = "0 s" }"#, "ap[0].price.target = 0 s: wanted more than 0 s"),
-        ("ap[0].price", r#"{ kind = "share", kappa = 1 }"#, "ap[0].price.kappa = 1: wanted from 0 up to, but not, 1"),
+        (
+            "ap[0].price",
+            r#"{ kind = "share", target = "0 s" }"#,
+            "ap[0].price.target = 0 s: wanted more than 0 s and at most 3 s",
+        ),
+        (
+            "ap[0].price",
+            r#"{ kind = "share", target = "4 s" }"#,
+            "ap[0].price.target = 4 s: wanted more than 0 s and at most 3 s",
+        ),
+        (
+            "flow[0].receiver",
+            r#"{ kind = "share", kappa = 1 }"#,
+            "flow[0].receiver.kappa = 1: wanted from 0 up to, but not, 1",
+        ),
         (
             "flow[0].receiver",
             r#"{ kind = "share", weight = 0 }"#,

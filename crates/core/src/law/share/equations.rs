@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share window's equations. Bytes on the wire, seconds, bytes/s.
 //!
-//! At the router: the rate of its line ([`horizon_bytes`] … [`horizon_changes`]), each flow's [`share`] of it, the [`wait`] behind
-//! the packet that leaves, and the [`room`] that this leaves, or both in [`one_number`]. At the receiver: the [`propagation`]
-//! delay, the share as it [`follow`]s, and the [`window`] that is [`advertised`].
+//! At the router: the rate of its line ([`horizon_bytes`] … [`horizon_changes`]), each flow's [`share`] of it and the [`wait`] behind
+//! the packet that leaves, or both in [`one_number`]. At the receiver: the [`propagation`] delay, the share as it [`follow`]s, the
+//! [`room`] that the queue leaves, and the [`window`] that is [`advertised`].
 
 pub use crate::estimator::{horizon_bytes, horizon_changes, horizon_error, horizon_loss, horizon_time, kept};
 

@@ -22,5 +22,5 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{FALL, G, RISE, ReceiverKeys, ShareArrival, ShareReceiver};
-pub use router::{Form, KAPPA, ShareRouter, ShareRouterParams, TARGET};
+pub use receiver::{FALL, G, KAPPA, RISE, ReceiverKeys, ShareArrival, ShareReceiver};
+pub use router::{Form, ShareRouter, ShareRouterParams, TARGET};

@@ -6,15 +6,15 @@ use super::limited::Limited;
 use crate::error::ParameterError;
 use crate::estimator::{BusyRate, Present, RateEstimator};
 use crate::packet::{ShareStamp, Signal};
-use crate::parameter::{Parameter, above, between};
+use crate::parameter::{Parameter, above, above_to, between};
 use crate::role::{Held, MarkerLaw, Passing};
 use crate::units::{Duration, Instant};
 use crate::{kinds, parameters};
 
 /// T by default.
 pub const TARGET: Duration = Duration::from_millis(25);
-/// κ by default, unless the setting is fair.
-pub const KAPPA: f64 = 0.5;
+/// The greatest T: what a stamp holds.
+const MOST_TARGET: Duration = Duration::from_secs(3);
 
 parameters! {
     /// The share window's router: what each flow's share of the line is, and how long the queue takes.
@@ -22,14 +22,12 @@ parameters! {
     pub struct ShareRouterParams {
         /// T: the standing queue that is wanted, as the time that the line takes for it. 25 ms carry most of what there is; 10 ms for
         /// delay, 40 to 60 ms for throughput, 5 to 10 ms on lines of constant rate.
-        pub target: Duration = TARGET, in above(Duration::ZERO);
+        pub target: Duration = TARGET, in above_to(Duration::ZERO, MOST_TARGET);
         /// What the stamp holds.
         pub form: Form = Form::default();
-        /// The fair setting: κ is 0 by default. Receivers have a switch of the same name.
+        /// The fair setting: of the queue no more is told than that it is what is wanted, so that nothing is asked for at once. Receivers have
+        /// a switch of the same name.
         pub fair: bool = false;
-        /// κ: how much of what the queue is too short or too long is asked for at once; ½ by default, 0 where it is fair. The loop is
-        /// stable below 1 for every set of delays.
-        pub kappa: Option<f64> = None, in 0.0..1.0;
         /// For how long a flow that sends nothing keeps its part of the line; longer while packets wait for longer.
         pub memory: Duration = Duration::from_millis(300), in above(Duration::ZERO);
         /// A flow that takes less than this part of its share over a second, by its application's doing or another queue's, counts for
@@ -45,11 +43,11 @@ kinds! {
     /// What a share window's stamp holds.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Form {
-        /// The share ρ and the room that the queue leaves, and how long the packet itself has waited.
+        /// The share ρ, the target T and how long the queue takes, and how long the packet itself has waited.
         #[default]
         TwoNumbers = "two-numbers",
         /// One number of 8 bits, in eighths of an octave: ρ, more or less by as much as the queue is too short or too long. κ plays no
-        /// part. Receivers take the least round-trip time for their delay.
+        /// part, as the queue is told to be what is wanted. Receivers take the least round-trip time for their delay.
         OneInteger = "one-integer",
     }
 }
@@ -67,14 +65,14 @@ kinds! {
 /// router.departed(0.024, (2, 1500.0), 0.0);
 /// let stamp = router.stamp(1250.0, 0.024);
 /// assert!((stamp.share / 62_500.0 - 1.0).abs() < 1e-6);
-/// // 1250 B take 10 ms, 15 ms less than wanted: 25 + 15/2 ms.
-/// assert!((stamp.room_s - 0.0325).abs() < 1e-6);
+/// // 1250 B take 10 ms, where 25 are wanted.
+/// assert!((stamp.wait_s - 0.01).abs() < 1e-6 && (stamp.target_s - 0.025).abs() < 1e-6);
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ShareRouter {
     target_s: f64,
-    kappa: f64,
+    fair: bool,
     form: Form,
     rate: BusyRate,
     flows: Present,
@@ -91,7 +89,7 @@ impl ShareRouter {
         let horizon = params.horizon.map(|horizon| BusyRate::fixed(horizon.as_secs_f64()));
         Ok(Self {
             target_s: params.target.as_secs_f64(),
-            kappa: params.kappa.unwrap_or(if params.fair { 0.0 } else { KAPPA }),
+            fair: params.fair,
             form: params.form,
             rate: horizon.unwrap_or_default(),
             flows: Present::new(params.memory.as_secs_f64()),
@@ -150,20 +148,19 @@ impl ShareRouter {
     /// What a packet is told that has waited for `waited_s` and leaves `behind_bytes`: no share while the line's rate is unknown.
     #[inline]
     pub fn stamp(&self, behind_bytes: f64, waited_s: f64) -> ShareStamp {
-        let Some(rate) = self.line_rate() else {
-            return ShareStamp { share: 0.0, room_s: self.target_s as f32, waited_s: 0.0 };
-        };
+        let as_wanted =
+            ShareStamp { share: 0.0, target_s: self.target_s as f32, wait_s: self.target_s as f32, waited_s: 0.0 };
+        let Some(rate) = self.line_rate() else { return as_wanted };
         let share = self.share(rate, self.flows.weights());
         let wait_s = equations::wait(behind_bytes, rate);
         match self.form {
-            Form::TwoNumbers => ShareStamp {
-                share: share as f32,
-                room_s: equations::room(self.target_s, self.kappa, wait_s) as f32,
-                waited_s: waited_s as f32,
-            },
+            Form::TwoNumbers => {
+                let told = ShareStamp { share: share as f32, waited_s: waited_s as f32, ..as_wanted };
+                if self.fair { told } else { ShareStamp { wait_s: wait_s as f32, ..told } }
+            }
             Form::OneInteger => {
                 let code = equations::code(equations::one_number(share, self.target_s, wait_s));
-                ShareStamp { share: equations::rate_of(code) as f32, room_s: self.target_s as f32, waited_s: 0.0 }
+                ShareStamp { share: equations::rate_of(code) as f32, ..as_wanted }
             }
         }
     }

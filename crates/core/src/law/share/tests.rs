@@ -14,7 +14,7 @@ fn close(value: f64, wanted: f64) {
 //= beyond#7
 //= beyond#8
 #[test]
-fn the_stamp_is_the_share_and_the_room() {
+fn the_room_is_the_target_and_part_of_what_the_queue_lacks() {
     // 1 MB/s for weights of 4; 20 kB take 20 ms, 5 ms less than wanted: half of that more.
     close(eq::share(1e6, 4.0), 250e3);
     close(eq::wait(20e3, 1e6), 0.02);
@@ -80,9 +80,10 @@ fn router(params: ShareRouterParams) -> ShareRouter {
 #[test]
 fn a_router_stamps_what_it_measures() {
     let stamp = router(ShareRouterParams::default()).stamp(1500.0, 0.04);
-    // 100 kB/s for two; 15 ms wait, 10 ms less than wanted.
+    // 100 kB/s for two; 15 ms wait.
     close(f64::from(stamp.share), 50e3);
-    close(f64::from(stamp.room_s), 0.03);
+    close(f64::from(stamp.target_s), 0.025);
+    close(f64::from(stamp.wait_s), 0.015);
     close(f64::from(stamp.waited_s), 0.04);
     let fresh = ShareRouter::new(ShareRouterParams::default()).unwrap();
     assert_eq!(fresh.stamp(1500.0, 0.04).share, 0.0, "nothing has left yet");
@@ -92,13 +93,13 @@ fn a_router_stamps_what_it_measures() {
 fn each_parameter_of_a_router_is_live() {
     let told = |params| router(params).stamp(1500.0, 0.04);
     let usual = ShareRouterParams::default();
-    close(f64::from(told(ShareRouterParams { target: Duration::from_millis(45), ..usual }).room_s), 0.06);
-    close(f64::from(told(ShareRouterParams { kappa: Some(0.25), ..usual }).room_s), 0.0275);
-    close(f64::from(told(ShareRouterParams { fair: true, ..usual }).room_s), 0.025);
+    close(f64::from(told(ShareRouterParams { target: Duration::from_millis(45), ..usual }).target_s), 0.045);
+    close(f64::from(told(usual).wait_s), 0.015);
+    close(f64::from(told(ShareRouterParams { fair: true, ..usual }).wait_s), 0.025);
     let one = told(ShareRouterParams { form: Form::OneInteger, ..usual });
     // 50 kB/s · (1 + 10/85) = 55,882 B/s: the 126th eighth of an octave.
     close(f64::from(one.share), libm::exp2(126.0 / 8.0));
-    assert_eq!((one.room_s, one.waited_s), (0.025, 0.0));
+    assert_eq!((one.target_s, one.wait_s, one.waited_s), (0.025, 0.025, 0.0));
     // 50 ms later one flow is gone, if the memory is so short.
     let later = |memory| {
         let mut router = router(ShareRouterParams { memory, ..usual });
@@ -131,7 +132,7 @@ fn receiver(keys: ReceiverKeys) -> ShareReceiver {
 }
 
 fn packet(t_s: f64, share: f32) -> ShareArrival {
-    let stamp = Some(ShareStamp { share, room_s: 0.035, waited_s: 0.02 });
+    let stamp = Some(ShareStamp { share, target_s: 0.025, wait_s: 0.005, waited_s: 0.02 });
     ShareArrival { t_s, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) }
 }
 
@@ -165,7 +166,8 @@ fn each_parameter_of_a_receiver_is_live() {
     let usual = ReceiverKeys::default();
     close(window(ReceiverKeys { weight: 2.5, ..usual }), 25_000.0);
     close(window(ReceiverKeys { g: Some(0.65), ..usual }), 8_000.0);
-    close(window(ReceiverKeys { fair: true, ..usual }), 10_800.0);
+    close(window(ReceiverKeys { kappa: Some(0.25), ..usual }), 9_600.0);
+    close(window(ReceiverKeys { fair: true, ..usual }), 10_000.0);
     let followed = |keys, share| {
         let mut receiver = receiver(keys);
         receiver.received(&packet(1.0, 1e5));
@@ -196,13 +198,14 @@ fn what_is_no_share_window_is_refused() {
     let router = |params| ShareRouter::new(params).unwrap_err().key;
     let usual = ShareRouterParams::default();
     assert_eq!(router(ShareRouterParams { target: Duration::ZERO, ..usual }), "target");
-    assert_eq!(router(ShareRouterParams { kappa: Some(1.0), ..usual }), "kappa");
+    assert_eq!(router(ShareRouterParams { target: Duration::from_secs(4), ..usual }), "target");
     assert_eq!(router(ShareRouterParams { memory: Duration::ZERO, ..usual }), "memory");
     assert_eq!(router(ShareRouterParams { horizon: Some(Duration::ZERO), ..usual }), "horizon");
     let receiver = |keys| ShareReceiver::new(keys, 1000).unwrap_err().key;
     let usual = ReceiverKeys::default();
     assert_eq!(receiver(ReceiverKeys { weight: 0.0, ..usual }), "weight");
     assert_eq!(receiver(ReceiverKeys { g: Some(1.5), ..usual }), "g");
+    assert_eq!(receiver(ReceiverKeys { kappa: Some(1.0), ..usual }), "kappa");
     assert_eq!(receiver(ReceiverKeys { rise: Some(-1.0), ..usual }), "rise");
     assert_eq!(receiver(ReceiverKeys { fall: Some(f64::NAN), ..usual }), "fall");
     assert_eq!(receiver(ReceiverKeys { memory: Duration::ZERO, ..usual }), "memory");
@@ -221,9 +224,8 @@ proptest! {
     ) {
         let (rate, target_s, delay_s) = (2.5e6, 0.025, f64::from(delay_ms) / 1000.0);
         let size_bytes = f64::from(size_bytes);
-        let params = ShareRouterParams { kappa: Some(kappa), ..ShareRouterParams::default() };
-        let mut router = ShareRouter::new(params).unwrap();
-        let keys = ReceiverKeys { g: Some(g), ..ReceiverKeys::default() };
+        let mut router = ShareRouter::new(ShareRouterParams::default()).unwrap();
+        let keys = ReceiverKeys { g: Some(g), kappa: Some(kappa), ..ReceiverKeys::default() };
         let mut receivers: Vec<_> = (0..flows).map(|_| receiver(keys)).collect();
         // Packets on their way back to the queue [s, flow], in their order; all delays are the same.
         let mut wire: std::collections::VecDeque<(f64, usize)> = (0..flows).map(|flow| (0.0, flow)).collect();
