@@ -72,9 +72,9 @@ parameters! {
         /// T, the standing queue that is wanted: 10 ms for delay, 40 to 60 ms for throughput on rates that change.
         pub target: Duration = share::TARGET, in between(Duration::ZERO, Duration::from_secs(10));
         /// g, what part of the round trip is filled whatever the queue is.
-        pub g: f64 = share::G, in 0.0..=1.0;
+        pub g: f64 = 0.9, in 0.0..=1.0;
         /// κ, how much of a queue other than T is answered at once; from 1 on it would swing.
-        pub kappa: f64 = share::KAPPA, in 0.0..1.0;
+        pub kappa: f64 = 0.5, in 0.0..1.0;
     }
 }
 

@@ -22,7 +22,8 @@ pub fn xcp_queue(alpha: f64, beta: f64, told: f64, carried: f64, rtt_s: f64) -> 
 }
 
 /// The standing queue of the share window, as the time that the line takes for it \[s\], of flows whose propagation delay is
-/// `delay_s`: the same for any number of them.
+/// `delay_s`: the same for any number of them. Where delays differ, it is that of the means of (1 − g)d and κ, by the flows' parts of
+/// the line.
 ///
 /// At rest the k flows' windows, (μ/k)(g d + T + κ(T − y)) each, are what is on its way and in the queue, μ(d + y).
 ///

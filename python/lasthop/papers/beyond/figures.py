@@ -26,7 +26,7 @@ LAWS = {
     "clamp": ("CLAMP", COLOURS[1]),
     "fq-codel": ("FQ-CoDel", COLOURS[2]),
 }
-TARGET_S, G, KAPPA = 0.025, 0.9, 0.5
+TARGET_S, G, THETA_S = 0.025, 0.88, 0.05
 """The share window's defaults."""
 DELAY_S = 0.12
 """The mean round trip of the flows on the line of constant rate, with the access point's delay."""
@@ -65,7 +65,8 @@ def steady(lab: Lab) -> Drawing:
     """Queue and utilisation against the number of flows."""
     data = lab.frame("steady")
     data = data.assign(flows=data["flows"].astype(int))
-    rest_s = _lasthop.share_wait(TARGET_S, G, KAPPA, DELAY_S)
+    kappa = THETA_S / (THETA_S + DELAY_S)
+    rest_s = _lasthop.share_wait(TARGET_S, G, kappa, DELAY_S)
 
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)

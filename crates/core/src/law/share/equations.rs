@@ -3,7 +3,7 @@
 //!
 //! At the router: the rate of its line ([`horizon_bytes`] … [`horizon_changes`]), each flow's [`share`] of it and the [`wait`] behind
 //! the packet that leaves, or both in [`one_number`]. At the receiver: the [`propagation`] delay, the share as it [`follow`]s, the
-//! [`room`] that the queue leaves, and the [`window`] that is [`advertised`].
+//! [`room`] that the queue leaves by the flow's [`kappa`], and the [`window`] that is [`advertised`].
 
 pub use crate::estimator::{horizon_bytes, horizon_changes, horizon_error, horizon_loss, horizon_time, kept};
 
@@ -35,6 +35,14 @@ pub fn share_of_rest(rate: f64, weights: f64, taken: f64, theirs: f64) -> f64 {
 pub fn wait(queue_bytes: f64, rate: f64) -> f64 {
     //= beyond#7  y = q/μ̂
     queue_bytes / rate
+}
+
+/// κ: how much of what the queue is too short or too long a flow makes up for at once. What it does comes `delay_s` later, when as
+/// much of that is still there if such things last for `theta_s`.
+#[inline]
+pub fn kappa(theta_s: f64, delay_s: f64) -> f64 {
+    //= beyond#24  κ = θ/(θ + d)
+    if theta_s > 0.0 { theta_s / (theta_s + delay_s) } else { 0.0 }
 }
 
 /// r \[s\]: for how long of its share a flow may keep bytes in the queue, where `target_s` are wanted and `wait_s` found.
@@ -74,7 +82,7 @@ pub fn propagation(rtt_s: f64, waited_s: f64) -> f64 {
 /// ρ̄ \[B/s\] after a packet that comes `gap_s` after the one before, with a time constant of `rounds` round trips.
 #[inline]
 pub fn follow(mean: f64, share: f64, gap_s: f64, rounds: f64, delay_s: f64) -> f64 {
-    //= beyond#12  ρ̄ ← ρ̄ + (1 − e^(−gap/(c d)))(ρ − ρ̄), c = 1.5 upwards, ½ downwards
+    //= beyond#12  ρ̄ ← ρ̄ + (1 − e^(−gap/(c d)))(ρ − ρ̄), c = 1.5 upwards, 1.25 downwards
     let constant_s = rounds * delay_s;
     let weight = if constant_s > 0.0 { 1.0 - libm::exp(-gap_s / constant_s) } else { 1.0 };
     mean + weight * (share - mean)

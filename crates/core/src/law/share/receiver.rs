@@ -12,15 +12,15 @@ use crate::role::{DataSample, Pools, ReceiverLaw};
 use crate::units::{Bytes, Duration, Instant};
 
 /// g by default, unless the setting is fair.
-pub const G: f64 = 0.9;
+pub const G: f64 = 0.88;
 /// c: time constant of the share in round trips, upwards and downwards, unless the setting is fair.
 pub const RISE: f64 = 1.5;
 /// See [`RISE`].
-pub const FALL: f64 = 0.5;
+pub const FALL: f64 = 1.25;
 /// c both ways in the fair setting.
 const FAIR_ROUNDS: f64 = 2.0;
-/// κ by default, unless the setting is fair.
-pub const KAPPA: f64 = 0.5;
+/// θ by default, unless the setting is fair.
+pub const THETA: Duration = Duration::from_millis(50);
 /// Segments that a flow may send before a router has spoken.
 const FIRST_SEGMENTS: f64 = 10.0;
 
@@ -30,19 +30,19 @@ parameters! {
     pub struct ReceiverKeys {
         /// φ: the flow's part of the line is φ/Σφ. The routers of its path are told.
         pub weight: f64 = 1.0, in 0.001..=1000.0;
-        /// The fair setting, for weights and long round trips on lines that change: g is 1, κ 0, `rise` and `fall` 2 by default. Routers have a switch
+        /// The fair setting, for weights and long round trips on lines that change: g is 1, θ 0, `rise` and `fall` 2 by default. Routers have a switch
         /// of the same name.
         pub fair: bool = false;
-        /// g: part of the bytes on the propagation path that is counted on; 0.9 by default, 1 where it is fair.
+        /// g: part of the bytes on the propagation path that is counted on; 0.88 by default, 1 where it is fair.
         pub g: Option<f64> = None, in above_to(0.0, 1.0);
-        /// κ: how much of what the queue is too short or too long is made up for at once; ½ by default, 0 where it is fair. The loop is
-        /// stable below 1 for every set of delays.
-        pub kappa: Option<f64> = None, in 0.0..1.0;
+        /// θ: how long it takes, about, until the queue is by itself no longer too short or too long; 50 ms by default, 0 where it is fair. At once
+        /// the part κ = θ/(θ + d) of that is made up for: less where it would come late. The loop is stable for every set of delays.
+        pub theta: Option<Duration> = None;
         /// Whether the weights of the flows of one host lean until each has its part of what they all have; by default where it is fair.
         pub balance: Option<bool> = None;
         /// c upwards: the round trips in which a rising share is followed, 0: at once; 1.5 by default, 2 where it is fair.
         pub rise: Option<f64> = None, in 0.0..;
-        /// c downwards; ½ by default, 2 where it is fair.
+        /// c downwards; 1.25 by default, 2 where it is fair.
         pub fall: Option<f64> = None, in 0.0..;
         /// Whether windows between two segments are the one or the other in turn; otherwise they are rounded down.
         pub dither: bool = true;
@@ -80,10 +80,11 @@ pub struct ShareArrival {
 /// use lasthop_core::packet::ShareStamp;
 ///
 /// let mut receiver = ShareReceiver::new(ReceiverKeys::default(), 1000)?;
-/// // A share of 100 kB/s, 5 ms in the queue where 25 are wanted, 20 ms of 120 there: w = 100 kB/s · (0.9 · 100 + 25 + 20/2) ms · 1000/1250.
+/// // A share of 100 kB/s, 5 ms in the queue where 25 are wanted, 20 ms of 120 there. A third of 20 ms is made up for, as
+/// 50/(50 + 100) is a third: w = 100 kB/s · (0.88 · 100 + 25 + 20/3) ms · 1000/1250.
 /// let stamp = Some(ShareStamp { share: 1e5, target_s: 0.025, wait_s: 0.005, waited_s: 0.02 });
 /// let packet = ShareArrival { t_s: 1.0, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) };
-/// assert!((receiver.received(&packet).unwrap() - 10_000.0).abs() < 1e-3);
+/// assert!((receiver.received(&packet).unwrap() - 9573.333).abs() < 1e-3);
 /// # Ok::<(), lasthop_core::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -99,7 +100,7 @@ pub struct ShareReceiver {
     /// What its last packet tells those.
     told: Option<Visit>,
     g: f64,
-    kappa: f64,
+    theta_s: f64,
     rise: f64,
     fall: f64,
     dither: Option<f64>,
@@ -130,7 +131,7 @@ impl ShareReceiver {
             held_s: 0.0,
             told: None,
             g: keys.g.unwrap_or(if keys.fair { 1.0 } else { G }),
-            kappa: keys.kappa.unwrap_or(if keys.fair { 0.0 } else { KAPPA }),
+            theta_s: keys.theta.unwrap_or(if keys.fair { Duration::ZERO } else { THETA }).as_secs_f64(),
             rise: keys.rise.unwrap_or(if keys.fair { FAIR_ROUNDS } else { RISE }),
             fall: keys.fall.unwrap_or(if keys.fair { FAIR_ROUNDS } else { FALL }),
             dither: keys.dither.then_some(0.0),
@@ -178,7 +179,8 @@ impl ShareReceiver {
         }
         self.held_s = arrival.t_s;
         self.held_bytes = (self.held_bytes - arrival.payload_bytes).max(0.0);
-        let room_s = equations::room(f64::from(stamp.target_s), self.kappa, f64::from(stamp.wait_s));
+        let kappa = equations::kappa(self.theta_s, delay_s);
+        let room_s = equations::room(f64::from(stamp.target_s), kappa, f64::from(stamp.wait_s));
         self.window_bytes = Some(equations::window(self.leaning, mean, self.g, delay_s, room_s, payload));
         self.window_bytes
     }

@@ -22,6 +22,17 @@ fn the_room_is_the_target_and_part_of_what_the_queue_lacks() {
     close(eq::room(0.025, 0.5, 0.125), -0.025);
 }
 
+//= beyond#24
+#[test]
+fn what_is_made_up_for_late_is_made_up_for_less() {
+    assert_eq!([0.0, 0.05, 0.15].map(|delay_s| eq::kappa(0.05, delay_s)), [1.0, 0.5, 0.25]);
+    // In θ, of n round trips, κⁿ is left: an e-th, about, whatever the delay.
+    for delay_s in [0.001, 0.002, 0.005] {
+        assert!((eq::kappa(0.05, delay_s).powf(0.05 / delay_s) / libm::exp(-1.0) - 1.0).abs() < 0.06);
+    }
+    assert_eq!((eq::kappa(0.0, 0.1), eq::kappa(0.0, 0.0)), (0.0, 0.0));
+}
+
 //= beyond#9
 //= beyond#10
 #[test]
@@ -45,7 +56,7 @@ fn the_share_is_followed_in_round_trips() {
     // After ln 2 time constants half of the way.
     let gap_s = 0.2 * libm::log(2.0);
     close(eq::follow(100.0, 300.0, gap_s, 2.0, 0.1), 200.0);
-    close(eq::follow(300.0, 100.0, gap_s / 4.0, 0.5, 0.1), 200.0);
+    close(eq::follow(300.0, 100.0, gap_s / 1.6, 1.25, 0.1), 200.0);
     close(eq::follow(300.0, 100.0, 0.001, 0.0, 0.1), 100.0);
 }
 
@@ -145,11 +156,11 @@ fn a_receiver_turns_a_stamp_into_a_window() {
         (None, None)
     );
     assert_eq!(receiver.received(&packet(0.0, 0.0)), None, "a router that knows no rate yet");
-    // d = 100 ms: 100 kB/s · (0.9 · 100 + 35) ms · 0.8.
-    close(receiver.received(&packet(1.0, 1e5)).unwrap(), 10_000.0);
+    // d = 100 ms, a third of 20 ms: 100 kB/s · (0.88 · 100 + 25 + 20/3) ms · 0.8.
+    close(receiver.received(&packet(1.0, 1e5)).unwrap(), 9573.0 + 1.0 / 3.0);
     close(receiver.delay_s().unwrap(), 0.1);
-    // Up with one and a half round trips, down with a half of one.
-    let (up_s, down_s) = (0.15 * libm::log(2.0), 0.05 * libm::log(2.0));
+    // Up with one and a half round trips, down with one and a quarter.
+    let (up_s, down_s) = (0.15 * libm::log(2.0), 0.125 * libm::log(2.0));
     receiver.received(&packet(1.0 + up_s, 3e5));
     close(receiver.share().unwrap(), 2e5);
     receiver.received(&packet(1.0 + up_s + down_s, 1e5));
@@ -164,9 +175,9 @@ fn a_receiver_turns_a_stamp_into_a_window() {
 fn each_parameter_of_a_receiver_is_live() {
     let window = |keys| receiver(keys).received(&packet(1.0, 1e5)).unwrap();
     let usual = ReceiverKeys::default();
-    close(window(ReceiverKeys { weight: 2.5, ..usual }), 25_000.0);
-    close(window(ReceiverKeys { g: Some(0.65), ..usual }), 8_000.0);
-    close(window(ReceiverKeys { kappa: Some(0.25), ..usual }), 9_600.0);
+    close(window(ReceiverKeys { weight: 3.0, ..usual }), 28_720.0);
+    close(window(ReceiverKeys { g: Some(0.63), ..usual }), 7573.0 + 1.0 / 3.0);
+    close(window(ReceiverKeys { theta: Some(Duration::from_millis(100)), ..usual }), 9_840.0);
     close(window(ReceiverKeys { fair: true, ..usual }), 10_000.0);
     let followed = |keys, share| {
         let mut receiver = receiver(keys);
@@ -175,11 +186,11 @@ fn each_parameter_of_a_receiver_is_live() {
         receiver.share().unwrap()
     };
     close(followed(ReceiverKeys { rise: Some(0.0), ..usual }, 3e5), 3e5);
-    close(followed(ReceiverKeys { fall: Some(1.0), ..usual }, 0.0 + 5e4), 62_500.0);
+    close(followed(ReceiverKeys { fall: Some(1.0), ..usual }, 5e4), 62_500.0);
     close(followed(ReceiverKeys { fair: true, ..usual }, 5e4), 75_000.0);
     close(followed(ReceiverKeys { fair: true, ..usual }, 2e5), 150_000.0);
     let mut rounded = receiver(ReceiverKeys { dither: false, ..usual });
-    rounded.received(&packet(1.0, 1.09e5));
+    rounded.received(&packet(1.0, 1.14e5));
     assert!((0..10).all(|_| rounded.advertise(0.0) == Some(10_000.0)));
     let delay_s = |memory| {
         let mut receiver = receiver(ReceiverKeys { memory, ..usual });
@@ -205,7 +216,6 @@ fn what_is_no_share_window_is_refused() {
     let usual = ReceiverKeys::default();
     assert_eq!(receiver(ReceiverKeys { weight: 0.0, ..usual }), "weight");
     assert_eq!(receiver(ReceiverKeys { g: Some(1.5), ..usual }), "g");
-    assert_eq!(receiver(ReceiverKeys { kappa: Some(1.0), ..usual }), "kappa");
     assert_eq!(receiver(ReceiverKeys { rise: Some(-1.0), ..usual }), "rise");
     assert_eq!(receiver(ReceiverKeys { fall: Some(f64::NAN), ..usual }), "fall");
     assert_eq!(receiver(ReceiverKeys { memory: Duration::ZERO, ..usual }), "memory");
@@ -220,12 +230,13 @@ proptest! {
         delay_ms in 20_u32..200,
         size_bytes in 200_u32..1500,
         g in 0.8..=1.0,
-        kappa in 0.0..0.8,
+        theta_ms in 0_u32..300,
     ) {
         let (rate, target_s, delay_s) = (2.5e6, 0.025, f64::from(delay_ms) / 1000.0);
         let size_bytes = f64::from(size_bytes);
         let mut router = ShareRouter::new(ShareRouterParams::default()).unwrap();
-        let keys = ReceiverKeys { g: Some(g), kappa: Some(kappa), ..ReceiverKeys::default() };
+        let theta = Duration::from_millis(theta_ms.into());
+        let keys = ReceiverKeys { g: Some(g), theta: Some(theta), ..ReceiverKeys::default() };
         let mut receivers: Vec<_> = (0..flows).map(|_| receiver(keys)).collect();
         // Packets on their way back to the queue [s, flow], in their order; all delays are the same.
         let mut wire: std::collections::VecDeque<(f64, usize)> = (0..flows).map(|flow| (0.0, flow)).collect();
@@ -265,9 +276,30 @@ proptest! {
                 (sum, counted) = (sum + behind_bytes / rate, counted + 1.0);
             }
         }
+        let kappa = eq::kappa(theta.as_secs_f64(), delay_s);
         let wanted_s = crate::model::standing::share_wait(target_s, g, kappa, delay_s).unwrap();
         // Whole packets: half of one for each flow at most.
         let rounding_s = (0.5 * flows as f64 + 1.0) * service_s + 0.001;
         prop_assert!((sum / counted - wanted_s).abs() < rounding_s, "{} s, wanted {wanted_s} s", sum / counted);
+    }
+
+    /// Of a queue's disturbance each flow's window takes κ_i of its part s_i back, d_i later: it fades whatever the flows.
+    #[test]
+    fn a_disturbance_fades_for_every_set_of_delays(
+        flows in proptest::collection::vec((1_u32..400, 1_u32..1000), 1..8),
+        theta_ms in 1_u32..300,
+        radians_per_s in 0.0..2000.0,
+    ) {
+        let weights: f64 = flows.iter().map(|&(_, weight)| f64::from(weight)).sum();
+        let (mut re, mut im, mut bound) = (0.0, 0.0, 0.0);
+        for &(delay_ms, weight) in &flows {
+            let delay_s = f64::from(delay_ms) / 1000.0;
+            let part = f64::from(weight) / weights * eq::kappa(f64::from(theta_ms) / 1000.0, delay_s);
+            re += part * libm::cos(radians_per_s * delay_s);
+            im -= part * libm::sin(radians_per_s * delay_s);
+            bound += part;
+        }
+        // 1 + Σ κ_i s_i e^(−s d_i) is 0 nowhere on the imaginary axis, and so nowhere to the right of it.
+        prop_assert!(libm::hypot(re, im) <= bound + 1e-12 && bound < 1.0);
     }
 }

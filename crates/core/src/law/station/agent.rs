@@ -20,6 +20,10 @@ pub const KAPPA: f64 = 0.25;
 /// c upwards and downwards.
 const RISE: f64 = 1.2;
 const FALL: f64 = 0.3;
+/// g, κ and c without `residual`: as the share window's, but with one κ for all, as nobody leads.
+const WHOLE_G: f64 = 0.9;
+const WHOLE_KAPPA: f64 = 0.5;
+const WHOLE_ROUNDS: (f64, f64) = (1.5, 0.5);
 /// For how long at least a flow that sends nothing keeps its part \[s\], and for how many of its round trips.
 const MEMORY_S: f64 = 0.3;
 const MEMORY_ROUNDS: f64 = 2.0;
@@ -118,8 +122,7 @@ impl StationAgent {
     /// If a parameter lies outside its domain.
     pub fn new(keys: StationKeys) -> Result<Self, ParameterError> {
         keys.validate()?;
-        let (kappa, rise, fall) =
-            if keys.residual { (KAPPA, RISE, FALL) } else { (share::KAPPA, share::RISE, share::FALL) };
+        let (kappa, (rise, fall)) = if keys.residual { (KAPPA, (RISE, FALL)) } else { (WHOLE_KAPPA, WHOLE_ROUNDS) };
         Ok(Self {
             keys,
             kappa: keys.kappa.unwrap_or(kappa),
@@ -365,7 +368,7 @@ impl StationAgent {
             let weights = self.greedy(line).map(|(_, there)| there.party.leaning()).sum();
             let share = equations::share_of_rest(rate, weights, taken, 0.0);
             let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
-            let window = share::equations::window(passage.party.leaning(), share, share::G, delay_s, room_s, 1.0);
+            let window = share::equations::window(passage.party.leaning(), share, WHOLE_G, delay_s, room_s, 1.0);
             return self.lines[line].own_part() * window;
         }
         let wait_s = share::equations::wait(queue_bytes, line_rate);
