@@ -154,8 +154,9 @@ def stepped(one: Found) -> dict[str, float]:
 
 
 def theory_ms(flows: str, target_ms: float = 25.0) -> float:
-    """The law's mean delay: T - (1 - g) d/(1 + κ), with g = .9 and κ = ½."""
-    return target_ms - 0.1 * (SETS[flows][0] + AP_MS) / 1.5
+    """The law's mean delay: T - (1 - g) d/(1 + κ), with g = .88 and κ = 50 ms/(50 ms + d)."""
+    delay_ms = SETS[flows][0] + AP_MS
+    return target_ms - 0.12 * delay_ms / (1 + 50 / (50 + delay_ms))
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,9 @@ parameters! {
         /// T, the standing queue that is wanted: 10 ms for delay, 40 to 60 ms for throughput on rates that change.
         pub target: Duration = share::TARGET, in between(Duration::ZERO, Duration::from_secs(10));
         /// g, what part of the round trip is filled whatever the queue is.
-        pub g: f64 = 0.9, in 0.0..=1.0;
-        /// κ, how much of a queue other than T is answered at once; from 1 on it would swing.
-        pub kappa: f64 = 0.5, in 0.0..1.0;
+        pub g: f64 = share::G, in 0.0..=1.0;
+        /// θ, how long a queue other than T lasts by itself, about: the part θ/(θ + d) of it is answered at once.
+        pub theta: Duration = share::THETA, in between(Duration::ZERO, Duration::from_secs(10));
     }
 }
 
@@ -181,8 +181,10 @@ impl Config {
         }
         Settings {
             target_ns: share.target.as_nanos(),
+            theta_ns: share.theta.as_nanos(),
             g_q10: q10(share.g),
-            kappa_q10: q10(share.kappa),
+            // The simulator's alone, as the station window.
+            kappa_q10: 0,
             link_header_bytes,
             observe_only: self.dry_run.into(),
             is_hidden: is_hidden.into(),
@@ -211,10 +213,11 @@ mod tests {
     #[test]
     fn a_file_is_read_strictly() {
         let read = |text: &str| lasthop_scenario::read::<Config>(text).map_err(|error| error.to_string());
-        let config = read("device = \"eth1\"\nlaw = { kind = \"share\", target = \"10 ms\", kappa = 0.25 }").unwrap();
+        let config =
+            read("device = \"eth1\"\nlaw = { kind = \"share\", target = \"10 ms\", theta = \"20 ms\" }").unwrap();
         assert_eq!(config.device, "eth1");
         let settings = config.settings(14, false);
-        assert_eq!((settings.target_ns, settings.g_q10, settings.kappa_q10), (10_000_000, 922, 256));
+        assert_eq!((settings.target_ns, settings.theta_ns, settings.g_q10), (10_000_000, 20_000_000, 901));
         assert_eq!((settings.link_header_bytes, settings.observe_only), (14, 0));
         let clamp = read("law = { kind = \"clamp\", a = \"10 kB\" }").unwrap().settings(14, false);
         assert_eq!((clamp.is_clamp, clamp.a_bytes, clamp.tau_bytes), (1, 10_000, 500));
@@ -243,10 +246,7 @@ mod tests {
         assert_eq!(read("queue = \"outstanding\"").unwrap().queue, QueuePlace::Outstanding);
         assert!(read("queue = \"modem\"").unwrap_err().contains("\"qdisc\" or \"outstanding\""));
         assert!(read("devise = \"eth1\"").unwrap_err().contains("unknown key `devise`"));
-        assert_eq!(
-            read("law = { kind = \"share\", kappa = 1.0 }").unwrap_err(),
-            "law.kappa = 1: wanted from 0 up to, but not, 1"
-        );
+        assert_eq!(read("law = { kind = \"share\", g = 1.5 }").unwrap_err(), "law.g = 1.5: wanted from 0 to 1");
         assert!(read("law = { kind = \"share\", target = \"0 ms\" }").unwrap_err().starts_with("law.target = 0"));
     }
 

@@ -100,7 +100,7 @@ impl Options {
 }
 
 /// Keys that no option stands for.
-const OTHERS: [&str; 2] = ["law.g", "law.kappa"];
+const OTHERS: [&str; 2] = ["law.g", "law.theta"];
 
 /// Where a key that is not known belongs, or would if it were spelt so; empty if that is nowhere.
 fn hint(error: &ScenarioError) -> String {
@@ -169,7 +169,7 @@ impl Options {
             }
             command.arg(arg)
         });
-        command.arg(set.help("Any other key of the file, such as law.kappa=0.25; may be repeated"))
+        command.arg(set.help("Any other key of the file, such as law.g=0.9; may be repeated"))
     }
 }
 
@@ -213,7 +213,7 @@ options_of! {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("wanted KEY=VALUE, such as law.kappa=0.25")?;
+    let (key, value) = text.split_once('=').ok_or("wanted KEY=VALUE, such as law.g=0.9")?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
@@ -346,19 +346,17 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("agent.toml");
         let path = file.to_str().unwrap();
-        fs::write(&file, "device = \"eth1\"\nlaw = { kind = \"share\", target = \"10 ms\", kappa = 0.25 }").unwrap();
+        fs::write(&file, "device = \"eth1\"\nlaw = { kind = \"share\", target = \"10 ms\", theta = \"20 ms\" }")
+            .unwrap();
         let words = ["--config", path, "--target", "40 ms", "--set", "law.g=0.5", "--dry-run"];
         let config = options(&words).config().unwrap();
         let written = lasthop_scenario::read::<Config>(
-            "device = \"eth1\"\ndry_run = true\nlaw = { kind = \"share\", target = \"40 ms\", kappa = 0.25, g = 0.5 }",
+            "device = \"eth1\"\ndry_run = true\nlaw = { kind = \"share\", target = \"40 ms\", theta = \"20 ms\", g = 0.5 }",
         );
         assert_eq!(config, written.unwrap());
         let wrong = refused(&["--config", path, "--target", "20"]);
         assert!(wrong.starts_with("--target 20: wanted a time"), "{wrong}");
-        assert_eq!(
-            refused(&["--config", path, "--set", "law.kappa=1.0"]),
-            "--set law.kappa = 1: wanted from 0 up to, but not, 1"
-        );
+        assert_eq!(refused(&["--config", path, "--set", "law.g=1.5"]), "--set law.g = 1.5: wanted from 0 to 1");
         assert_eq!(refused(&["--a", "20 kB"]), "--a is an option of the law \"clamp\": wanted --law clamp with it");
         let wrong = refused(&["--law", "clamp", "--target", "20 ms"]);
         assert_eq!(wrong, "--target is an option of the law \"share\": wanted --law share with it");

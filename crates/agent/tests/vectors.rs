@@ -151,8 +151,8 @@ fn the_kernel_reckons_as_the_host_does_to_the_bit() {
     for (is_hidden, is_clamp) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
         let settings = Settings {
             target_ns: 25_000_000 >> is_clamp,
-            g_q10: 922,
-            kappa_q10: 512,
+            theta_ns: 50_000_000,
+            g_q10: 901,
             is_hidden,
             is_clamp,
             a_bytes: 20_000,

@@ -37,6 +37,7 @@ FACE(int, share_is_better, (u64 loss_q20, u64 present_q20), (loss_q20, present_q
 FACE(u64, share_fair, (u64 rate, u64 weights_q8), (rate, weights_q8))
 FACE(u64, share_smoothed, (u64 before, u64 fair, u64 gap_ns, u64 delay_ns), (before, fair, gap_ns, delay_ns))
 FACE(u64, share_wait_ns, (u64 queue_bytes, u64 rate), (queue_bytes, rate))
+FACE(u32, share_kappa_q10, (u64 theta_ns, u64 delay_ns), (theta_ns, delay_ns))
 FACE(s64, share_room_ns, (u64 target_ns, u64 wait_ns, u32 kappa_q10), (target_ns, wait_ns, kappa_q10))
 FACE(u64, share_horizon_ns, (u64 delay_ns, s64 room_ns, u32 g_q10), (delay_ns, room_ns, g_q10))
 FACE(u64, share_window_bytes, (u32 phi_q8, u64 fair, u64 horizon_ns), (phi_q8, fair, horizon_ns))

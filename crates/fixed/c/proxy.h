@@ -212,7 +212,8 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings->is_hidden);
 	u64 target_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
 	u64 fair = share_fair(rate, most(told->weights_q8, f->weight_q8));
-	s64 room_ns = share_room_ns(target_ns, told->wait_ns, settings->kappa_q10);
+	u32 kappa_q10 = share_kappa_q10(settings->theta_ns, delay_ns);
+	s64 room_ns = share_room_ns(target_ns, told->wait_ns, kappa_q10);
 	u64 horizon_ns = share_horizon_ns(delay_ns, room_ns, settings->g_q10);
 	u64 bytes;
 
@@ -253,8 +254,7 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 {
 	u64 delay_ns = flow_delay_ns(f, nearest_ns);
 	u64 lacking_ns = most(excess(1024, settings->g_q10) * delay_ns >> 10, least(3 * delay_ns / 10, 10 * NS_PER_MS));
-
-	s64 room_ns = share_room_ns(settings->target_ns, 0, settings->kappa_q10);
+	s64 room_ns = share_room_ns(settings->target_ns, 0, share_kappa_q10(settings->theta_ns, delay_ns));
 
 	if (settings->is_clamp || room_ns >= (s64)lacking_ns)
 		return 0;

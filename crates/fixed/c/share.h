@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * The share window: w = phi rho (g d + T + kappa (T - y)). Rates up to 2^34 B/s (137 Gbit/s), from 10 kB/s on; times
- * up to 2^36 ns (68 s); weights in Q8; g and kappa in Q10.
+ * The share window: w = phi rho (g d + T + kappa (T - y)), kappa = theta/(theta + d). Rates up to 2^34 B/s (137 Gbit/s),
+ * from 10 kB/s on; times up to 2^36 ns (68 s); weights in Q8; g and kappa in Q10.
  */
 #ifndef LASTHOP_SHARE_H
 #define LASTHOP_SHARE_H
@@ -107,10 +107,10 @@ LASTHOP_INLINE u64 share_fair(u64 rate, u64 weights_q8)
 	return weights_q8 ? (rate << 8) / weights_q8 : 0;
 }
 
-/* rho smoothed over 1.5 d upwards and d/2 downwards; the first is its value. Up to 2^34 B/s. */
+/* rho smoothed over 1.5 d upwards and 1.25 d downwards; the first is its value. Up to 2^34 B/s. */
 LASTHOP_INLINE u64 share_smoothed(u64 before, u64 fair, u64 gap_ns, u64 delay_ns)
 {
-	u64 span_ns = fair > before ? delay_ns + delay_ns / 2 : delay_ns / 2;
+	u64 span_ns = delay_ns + (fair > before ? delay_ns / 2 : delay_ns / 4);
 
 	return before ? towards(before, fair, decay_over_q31(gap_ns, span_ns)) : fair;
 }
@@ -119,6 +119,14 @@ LASTHOP_INLINE u64 share_smoothed(u64 before, u64 fair, u64 gap_ns, u64 delay_ns
 LASTHOP_INLINE u64 share_wait_ns(u64 queue_bytes, u64 rate)
 {
 	return lasts_ns(queue_bytes, rate);
+}
+
+/* kappa = theta/(theta + d), how much of what the queue is too short or too long is made up for at once. Each up to 2^36 ns. */
+LASTHOP_INLINE u32 share_kappa_q10(u64 theta_ns, u64 delay_ns)
+{
+	u64 theta = least(theta_ns, 1ULL << 36);
+
+	return theta ? (u32)((theta << 10) / (theta + least(delay_ns, 1ULL << 36))) : 0;
 }
 
 /* r = T + kappa (T - y), less than nothing where y asks for that. Each up to 2^36 ns. */

@@ -76,8 +76,9 @@ struct weight_rule {
 /* What the programs are told when they are loaded. */
 struct settings {
 	u64 target_ns; /* T */
+	u64 theta_ns;
 	u32 g_q10;
-	u32 kappa_q10;
+	u32 kappa_q10; /* the station window's */
 	u32 link_header_bytes; /* 14 on Ethernet, 0 where packets begin with IP */
 	u32 observe_only;
 	u32 is_hidden; /* the queue is somewhere downstream, known from ACKs alone */

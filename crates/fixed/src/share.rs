@@ -61,13 +61,17 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_fair"]
     pub safe fn fair(rate: u64, weights_q8: u64) -> u64;
 
-    /// rho smoothed over 1.5 d upwards and d/2 downwards; the first is its value. Up to 2^34 B/s.
+    /// rho smoothed over 1.5 d upwards and 1.25 d downwards; the first is its value. Up to 2^34 B/s.
     #[link_name = "lasthop_share_smoothed"]
     pub safe fn smoothed(before: u64, fair: u64, gap_ns: u64, delay_ns: u64) -> u64;
 
     /// y, how long the queue lasts.
     #[link_name = "lasthop_share_wait_ns"]
     pub safe fn wait_ns(queue_bytes: u64, rate: u64) -> u64;
+
+    /// kappa = theta/(theta + d), how much of what the queue is too short or too long is made up for at once. Each up to 2^36 ns.
+    #[link_name = "lasthop_share_kappa_q10"]
+    pub safe fn kappa_q10(theta_ns: u64, delay_ns: u64) -> u32;
 
     /// r = T + kappa (T - y), less than nothing where y asks for that. Each up to 2^36 ns.
     #[link_name = "lasthop_share_room_ns"]

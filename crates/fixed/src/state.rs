@@ -16,9 +16,11 @@ use crate::share::{self, BusyRate, HORIZONS};
 pub struct Settings {
     /// T, the standing queue wanted.
     pub target_ns: u64,
+    /// θ: of a queue other than T the part θ/(θ + d) is answered at once.
+    pub theta_ns: u64,
     /// g, what part of the round trip is filled.
     pub g_q10: u32,
-    /// κ, how much of a queue other than T is answered at once.
+    /// κ of the station window, how much of a queue other than T is answered at once.
     pub kappa_q10: u32,
     /// 14 on Ethernet, 0 where packets begin with IP.
     pub link_header_bytes: u32,

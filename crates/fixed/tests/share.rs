@@ -116,6 +116,13 @@ proptest! {
         prop_assert_eq!(smoothed(0, sample, gap_ns, delay_ns), sample);
     }
 
+    #[test]
+    fn kappas(theta in 0u64..1u64 << 36, delay in 0u64..1u64 << 36) {
+        let exact = equations::kappa(theta as f64 * 1e-9, delay as f64 * 1e-9);
+        close(f64::from(kappa_q10(theta, delay)) / 1024.0, exact, 0.0, 1.0 / 1024.0);
+        prop_assert!(theta == 0 || delay == 0 || kappa_q10(theta, delay) <= kappa_q10(theta, delay / 2));
+    }
+
     /// The horizon and the window together are the law's: φ ρ̄ (g d + r)·payload/size.
     #[test]
     fn windows(

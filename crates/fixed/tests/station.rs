@@ -106,7 +106,8 @@ struct HiddenLine {
 
 impl HiddenLine {
     fn new() -> Self {
-        let settings = Settings { target_ns: 20 * MS, g_q10: 922, kappa_q10: 512, is_hidden: 1, ..Settings::default() };
+        let settings =
+            Settings { target_ns: 20 * MS, theta_ns: 50 * MS, g_q10: 901, is_hidden: 1, ..Settings::default() };
         let mut line = Self {
             settings,
             station: StationRecord::default(),
@@ -185,7 +186,7 @@ fn clamps_average_counts_what_joins_the_queue() {
 
 #[test]
 fn a_handshake_that_the_server_begins_tells_the_path_as_well() {
-    let settings = Settings { target_ns: 20 * MS, g_q10: 922, kappa_q10: 512, is_hidden: 1, ..Settings::default() };
+    let settings = Settings { target_ns: 20 * MS, theta_ns: 50 * MS, g_q10: 901, is_hidden: 1, ..Settings::default() };
     let (mut flow, mut station, queue) = (FlowRecord::default(), StationRecord::default(), Glance::default());
     flow.weight_q8 = 256;
     proxy::server_begins(&mut flow, &PacketRecord { flags: TCP_SYN, ..PacketRecord::default() }, MS, 0);
@@ -238,7 +239,7 @@ fn longer_ns(now_ns: u64) -> u64 {
 /// the proxy takes for the round trip of the first one \[ns\], and when it takes its acknowledgements to have been sent, once a segment.
 fn told_of(is_hidden: u32, count: usize, back_ns: fn(u64) -> u64, queue_ns: fn(u64) -> u64) -> Vec<(u64, u64, u64)> {
     const EVERY: u64 = 10 * MS;
-    let settings = Settings { target_ns: 20 * MS, g_q10: 922, kappa_q10: 512, is_hidden, ..Settings::default() };
+    let settings = Settings { target_ns: 20 * MS, theta_ns: 50 * MS, g_q10: 901, is_hidden, ..Settings::default() };
     let (mut flows, mut station, queue) =
         (vec![FlowRecord::default(); count], StationRecord::default(), Glance::default());
     let (mss, window) = (SEGMENT as u16, u16::MAX);

@@ -61,8 +61,8 @@ int main(int count, char **words)
 
 	settings.link_header_bytes = LINK_HEADER_BYTES;
 	settings.target_ns = 25000000;
-	settings.g_q10 = 922;
-	settings.kappa_q10 = 512;
+	settings.theta_ns = 50000000;
+	settings.g_q10 = 901;
 	settings.a_bytes = 20000;
 	settings.tau_bytes = 500;
 	for (int i = 1; i < count; i++) {

@@ -49,8 +49,9 @@ fn the_share_proxy_holds_its_queue_seen_or_hidden() {
             let set: Vec<_> = set.into_iter().chain([("flow[0].rtt", rtt_ms.as_str())]).collect();
             let summary = run(DOWNLOAD, &set);
             let (goodput, delay_ms) = found(&summary);
-            // T − (1 − g)d/(1 + κ).
-            let wanted_ms = 25.0 - 0.1 * (rtt + 10.0) / 1.5;
+            // T − (1 − g)d/(1 + κ), κ = θ/(θ + d).
+            let path_ms = rtt + 10.0;
+            let wanted_ms = 25.0 - 0.12 * path_ms / (1.0 + 50.0 / (50.0 + path_ms));
             assert!(goodput > 9.4 && (-1.0..2.5).contains(&(delay_ms - wanted_ms)), "{set:?}: {goodput}, {delay_ms}");
             assert_eq!(summary.queues[0].drops, 0);
         }

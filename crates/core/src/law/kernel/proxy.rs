@@ -14,7 +14,7 @@ use super::station::{Desk, Member, StationKernelParams, StationProxyParams, upda
 use super::{Dither, clock_ns};
 use crate::error::ParameterError;
 use crate::kinds;
-use crate::law::share::TARGET;
+use crate::law::share::{G, TARGET, THETA};
 use crate::law::station::StationAgent;
 use crate::packet::{Kind, Packet, Parcel};
 use crate::parameter::{Parameter, above_to};
@@ -95,7 +95,7 @@ impl ProxyParams {
         let settings = Settings {
             target_ns: TARGET.as_nanos(),
             g_q10: q10(G),
-            kappa_q10: q10(KAPPA),
+            theta_ns: THETA.as_nanos(),
             is_hidden: (self.sight() == Sight::Outstanding).into(),
             ..Settings::default()
         };
@@ -116,9 +116,6 @@ impl ProxyParams {
     }
 }
 
-/// g and κ.
-const G: f64 = 0.9;
-const KAPPA: f64 = 0.5;
 /// Windows are told in units of 128 B, as those of Linux with the buffers that it has by default.
 const SCALE: u32 = 7;
 /// How often silent connections are looked for \[ns\].
