@@ -81,7 +81,7 @@ pub struct ShareArrival {
 ///
 /// let mut receiver = ShareReceiver::new(ReceiverKeys::default(), 1000)?;
 /// // A share of 100 kB/s, 5 ms in the queue where 25 are wanted, 20 ms of 120 there. A third of 20 ms is made up for, as
-/// 50/(50 + 100) is a third: w = 100 kB/s · (0.88 · 100 + 25 + 20/3) ms · 1000/1250.
+/// // 50/(50 + 100) is a third: w = 100 kB/s · (0.88 · 100 + 25 + 20/3) ms · 1000/1250.
 /// let stamp = Some(ShareStamp { share: 1e5, target_s: 0.025, wait_s: 0.005, waited_s: 0.02 });
 /// let packet = ShareArrival { t_s: 1.0, size_bytes: 1250.0, payload_bytes: 1000.0, stamp, rtt_s: Some(0.12) };
 /// assert!((receiver.received(&packet).unwrap() - 9573.333).abs() < 1e-3);
