@@ -39,7 +39,7 @@ FACE(u64, share_smoothed, (u64 before, u64 fair, u64 gap_ns, u64 delay_ns), (bef
 FACE(u64, share_wait_ns, (u64 queue_bytes, u64 rate), (queue_bytes, rate))
 FACE(u32, share_kappa_q10, (u64 theta_ns, u64 delay_ns), (theta_ns, delay_ns))
 FACE(s64, share_room_ns, (u64 target_ns, u64 wait_ns, u32 kappa_q10), (target_ns, wait_ns, kappa_q10))
-FACE(u64, share_horizon_ns, (u64 delay_ns, s64 room_ns, u32 g_q10), (delay_ns, room_ns, g_q10))
+FACE(u64, share_horizon_ns, (u64 delay_ns, s64 room_ns, u32 g_q10, u64 target_ns), (delay_ns, room_ns, g_q10, target_ns))
 FACE(u64, share_window_bytes, (u32 phi_q8, u64 fair, u64 horizon_ns), (phi_q8, fair, horizon_ns))
 FACE(u64, share_rate_beside, (u64 rate, u64 others_q10, int is_all), (rate, others_q10, is_all))
 FACE(u64, share_target_beside_ns, (u64 target_ns, u64 wait_ns, u64 others_q10), (target_ns, wait_ns, others_q10))

@@ -214,7 +214,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	u64 fair = share_fair(rate, most(told->weights_q8, f->weight_q8));
 	u32 kappa_q10 = share_kappa_q10(settings->theta_ns, delay_ns);
 	s64 room_ns = share_room_ns(target_ns, told->wait_ns, kappa_q10);
-	u64 horizon_ns = share_horizon_ns(delay_ns, room_ns, settings->g_q10);
+	u64 horizon_ns = share_horizon_ns(delay_ns, room_ns, settings->g_q10, target_ns);
 	u64 bytes;
 
 	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
@@ -253,8 +253,10 @@ LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
 LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *settings, const struct flow *f, u64 nearest_ns)
 {
 	u64 delay_ns = flow_delay_ns(f, nearest_ns);
-	u64 lacking_ns = most(excess(1024, settings->g_q10) * delay_ns >> 10, least(3 * delay_ns / 10, 10 * NS_PER_MS));
-	s64 room_ns = share_room_ns(settings->target_ns, 0, share_kappa_q10(settings->theta_ns, delay_ns));
+	u64 short_ns = least(excess(1024, settings->g_q10) * delay_ns >> 10, settings->target_ns);
+	u64 lacking_ns = most(short_ns, least(3 * delay_ns / 10, 10 * NS_PER_MS));
+	u32 kappa_q10 = settings->is_station ? settings->kappa_q10 : share_kappa_q10(settings->theta_ns, delay_ns);
+	s64 room_ns = share_room_ns(settings->target_ns, 0, kappa_q10);
 
 	if (settings->is_clamp || room_ns >= (s64)lacking_ns)
 		return 0;

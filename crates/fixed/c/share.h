@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * The share window: w = phi rho (g d + T + kappa (T - y)), kappa = theta/(theta + d). Rates up to 2^34 B/s (137 Gbit/s),
+ * The share window: w = phi rho (max(g d, d - T) + T + kappa (T - y)), kappa = theta/(theta + d). Rates up to 2^34 B/s (137 Gbit/s),
  * from 10 kB/s on; times up to 2^36 ns (68 s); weights in Q8; g and kappa in Q10.
  */
 #ifndef LASTHOP_SHARE_H
@@ -126,7 +126,7 @@ LASTHOP_INLINE u32 share_kappa_q10(u64 theta_ns, u64 delay_ns)
 {
 	u64 theta = least(theta_ns, 1ULL << 36);
 
-	return theta ? (u32)((theta << 10) / (theta + least(delay_ns, 1ULL << 36))) : 0;
+	return theta ? (u32)least((theta << 10) / (theta + least(delay_ns, 1ULL << 36)), 1023) : 0;
 }
 
 /* r = T + kappa (T - y), less than nothing where y asks for that. Each up to 2^36 ns. */
@@ -135,10 +135,10 @@ LASTHOP_INLINE s64 share_room_ns(u64 target_ns, u64 wait_ns, u32 kappa_q10)
 	return (s64)(target_ns + (kappa_q10 * target_ns >> 10)) - (s64)(kappa_q10 * least(wait_ns, 1ULL << 36) >> 10);
 }
 
-/* g d + r, and 0 where that is less. d up to 2^36 ns. */
-LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, s64 room_ns, u32 g_q10)
+/* max(g d, d - T) + r, and 0 where that is less. d up to 2^36 ns. */
+LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, s64 room_ns, u32 g_q10, u64 target_ns)
 {
-	s64 horizon_ns = (s64)(g_q10 * delay_ns >> 10) + room_ns;
+	s64 horizon_ns = (s64)most(g_q10 * delay_ns >> 10, excess(delay_ns, target_ns)) + room_ns;
 
 	return horizon_ns > 0 ? (u64)horizon_ns : 0;
 }

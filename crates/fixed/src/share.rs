@@ -77,9 +77,9 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_room_ns"]
     pub safe fn room_ns(target_ns: u64, wait_ns: u64, kappa_q10: u32) -> i64;
 
-    /// g d + r, and 0 where that is less. d up to 2^36 ns.
+    /// max(g d, d - T) + r, and 0 where that is less. d up to 2^36 ns.
     #[link_name = "lasthop_share_horizon_ns"]
-    pub safe fn horizon_ns(delay_ns: u64, room_ns: i64, g_q10: u32) -> u64;
+    pub safe fn horizon_ns(delay_ns: u64, room_ns: i64, g_q10: u32, target_ns: u64) -> u64;
 
     /// phi rho times the horizon, as bytes on the wire. Up to 2^34 B.
     #[link_name = "lasthop_share_window_bytes"]

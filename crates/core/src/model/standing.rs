@@ -22,10 +22,10 @@ pub fn xcp_queue(alpha: f64, beta: f64, told: f64, carried: f64, rtt_s: f64) -> 
 }
 
 /// The standing queue of the share window, as the time that the line takes for it \[s\], of flows whose propagation delay is
-/// `delay_s`: the same for any number of them. Where delays differ, it is that of the means of (1 − g)d and κ, by the flows' parts of
-/// the line.
+/// `delay_s`: the same for any number of them. Where delays differ, it is that of the means of min((1 − g)d, T) and κ, by the flows'
+/// parts of the line.
 ///
-/// At rest the k flows' windows, (μ/k)(g d + T + κ(T − y)) each, are what is on its way and in the queue, μ(d + y).
+/// At rest the k flows' windows, (μ/k)(max(g d, d − T) + T + κ(T − y)) each, are what is on its way and in the queue, μ(d + y).
 ///
 /// # Errors
 /// A number outside its domain.
@@ -34,8 +34,8 @@ pub fn share_wait(target_s: f64, g: f64, kappa: f64, delay_s: f64) -> Result<f64
     ensure(g > 0.0 && g <= 1.0, "g", g, "more than 0 and at most 1")?;
     ensure((0.0..1.0).contains(&kappa), "kappa", kappa, "from 0 up to, but not, 1")?;
     ensure(delay_s >= 0.0 && delay_s.is_finite(), "delay_s", delay_s, "at least 0 s")?;
-    //= beyond#15  q*/μ = T − (1 − g)d/(1 + κ)
-    Ok((target_s - (1.0 - g) * delay_s / (1.0 + kappa)).max(0.0))
+    //= beyond#15  q*/μ = T − min((1 − g)d, T)/(1 + κ)
+    Ok((target_s - ((1.0 - g) * delay_s).min(target_s) / (1.0 + kappa)).max(0.0))
 }
 
 #[cfg(test)]
@@ -49,9 +49,11 @@ mod tests {
         assert!((share_wait(0.025, 0.9, 0.5, 0.06).unwrap() - 0.021).abs() < 1e-15);
         assert_eq!(share_wait(0.025, 1.0, 0.5, 0.2), Ok(0.025));
         assert_eq!(share_wait(0.005, 0.5, 0.0, 0.2), Ok(0.0));
+        // However long the path, something stands.
+        assert!((share_wait(0.025, 0.88, 0.25, 0.5).unwrap() - 0.005).abs() < 1e-15);
         // What is on its way and in the queue is the window.
         let (d, y) = (0.06, 0.021);
-        let window = crate::law::share::equations::window(1.0, 1e6, 0.9, d, 0.025 + 0.5 * (0.025 - y), 1.0);
+        let window = crate::law::share::equations::window(1.0, 1e6, 0.9 * d, 0.025 + 0.5 * (0.025 - y), 1.0);
         assert!((window - 1e6 * (d + y)).abs() < 1e-6);
         let refused = |target_s, g, kappa, delay_s| share_wait(target_s, g, kappa, delay_s).unwrap_err().key;
         assert_eq!(refused(0.0, 1.0, 0.0, 0.0), "target_s");

@@ -91,9 +91,16 @@ pub fn follow(mean: f64, share: f64, gap_s: f64, rounds: f64, delay_s: f64) -> f
 /// w in bytes of payload: what a flow of weight `phi` may have on its way, of which the queue holds what the share carries in
 /// `room_s`. `payload` is the part of a packet's bytes that is payload.
 #[inline]
-pub fn window(phi: f64, share: f64, g: f64, delay_s: f64, room_s: f64, payload: f64) -> f64 {
-    //= beyond#13  w = φ ρ̄ (g d + r)·payload/size
-    phi * share * (g * delay_s + room_s) * payload
+pub fn window(phi: f64, share: f64, path_s: f64, room_s: f64, payload: f64) -> f64 {
+    //= beyond#13  w = φ ρ̄ (max(g d, d − T) + r)·payload/size
+    phi * share * (path_s + room_s) * payload
+}
+
+/// What of its path a flow counts on \[s\]: g of it, and all but the target at least, so that a queue stands whatever the path.
+#[inline]
+pub fn counted_path(g: f64, delay_s: f64, target_s: f64) -> f64 {
+    //= beyond#13  max(g d, d − T)
+    (g * delay_s).max(delay_s - target_s)
 }
 
 /// What is advertised \[B\]: whole segments, so that the mean over `dither`s in [0, 1) is the window.

@@ -181,7 +181,8 @@ impl ShareReceiver {
         self.held_bytes = (self.held_bytes - arrival.payload_bytes).max(0.0);
         let kappa = equations::kappa(self.theta_s, delay_s);
         let room_s = equations::room(f64::from(stamp.target_s), kappa, f64::from(stamp.wait_s));
-        self.window_bytes = Some(equations::window(self.leaning, mean, self.g, delay_s, room_s, payload));
+        let path_s = equations::counted_path(self.g, delay_s, f64::from(stamp.target_s));
+        self.window_bytes = Some(equations::window(self.leaning, mean, path_s, room_s, payload));
         self.window_bytes
     }
 

@@ -65,7 +65,9 @@ fn the_share_is_followed_in_round_trips() {
 #[test]
 fn the_window_is_advertised_in_segments() {
     // 2 · 1 MB/s · (0.9 · 100 + 35) ms · 1000/1250.
-    close(eq::window(2.0, 1e6, 0.9, 0.1, 0.035, 0.8), 200e3);
+    close(eq::window(2.0, 1e6, 0.09, 0.035, 0.8), 200e3);
+    close(eq::counted_path(0.9, 0.1, 0.025), 0.09);
+    close(eq::counted_path(0.9, 0.3, 0.025), 0.275);
     assert_eq!(eq::advertised(2500.0, 1000.0, 0.49), 2000.0);
     assert_eq!(eq::advertised(2500.0, 1000.0, 0.5), 3000.0);
     assert_eq!(eq::advertised(-7.0, 1000.0, 0.99), 1000.0);

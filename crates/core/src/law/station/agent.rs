@@ -368,7 +368,7 @@ impl StationAgent {
             let weights = self.greedy(line).map(|(_, there)| there.party.leaning()).sum();
             let share = equations::share_of_rest(rate, weights, taken, 0.0);
             let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
-            let window = share::equations::window(passage.party.leaning(), share, WHOLE_G, delay_s, room_s, 1.0);
+            let window = share::equations::window(passage.party.leaning(), share, WHOLE_G * delay_s, room_s, 1.0);
             return self.lines[line].own_part() * window;
         }
         let wait_s = share::equations::wait(queue_bytes, line_rate);
