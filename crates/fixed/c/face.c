@@ -69,7 +69,7 @@ FACE(u16, proxy_hears_at_desk, (const struct settings *set, struct desk *d, stru
 FACE(int, desk_update, (struct desk *d, u32 i, struct update *u), (d, i, u))
 FACE(u64, flow_delay_ns, (const struct flow *f, u64 nearest_ns), (f, nearest_ns))
 FACE(int, flow_holds, (const struct flow *f), (f))
-FACE_DO(flow_apart, (struct flow *f, u64 now_ns, u32 end, u32 payload), (f, now_ns, end, payload))
+FACE_DO(flow_apart, (struct flow *f, u64 now_ns, u32 end, u32 payload, int is_first), (f, now_ns, end, payload, is_first))
 FACE_DO(flow_was_apart, (struct flow *f, u64 now_ns, u32 ack, u32 told, u64 segment_ns), (f, now_ns, ack, told, segment_ns))
 FACE(u32, flow_held_bytes, (const struct flow *f), (f))
 FACE_DO(proxy_rests, (struct flow *f, struct station *s), (f, s))

@@ -215,12 +215,20 @@ LASTHOP_INLINE int flow_holds(const struct flow *f)
 	return (u64)f->told_bytes_q8 * 2 > ((u64)f->mss * 3) << 8;
 }
 
-/* New payload goes on. One segment at a time is looked at: how long after the one before it comes. */
-LASTHOP_INLINE void flow_apart(struct flow *f, u64 now_ns, u32 end, u32 payload)
+/*
+ * New payload goes on; nothing else is under way where it is the first. One segment at a time is looked at: how long after the one
+ * before it comes. ACKs come between pairs, so that the next after one would always be the first of a pair: after one that no ACK
+ * ended with, it is another one.
+ */
+LASTHOP_INLINE void flow_apart(struct flow *f, u64 now_ns, u32 end, u32 payload, int is_first)
 {
 	u64 gap_ns = payload > f->mss ? 0 : excess(now_ns, f->forwarded_ns);
 
-	if (f->forwarded_ns && !(f->flags & FLOW_APART)) {
+	if (is_first) {
+		/* What comes after a pause was not held back in it. */
+		f->heard_ns = 0;
+		f->flags &= ~FLOW_APART;
+	} else if (!(f->flags & FLOW_APART) && f->passed++ >= f->passes) {
 		f->second_end = end;
 		f->second_ns = (u32)least(gap_ns, NS_PER_S);
 		f->flags |= FLOW_APART;
@@ -242,16 +250,23 @@ LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told
 	if (!(f->flags & FLOW_APART) || is_after(f->second_end, ack))
 		return;
 	f->flags &= ~FLOW_APART;
+	f->passed = 0;
 	if (f->second_end == ack)
 		f->apart_ns = (u32)smoothed(f->apart_ns, apart_ns, 5);
+	else
+		f->passes = (f->passes + 1) & (PASSES - 1);
 }
 
-/* What its receiver holds back in the mean: half of a segment at most, which is that of segments that come evenly. */
+/*
+ * What its receiver holds back in the mean: of n segments that an ACK tells of, n (n - 1)/2 times the part of the time that lies between
+ * two of them, and (n - 1)/2 at most, as where they come evenly.
+ */
 LASTHOP_INLINE u32 flow_held_bytes(const struct flow *f)
 {
-	u64 half = f->mss / 2;
+	u64 told = least(f->told_bytes_q8 >> 8, 1 << 20), over = excess(told, f->mss), half = f->mss / 2;
+	u64 each = most(told * over / most(2 * f->mss, 1), f->mss);
 
-	return (u32)(f->told_ns && f->apart_ns ? least((u64)f->mss * f->apart_ns / f->told_ns, half) : half);
+	return (u32)(f->told_ns && f->apart_ns ? least(each * f->apart_ns / f->told_ns, most(over / 2, half)) : half);
 }
 
 /* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */

@@ -134,7 +134,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			fresh = end - f->sent;
 			f->forwarded_bytes += fresh;
 			if (settings->is_hidden)
-				flow_apart(f, now_ns, end, p->payload);
+				flow_apart(f, now_ns, end, p->payload, !is_after(f->sent, f->ack));
 			f->sent = end;
 			client_ns = flow_client_ns(f, found.nearest_ns);
 		}
@@ -223,6 +223,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	/* Where the queue is hidden, all rates are of payload. */
 	if (!settings->is_hidden)
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
+	READ_ANEW();
 	if (flow_holds(f))
 		bytes = flow_window_beside_held(bytes, f->mss, flow_held_bytes(f), told->is_probing, f->weight_q8, f->fair, told->timer_ns);
 	/*
@@ -290,6 +291,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		s->newly_bytes = flow_delivered(f, p);
 		READ_ANEW();
 		flow_told(f, s, s->newly_bytes);
+		READ_ANEW();
 		if (s->newly_bytes)
 			flow_was_apart(f, now_ns, p->ack, s->newly_bytes, lasts_ns(f->mss, station_rate(s)));
 		READ_ANEW();

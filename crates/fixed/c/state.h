@@ -41,6 +41,8 @@
 #define UNSURE_NS (2 * NS_PER_S)
 /* Receivers acknowledge fewer segments than these each, in the beginning. */
 #define QUICK_SEGMENTS 32
+/* How many segments there are to choose from to look at. */
+#define PASSES 8
 /* A connection of so many bytes is worth a drain where its path is not sure. */
 #define WORTHY_BYTES 100000
 /* A clock of time stamps is believed after so long, if it then counts milliseconds within an eighth. */
@@ -203,9 +205,12 @@ struct flow {
 	u64 forwarded_ns; /* when its last new segment went on */
 	u64 heard_ns; /* the last ACK that told of something new */
 	u32 second_end; /* the sequence number behind a segment that is looked at */
+	u16 passes; /* so many are passed by before one is looked at */
+	u16 passed; /* and so many were */
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
+	u32 pad;
 
 	/* Segments under way whose round trips are being measured. Where the queue is seen, it is one, the first. */
 	union {

@@ -95,9 +95,9 @@ unsafe extern "C" {
     #[link_name = "lasthop_flow_holds"]
     pub safe fn holds(flow: &FlowRecord) -> i32;
 
-    /// New payload of a connection goes on, up to `end`.
+    /// New payload of a connection goes on, up to `end`; `is_first` where nothing else of it is under way.
     #[link_name = "lasthop_flow_apart"]
-    pub safe fn apart(flow: &mut FlowRecord, now_ns: u64, end: u32, payload: u32);
+    pub safe fn apart(flow: &mut FlowRecord, now_ns: u64, end: u32, payload: u32, is_first: i32);
 
     /// An acknowledgement tells of `told` bytes of it, where a segment takes so long on the line.
     #[link_name = "lasthop_flow_was_apart"]

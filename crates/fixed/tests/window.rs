@@ -96,34 +96,69 @@ fn flow(mss: u32) -> FlowRecord {
     flow
 }
 
-/// What a receiver holds back, by the proxy, of 200 segments of 1448 B that go on with such gaps in turn \[ms\], acknowledged by twos 30 ms
-/// later, where each takes 1 ms on the line.
-fn held_bytes(gaps_ms: [u64; 2]) -> u32 {
+/// A connection whose segments of 1448 B are acknowledged by twos 30 ms after the second, and take 1 ms each on the line.
+struct Twos {
+    flow: FlowRecord,
+    /// What is under way: when its acknowledgement comes, and of what.
+    acks: VecDeque<(u64, u32)>,
+    now_ns: u64,
+    pairs: u32,
+}
+
+impl Twos {
     const MSS: u32 = 1448;
     const MS: u64 = 1_000_000;
-    let mut flow = flow(MSS);
-    let mut acks = VecDeque::new();
-    let mut now_ns = MS;
-    for pair in 1..=100 {
-        for (gap_ms, end) in gaps_ms.into_iter().zip([2 * pair * MSS - MSS, 2 * pair * MSS]) {
-            now_ns += gap_ms * MS;
-            while let Some((_, ack)) = acks.front().copied().filter(|&(at_ns, _)| at_ns <= now_ns) {
-                acks.pop_front();
-                proxy::was_apart(&mut flow, now_ns, ack, 2 * MSS, MS);
-            }
-            proxy::apart(&mut flow, now_ns, end, MSS);
-        }
-        acks.push_back((now_ns + 30 * MS, 2 * pair * MSS));
+
+    fn new() -> Self {
+        Self { flow: flow(Self::MSS), acks: VecDeque::new(), now_ns: Self::MS, pairs: 0 }
     }
-    proxy::held_bytes(&flow)
+
+    /// So many pairs go on, each segment so long after the one before \[ms\].
+    fn go_on(&mut self, pairs: u32, gaps_ms: [u64; 2]) -> &mut Self {
+        for _ in 0..pairs {
+            self.pairs += 1;
+            let last = 2 * self.pairs * Self::MSS;
+            for (gap_ms, end) in gaps_ms.into_iter().zip([last - Self::MSS, last]) {
+                self.pause(gap_ms);
+                let is_first = i32::from(self.acks.is_empty() && end != last);
+                proxy::apart(&mut self.flow, self.now_ns, end, Self::MSS, is_first);
+            }
+            self.acks.push_back((self.now_ns + 30 * Self::MS, last));
+        }
+        self
+    }
+
+    fn pause(&mut self, ms: u64) -> &mut Self {
+        self.now_ns += ms * Self::MS;
+        while let Some((at_ns, ack)) = self.acks.front().copied().filter(|&(at_ns, _)| at_ns <= self.now_ns) {
+            self.acks.pop_front();
+            proxy::was_apart(&mut self.flow, at_ns, ack, 2 * Self::MSS, Self::MS);
+        }
+        self
+    }
+
+    #[track_caller]
+    fn holds(&mut self, bytes: std::ops::RangeInclusive<u32>) -> &mut Self {
+        let held_bytes = proxy::held_bytes(&self.flow);
+        assert!(bytes.contains(&held_bytes), "{held_bytes}");
+        self
+    }
 }
 
 #[test]
 fn pairs_leave_little_with_a_receiver_and_paced_segments_half_of_one() {
-    // 1 ms, its own on the line, of 20.
-    assert!((60..=90).contains(&held_bytes([20, 0])), "{}", held_bytes([20, 0]));
-    assert!((700..=724).contains(&held_bytes([10, 10])), "{}", held_bytes([10, 10]));
     // As long as nothing is known, and at most.
-    assert_eq!(proxy::held_bytes(&flow(1448)), 724);
-    assert_eq!(held_bytes([1, 19]), 724);
+    Twos::new().holds(724..=724).go_on(100, [1, 19]).holds(724..=724);
+    // 1 ms of each 20, the segment's own on the line, until they are paced, and again.
+    Twos::new()
+        .go_on(200, [20, 0])
+        .holds(60..=90)
+        .go_on(600, [10, 10])
+        .holds(690..=724)
+        .go_on(600, [20, 0])
+        .holds(60..=100);
+    // 5 ms of 20.
+    Twos::new().go_on(600, [15, 5]).holds(350..=375);
+    // A pause says nothing of what is held back.
+    Twos::new().go_on(600, [10, 10]).pause(600_000).go_on(4, [10, 10]).holds(690..=724);
 }

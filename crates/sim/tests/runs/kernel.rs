@@ -131,6 +131,28 @@ fn receivers_that_acknowledge_each_at_first_do_not_leave_a_line_to_single_segmen
 }
 
 #[test]
+fn receivers_that_acknowledge_every_fourth_segment_and_far_ones_leave_nothing_of_a_line() {
+    let far = [("flow[0].rtt", "300 ms"), ("duration", "45 s"), ("warmup", "10 s")];
+    let fourth =
+        [("flow[0].receiver", "{ kind = \"plain\", ack_every = 4 }"), ("flow[0].count", "4"), ("flow[0].rtt", "40 ms")];
+    for set in [&far, &fourth] {
+        let proxy = ("ap[0].proxy", "{ kind = \"share-kernel\" }");
+        let queue = &run(DOWNLOAD, &[&set[..], &[proxy]].concat()).queues[0];
+        let (utilisation, delay_ms) = (queue.utilisation.unwrap(), queue.mean_delay_s.unwrap() * 1e3);
+        assert!(utilisation > 0.95 && delay_ms < 25.0, "{set:?}: {utilisation}, {delay_ms}");
+    }
+}
+
+#[test]
+fn a_line_that_windows_do_not_fill_by_themselves_is_tried_for_more() {
+    // At T = 6 ms the desk's windows of 20 ms lack more of the path than the queue's room.
+    let near = [("flow[0].count", "4"), ("flow[0].rtt", "20 ms"), ("duration", "60 s"), ("warmup", "8 s")];
+    let proxy = ("ap[0].proxy", "{ kind = \"station-kernel\", target = \"6 ms\" }");
+    let utilisation = run(DOWNLOAD, &[&near[..], &[proxy]].concat()).queues[0].utilisation.unwrap();
+    assert!(utilisation > 0.78, "{utilisation}");
+}
+
+#[test]
 fn many_flows_that_wait_for_timers_fill_a_slow_line_without_a_long_queue() {
     // A segment of each is held for 40 or 200 ms: two of each, always, would queue for 430 ms, and one fills .96 of the line at most.
     // Linux's timer comes to wait for up to a round trip where it has waited in vain, and not for all flows as long.
