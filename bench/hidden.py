@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from lasthop import _lasthop
 from twins import ATTEMPTS, summary_of
 
 Bands = dict[str, tuple[float, float]]
@@ -154,9 +155,10 @@ def stepped(one: Found) -> dict[str, float]:
 
 
 def theory_ms(flows: str, target_ms: float = 25.0) -> float:
-    """The law's mean delay: T - (1 - g) d/(1 + κ), with g = .88 and κ = 50 ms/(50 ms + d)."""
-    delay_ms = SETS[flows][0] + AP_MS
-    return target_ms - 0.12 * delay_ms / (1 + 50 / (50 + delay_ms))
+    """The law's mean delay at rest, of flows of one path."""
+    delay_s = (SETS[flows][0] + AP_MS) / 1e3
+    kappa = _lasthop.SHARE_THETA_S / (_lasthop.SHARE_THETA_S + delay_s)
+    return 1e3 * _lasthop.share_wait(target_ms / 1e3, _lasthop.SHARE_G, kappa, delay_s)
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,11 @@ def settling_time(alpha: float, beta: float) -> float | None:
 def clamp_equilibrium(a_bytes: float, b: float, tau_bytes: float, flows: float) -> float:
     """Bytes at which CLAMP's queue rests with so many flows, or a sum of weights (clamp eq. 11)."""
 
+SHARE_TARGET_S: float
+"""T, g and θ of the share window, where nothing else is said."""
+SHARE_G: float
+SHARE_THETA_S: float
+
 def share_wait(target_s: float, g: float, kappa: float, delay_s: float) -> float:
     """Seconds that the share window's queue takes at rest (beyond eq. 15)."""
 

@@ -228,7 +228,7 @@ LASTHOP_INLINE void flow_apart(struct flow *f, u64 now_ns, u32 end, u32 payload,
 		/* What comes after a pause was not held back in it. */
 		f->heard_ns = 0;
 		f->flags &= ~FLOW_APART;
-	} else if (!(f->flags & FLOW_APART) && f->passed++ >= f->passes) {
+	} else if (!(f->flags & FLOW_APART) && f->passed_segments++ >= f->pass_segments) {
 		f->second_end = end;
 		f->second_ns = (u32)least(gap_ns, NS_PER_S);
 		f->flags |= FLOW_APART;
@@ -240,9 +240,9 @@ LASTHOP_INLINE void flow_apart(struct flow *f, u64 now_ns, u32 end, u32 payload,
  * An ACK tells of so much. Where that ends with the segment that is looked at, the one before was held back for as long as it came
  * after that, and for its own time on the line at least: so pairs leave little with a receiver, and segments that are paced half of one.
  */
-LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told, u64 segment_ns)
+LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told_bytes, u64 segment_ns)
 {
-	u64 apart_ns = told > f->mss ? most(f->second_ns, least(segment_ns, NS_PER_S)) : 1;
+	u64 apart_ns = told_bytes > f->mss ? most(f->second_ns, least(segment_ns, NS_PER_S)) : 1;
 
 	if (f->heard_ns)
 		f->told_ns = (u32)smoothed(f->told_ns, most(least(excess(now_ns, f->heard_ns), NS_PER_S), 1), 5);
@@ -250,11 +250,11 @@ LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told
 	if (!(f->flags & FLOW_APART) || is_after(f->second_end, ack))
 		return;
 	f->flags &= ~FLOW_APART;
-	f->passed = 0;
+	f->passed_segments = 0;
 	if (f->second_end == ack)
 		f->apart_ns = (u32)smoothed(f->apart_ns, apart_ns, 5);
 	else
-		f->passes = (f->passes + 1) & (PASSES - 1);
+		f->pass_segments = (f->pass_segments + 1) & (PASS_SEGMENTS - 1);
 }
 
 /*
@@ -263,10 +263,10 @@ LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told
  */
 LASTHOP_INLINE u32 flow_held_bytes(const struct flow *f)
 {
-	u64 told = least(f->told_bytes_q8 >> 8, 1 << 20), over = excess(told, f->mss), half = f->mss / 2;
-	u64 each = most(told * over / most(2 * f->mss, 1), f->mss);
+	u64 told_bytes = least(f->told_bytes_q8 >> 8, 1 << 20), over_bytes = excess(told_bytes, f->mss), half_bytes = f->mss / 2;
+	u64 apart_bytes = most(told_bytes * over_bytes / most(2 * f->mss, 1), f->mss);
 
-	return (u32)(f->told_ns && f->apart_ns ? least(each * f->apart_ns / f->told_ns, most(over / 2, half)) : half);
+	return (u32)(f->told_ns && f->apart_ns ? least(apart_bytes * f->apart_ns / f->told_ns, most(over_bytes / 2, half_bytes)) : half_bytes);
 }
 
 /* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */

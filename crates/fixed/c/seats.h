@@ -150,7 +150,7 @@ LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct se
 
 	seat->scale = flow_scale(f);
 	seat->mss = f->mss;
-	seat->held = flow_holds(f) ? flow_held_bytes(f) + 1 : 0;
+	seat->receiver_held_bytes = flow_holds(f) ? flow_held_bytes(f) + 1 : 0;
 	seat->weight_q8 = f->weight_q8;
 	if (!settings->is_hidden && f->mss)
 		seat->wire_q10 = (f->mss + f->header_bytes) * 1024 / f->mss;
@@ -341,9 +341,9 @@ LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 						   r->kappa_q10, r->queue_bytes),
 					 r->others);
 	seat->window_bytes = most((wire_bytes << 10) / most(seat->wire_q10, 1), 1);
-	if (seat->held)
-		seat->window_bytes = flow_window_beside_held(seat->window_bytes, seat->mss, seat->held - 1, r->is_draining, 256,
-							     r->held * least(seat->rate, 1ULL << 34) >> 16, r->timer_ns);
+	if (seat->receiver_held_bytes)
+		seat->window_bytes = flow_window_beside_held(seat->window_bytes, seat->mss, seat->receiver_held_bytes - 1, r->is_draining,
+							     256, r->held * least(seat->rate, 1ULL << 34) >> 16, r->timer_ns);
 	UNROLLED
 	for (int n = 0; n < 4; n++)
 		apart |= seat->key.client[n] ^ mine->key.client[n];

@@ -42,7 +42,7 @@
 /* Receivers acknowledge fewer segments than these each, in the beginning. */
 #define QUICK_SEGMENTS 32
 /* How many segments there are to choose from to look at. */
-#define PASSES 8
+#define PASS_SEGMENTS 8
 /* A connection of so many bytes is worth a drain where its path is not sure. */
 #define WORTHY_BYTES 100000
 /* A clock of time stamps is believed after so long, if it then counts milliseconds within an eighth. */
@@ -78,7 +78,7 @@ struct weight_rule {
 /* What the programs are told when they are loaded. */
 struct settings {
 	u64 target_ns; /* T */
-	u64 theta_ns;
+	u64 theta_ns; /* of the share window's kappa */
 	u32 g_q10;
 	u32 kappa_q10; /* the station window's */
 	u32 link_header_bytes; /* 14 on Ethernet, 0 where packets begin with IP */
@@ -205,8 +205,8 @@ struct flow {
 	u64 forwarded_ns; /* when its last new segment went on */
 	u64 heard_ns; /* the last ACK that told of something new */
 	u32 second_end; /* the sequence number behind a segment that is looked at */
-	u16 passes; /* so many are passed by before one is looked at */
-	u16 passed; /* and so many were */
+	u16 pass_segments; /* so many are passed by before one is looked at */
+	u16 passed_segments; /* and so many were */
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
@@ -324,7 +324,7 @@ struct seat {
 	u32 dither; /* what whole segments are rounded by */
 	u32 is_there; /* it has sent of late */
 	u32 is_limited; /* it has no more to send */
-	u32 held; /* what its receiver holds back in the mean [B], and one; 0: it does not hold ACKs back */
+	u32 receiver_held_bytes; /* what its receiver holds back in the mean, and one; 0: it does not hold ACKs back */
 	u64 first_row; /* when it sat down */
 	u64 first_ns;
 	u64 last_ns; /* its last ACK of something new; 0: the seat is free */

@@ -4,6 +4,7 @@
 use lasthop_core::error::ParameterError;
 use lasthop_core::law::aimd;
 use lasthop_core::law::clamp::PriceForm;
+use lasthop_core::law::share;
 use lasthop_core::model::dumbbell::{self, Dumbbell};
 use lasthop_core::model::throughput::{LossyPath, throughput as rate};
 use lasthop_core::model::{equilibrium, fairness, settling, standing};
@@ -122,5 +123,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(square_root_window, module)?)?;
     module.add_function(wrap_pyfunction!(frame_error, module)?)?;
     module.add_function(wrap_pyfunction!(xcp_standing_queue, module)?)?;
+    module.add("SHARE_TARGET_S", share::TARGET.as_secs_f64())?;
+    module.add("SHARE_G", share::G)?;
+    module.add("SHARE_THETA_S", share::THETA.as_secs_f64())?;
     module.add_function(wrap_pyfunction!(share_wait, module)?)
 }

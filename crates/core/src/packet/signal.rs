@@ -17,8 +17,8 @@ pub enum Signal {
     /// The share window's stamp, its fields one by one: as a whole it would not fit. Over several routers the one with the least share
     /// stands.
     Share {
-        /// [`ShareStamp::target_s`] in units of 50 µs.
-        target: u16,
+        /// [`ShareStamp::target_s`], in steps of 50 µs.
+        target_steps: u16,
         /// [`ShareStamp::share`].
         share: f32,
         /// [`ShareStamp::wait_s`].
@@ -55,7 +55,7 @@ pub enum Signal {
 }
 
 /// Steps of a target in a second.
-const TARGET_STEPS: f32 = 20_000.0;
+const TARGET_STEPS_PER_S: f32 = 20_000.0;
 
 /// What a share window's router tells receivers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,7 +156,12 @@ impl Signal {
             Signal::Share { share, .. } if *share > 0.0 && !(stamp.share > 0.0 && stamp.share < *share) => {}
             Signal::None | Signal::Share { .. } => {
                 let ShareStamp { share, target_s, wait_s, waited_s } = stamp;
-                *self = Signal::Share { target: libm::roundf(target_s * TARGET_STEPS) as u16, share, wait_s, waited_s };
+                *self = Signal::Share {
+                    target_steps: libm::roundf(target_s * TARGET_STEPS_PER_S) as u16,
+                    share,
+                    wait_s,
+                    waited_s,
+                };
             }
             _ => {}
         }
@@ -166,8 +171,8 @@ impl Signal {
     #[inline]
     pub fn share(&self) -> Option<ShareStamp> {
         match *self {
-            Signal::Share { target, share, wait_s, waited_s } => {
-                Some(ShareStamp { share, target_s: f32::from(target) / TARGET_STEPS, wait_s, waited_s })
+            Signal::Share { target_steps, share, wait_s, waited_s } => {
+                Some(ShareStamp { share, target_s: f32::from(target_steps) / TARGET_STEPS_PER_S, wait_s, waited_s })
             }
             _ => None,
         }

@@ -26,7 +26,7 @@ LAWS = {
     "clamp": ("CLAMP", COLOURS[1]),
     "fq-codel": ("FQ-CoDel", COLOURS[2]),
 }
-TARGET_S, G, THETA_S = 0.025, 0.88, 0.05
+TARGET_S, G, THETA_S = _lasthop.SHARE_TARGET_S, _lasthop.SHARE_G, _lasthop.SHARE_THETA_S
 """The share window's defaults."""
 DELAY_S = 0.12
 """The mean round trip of the flows on the line of constant rate, with the access point's delay."""

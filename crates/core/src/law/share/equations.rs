@@ -88,8 +88,8 @@ pub fn follow(mean: f64, share: f64, gap_s: f64, rounds: f64, delay_s: f64) -> f
     mean + weight * (share - mean)
 }
 
-/// w in bytes of payload: what a flow of weight `phi` may have on its way, of which the queue holds what the share carries in
-/// `room_s`. `payload` is the part of a packet's bytes that is payload.
+/// w in bytes of payload: what a flow of weight `phi` may have on its way, of which the path counts for `path_s` ([`counted_path`]) and
+/// the queue holds what the share carries in `room_s`. `payload` is the part of a packet's bytes that is payload.
 #[inline]
 pub fn window(phi: f64, share: f64, path_s: f64, room_s: f64, payload: f64) -> f64 {
     //= beyond#13  w = φ ρ̄ (max(g d, d − T) + r)·payload/size
@@ -99,7 +99,7 @@ pub fn window(phi: f64, share: f64, path_s: f64, room_s: f64, payload: f64) -> f
 /// What of its path a flow counts on \[s\]: g of it, and all but the target at least, so that a queue stands whatever the path.
 #[inline]
 pub fn counted_path(g: f64, delay_s: f64, target_s: f64) -> f64 {
-    //= beyond#13  max(g d, d − T)
+    //= beyond#13  w = φ ρ̄ (max(g d, d − T) + r)·payload/size
     (g * delay_s).max(delay_s - target_s)
 }
 

@@ -20,7 +20,7 @@ pub const KAPPA: f64 = 0.25;
 /// c upwards and downwards.
 const RISE: f64 = 1.2;
 const FALL: f64 = 0.3;
-/// g, κ and c without `residual`: as the share window's, but with one κ for all, as nobody leads.
+/// g, κ and c without `residual`, the first step: one κ for all, as nobody leads.
 const WHOLE_G: f64 = 0.9;
 const WHOLE_KAPPA: f64 = 0.5;
 const WHOLE_ROUNDS: (f64, f64) = (1.5, 0.5);
