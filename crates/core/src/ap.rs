@@ -223,7 +223,10 @@ impl<P: Parcel> AccessPoint<P> {
             }
             Timing::Packets { .. } => now,
             Timing::Opportunities { trace, next } => {
-                *next = trace.after(now);
+                let unused = std::mem::replace(next, trace.after(now));
+                for station in &mut self.stations {
+                    station.tell_unused(trace, unused, now);
+                }
                 next.at(trace)
             }
         });
@@ -385,6 +388,9 @@ impl<P: Parcel> AccessPoint<P> {
                 station.air.count(&frame, true, now, self.span.from);
             }
             self.held -= station.deliver(bits, Duration::ZERO, now, &mut self.departures);
+            if bits < room_bits {
+                station.tell_unused_rest(now, room_bits - bits);
+            }
             self.scheduler.on_served(chosen, frame.rate, true);
         }
         *next = next.next(trace);

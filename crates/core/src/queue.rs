@@ -230,6 +230,16 @@ impl<P: Parcel> Queue<P> {
         self.marker.on_rest(now);
     }
 
+    /// For how long its marker remembers what the line could have sent and did not; none: it need not be told.
+    pub fn remembers_unused(&self) -> Option<Duration> {
+        self.marker.remembers_unused()
+    }
+
+    /// At `at` the line could have sent `size` more than was there.
+    pub fn unused(&mut self, at: Instant, size: Bytes) {
+        self.marker.on_unused(at, size);
+    }
+
     /// The head leaves: the marker stamps it and the meter counts it. Its bytes are for the line to count, as it sends
     /// them.
     #[inline(always)]

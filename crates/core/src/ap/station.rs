@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::ApStationConfig;
+use crate::capacity::{Opportunity, Trace};
 use crate::element::Departure;
 use crate::error::ParameterError;
 use crate::fading::Kinds;
@@ -305,6 +306,24 @@ impl<P: Parcel> Station<P> {
     ) -> usize {
         self.damaged = true;
         self.deliver(bits, airtime, now, departures)
+    }
+
+    /// From `first` up to `now` opportunities of a trace found nothing at the access point: its queue's router is told, as far
+    /// back as it remembers.
+    pub(super) fn tell_unused(&mut self, trace: &Trace, first: Opportunity, now: Instant) {
+        let Some(memory) = self.queue.remembers_unused() else { return };
+        let remembered = trace.after(before(now, memory));
+        let mut opportunity = if first.at(trace) < remembered.at(trace) { remembered } else { first };
+        while opportunity.at(trace) <= now {
+            self.queue.unused(opportunity.at(trace), Trace::OPPORTUNITY);
+            opportunity = opportunity.next(trace);
+        }
+    }
+
+    /// The last opportunity could have sent `bits` more.
+    #[cold]
+    pub(super) fn tell_unused_rest(&mut self, now: Instant, bits: u64) {
+        self.queue.unused(now, Bytes::new(bits / 8));
     }
 
     #[inline]

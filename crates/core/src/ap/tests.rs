@@ -2,12 +2,13 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::law::abc::AbcRouterParams;
 use crate::law::clamp::{PriceForm, PriceParams};
 use crate::law::codel::CodelParams;
 use crate::law::fq_codel::FqParams;
 use crate::law::red::RedParams;
 use crate::loss::tests::bernoulli;
-use crate::packet::Packet;
+use crate::packet::{Packet, Signal, Steering};
 use crate::parameter::With;
 use crate::queue::{Buffer, Queue};
 use crate::radio::tests::slow;

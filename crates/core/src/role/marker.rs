@@ -121,6 +121,15 @@ pub trait MarkerLaw: Sized {
     /// The line has nothing to send from `now` on.
     fn on_rest(&mut self, _now: Instant) {}
 
+    /// For how long it remembers what the line could have sent and did not; none: it need not be told.
+    fn remembers_unused(&self) -> Option<Duration> {
+        None
+    }
+
+    /// At `at` the line could have sent `size` more, and nothing was there to be sent: an opportunity of a recorded trace, or the
+    /// rest of one. It is told before the next packet leaves.
+    fn on_unused(&mut self, _at: Instant, _size: Bytes) {}
+
     /// A packet of `size` has crossed a medium that both directions share, against the queue's own, which holds `held`;
     /// `waiting` packets are left at all that send this way, as each told with what it sent last.
     fn on_crossing(&mut self, _now: Instant, _size: Bytes, _held: Held, _waiting: usize, _signal: &mut Signal) {}
@@ -169,6 +178,8 @@ pub struct Site {
     pub top: Rate,
     /// What the queue holds at most.
     pub limit: Option<Amount>,
+    /// Whether the line knows what it could have sent while nothing was there: one that is recorded, and nobody else's, does.
+    pub knows_unused: bool,
 }
 
 /// What a kind's keys come to: themselves, or what `by` makes of them.
@@ -326,6 +337,16 @@ impl AnyMarker {
     #[inline]
     pub fn on_rest(&mut self, now: Instant) {
         with!(mut self, law => MarkerLaw::on_rest(law, now));
+    }
+
+    /// For how long it remembers what the line could have sent.
+    pub fn remembers_unused(&self) -> Option<Duration> {
+        with!(ref self, law => MarkerLaw::remembers_unused(law))
+    }
+
+    /// The line could have sent more.
+    pub fn on_unused(&mut self, at: Instant, size: Bytes) {
+        with!(mut self, law => MarkerLaw::on_unused(law, at, size));
     }
 
     /// A packet has crossed the medium the other way.

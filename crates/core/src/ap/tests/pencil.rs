@@ -152,6 +152,36 @@ fn opportunities_are_shared_spanned_and_lost() {
 }
 
 #[test]
+fn a_router_is_told_of_opportunities_that_nobody_used() {
+    // The share of a thousand packets, `size` bytes each and one a period, that are told to accelerate.
+    let told = |trace: &str, size, opportunities| {
+        let params = AbcRouterParams { eta: 0.5, opportunities, ..AbcRouterParams::default() };
+        let trace = Arc::new(Trace::parse(trace).unwrap());
+        let period_ms = trace.period().as_nanos() / 1_000_000;
+        let mut config = config(SchedulerParams::RoundRobin, 1, &RadioConfig::Trace(trace));
+        config.stations[0].queue.marker = MarkerParams::Abc(params);
+        let mut ap = ap(&config);
+        let mut accelerated = 0;
+        for n in 0..1100 {
+            let mut asking = packet(0, n, size);
+            asking.signal = Signal::Steering(Steering::Asked);
+            ap.receive(ms(n * period_ms), asking);
+            ap.wake(ms((n + 1) * period_ms));
+            while let Some(Departure { packet, .. }) = ap.poll_departure() {
+                accelerated += u32::from(n >= 100 && packet.signal == Signal::Steering(Steering::Accelerate));
+            }
+        }
+        f64::from(accelerated) / 1e3
+    };
+    // f = η μ/(2 cr): a quarter of each opportunity is left; two of three are, and two of four, each later than the one used; where a period does not go into the window, a packet more or less.
+    assert!((told("1\n", 1128, true) - 1.0 / 3.0).abs() < 0.01);
+    assert!((told("1\n2\n2\n", 1504, true) - 0.75).abs() < 0.01);
+    assert!((told("1\n1\n2\n4\n", 3008, true) - 0.5).abs() < 0.02);
+    // Measured while a packet waits, a millisecond of two, the line is twice as fast as they come.
+    assert!((told("1\n2\n2\n", 1504, false) - 0.5).abs() < 0.01);
+}
+
+#[test]
 fn channels_that_do_not_go_together_are_refused() {
     let error = |radios: &[RadioConfig]| {
         let stations = radios.iter().enumerate().map(|(n, radio)| station(&format!("m{n}"), radio.clone())).collect();

@@ -7,8 +7,8 @@ use crate::estimator::{BusyRate, RateEstimator, WindowRate};
 use crate::packet::Signal;
 use crate::parameter::{Parameter, above, above_to};
 use crate::parameters;
-use crate::role::{Held, MarkerLaw, Passing};
-use crate::units::{Duration, Instant};
+use crate::role::{Held, MarkerLaw, Passing, Site};
+use crate::units::{Bytes, Duration, Instant};
 
 parameters! {
     /// ABC's router.
@@ -22,7 +22,19 @@ parameters! {
         pub eta: f64 = 0.98, in above_to(0.0, 1.0);
         /// What the rates of the line and of departures are measured over.
         pub window: Duration = Duration::from_millis(50), in above(Duration::ZERO);
+        /// On a recorded trace of a single station, reckon with all that the line could have sent, used or not, as the paper's base
+        /// station does. Otherwise, and on other lines, the line's rate is measured while packets wait.
+        pub opportunities: bool = true;
     }
+}
+
+/// What is known of the line's rate, μ.
+#[derive(Clone, Debug)]
+enum Line {
+    /// All that it could have sent in the window.
+    Told(WindowRate),
+    /// What it sent while packets waited.
+    Measured(BusyRate),
 }
 
 /// One queue's ABC router.
@@ -31,7 +43,8 @@ pub struct AbcRouter {
     target_s: f64,
     delta_s: f64,
     eta: f64,
-    line: BusyRate,
+    line: Line,
+    window: Duration,
     departing: WindowRate,
     tokens: f64,
 }
@@ -48,7 +61,11 @@ impl AbcRouter {
             target_s: params.target.as_secs_f64(),
             delta_s: params.delta.as_secs_f64(),
             eta: params.eta,
-            line: BusyRate::fixed(window_s),
+            line: match params.opportunities {
+                true => Line::Told(WindowRate::new(window_s)),
+                false => Line::Measured(BusyRate::fixed(window_s)),
+            },
+            window: params.window,
             departing: WindowRate::new(window_s),
             tokens: 0.0,
         })
@@ -56,14 +73,39 @@ impl AbcRouter {
 
     /// A packet joins an empty queue at `t_s`.
     pub fn began(&mut self, t_s: f64) {
-        self.line.begin(t_s);
+        if let Line::Measured(rate) = &mut self.line {
+            rate.begin(t_s);
+        }
+    }
+
+    /// The line has nothing to send from `t_s` on.
+    pub fn rested(&mut self, t_s: f64) {
+        if let Line::Measured(rate) = &mut self.line {
+            rate.rest(t_s);
+        }
+    }
+
+    /// At `t_s` the line could have sent `size_bytes` more.
+    pub fn unused(&mut self, t_s: f64, size_bytes: f64) {
+        if let Line::Told(rate) = &mut self.line {
+            rate.push(t_s, size_bytes);
+        }
     }
 
     /// A packet of `size_bytes` leaves at `t_s` that has waited for `wait_s`: whether its sender is told to accelerate.
     pub fn departed(&mut self, t_s: f64, size_bytes: f64, wait_s: f64) -> bool {
-        self.line.push(t_s, size_bytes);
+        let rate = match &mut self.line {
+            Line::Told(rate) => {
+                rate.push(t_s, size_bytes);
+                rate.rate()
+            }
+            Line::Measured(rate) => {
+                rate.push(t_s, size_bytes);
+                rate.rate()
+            }
+        };
         self.departing.push(t_s, size_bytes);
-        let rate = self.line.rate().unwrap_or(0.0);
+        let rate = rate.unwrap_or(0.0);
         let aimed = equations::target_rate(rate, self.eta, self.delta_s, wait_s, self.target_s);
         let share = equations::accelerating(aimed, self.departing.rate().unwrap_or(0.0));
         let (accelerates, tokens) = equations::token(self.tokens, share);
@@ -79,6 +121,11 @@ impl MarkerLaw for AbcRouter {
         Self::new(params).map_err(|error| error.within("feedback"))
     }
 
+    /// Where the line does not know what it could have sent, it is measured.
+    fn at(params: AbcRouterParams, site: &Site) -> Result<AbcRouterParams, ParameterError> {
+        Ok(AbcRouterParams { opportunities: params.opportunities && site.knows_unused, ..params })
+    }
+
     fn on_arrival(&mut self, now: Instant, _packet: Passing, held: Held, _signal: &Signal) {
         if held.packets == 1 {
             self.began(now.as_secs_f64());
@@ -92,7 +139,15 @@ impl MarkerLaw for AbcRouter {
     }
 
     fn on_rest(&mut self, now: Instant) {
-        self.line.rest(now.as_secs_f64());
+        self.rested(now.as_secs_f64());
+    }
+
+    fn remembers_unused(&self) -> Option<Duration> {
+        matches!(self.line, Line::Told(_)).then_some(self.window)
+    }
+
+    fn on_unused(&mut self, at: Instant, size: Bytes) {
+        self.unused(at.as_secs_f64(), size.as_f64());
     }
 }
 
@@ -130,14 +185,29 @@ mod tests {
     #[test]
     fn a_busy_line_without_a_queue_tells_half_of_the_packets() {
         // What departs is the line's rate: f = η/2.
-        let mut router = AbcRouter::new(AbcRouterParams::default()).unwrap();
-        router.began(0.0);
-        let mut told =
-            |from, until| (from..=until).filter(|&n| router.departed(0.001 * f64::from(n), 1000.0, 0.001)).count();
-        assert!(told(1, 100) > 55, "while departures have not filled the window all are to hurry");
-        let later = told(101, 1100);
-        // 50 packets lie in the window, or 51 where one is just at its edge.
-        assert!((480..=490).contains(&later), "{later}");
+        for opportunities in [false, true] {
+            let mut router = AbcRouter::new(AbcRouterParams { opportunities, ..AbcRouterParams::default() }).unwrap();
+            router.began(0.0);
+            let mut told =
+                |from, until| (from..=until).filter(|&n| router.departed(0.001 * f64::from(n), 1000.0, 0.001)).count();
+            let first = told(1, 100);
+            assert!(opportunities || first > 55, "while departures have not filled the window all are to hurry");
+            let later = told(101, 1100);
+            // 50 packets lie in the window, or 51 where one is just at its edge.
+            assert!((480..=490).contains(&later), "{later}");
+        }
+    }
+
+    #[test]
+    fn what_the_line_could_have_sent_counts_for_its_window() {
+        let rate = |unused_s: f64| {
+            let mut router = AbcRouter::new(AbcRouterParams { eta: 0.5, ..AbcRouterParams::default() }).unwrap();
+            assert_eq!(router.remembers_unused(), Some(Duration::from_millis(50)));
+            router.unused(unused_s, 2000.0);
+            (1..=4).map(|_| u32::from(router.departed(0.1, 500.0, 0.0))).sum::<u32>()
+        };
+        // f = η μ/(2 cr): with 2000 B beside each 500 B 1, ¾, 7/12 and ½; without, or too long ago, ¼ each.
+        assert_eq!([rate(0.09), rate(0.05), rate(0.0)], [2, 0, 0]);
     }
 
     #[test]
