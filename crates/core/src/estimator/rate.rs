@@ -184,6 +184,11 @@ impl WindowRate {
     pub fn new(window_s: f64) -> Self {
         Self { window_s, packets: VecDeque::new(), bytes: 0.0 }
     }
+
+    /// What it is taken over \[s\].
+    pub fn window_s(&self) -> f64 {
+        self.window_s
+    }
 }
 
 impl RateEstimator for WindowRate {

@@ -22,38 +22,27 @@ fn router(price: &Option<Price>, feedback: &Option<Feedback>) -> MarkerParams {
     price.map(MarkerParams::from).or(feedback.map(MarkerParams::from)).unwrap_or_default()
 }
 
-/// A line, as its queues' routers know it.
-#[derive(Clone, Copy)]
-struct Line {
-    rate: Rate,
-    /// The most that it carries.
-    top: Rate,
-    knows_unused: bool,
+/// A line of one rate.
+fn constant(rate: Rate) -> Site {
+    Site { rate, top: rate, limit: None, knows_unused: false }
 }
 
-impl Line {
-    fn constant(rate: Rate) -> Self {
-        Self { rate, top: rate, knows_unused: false }
-    }
-
-    /// That of a radio with so many stations. What others might have used is not one's own.
-    fn of(radio: &RadioConfig, stations: usize) -> Self {
-        let knows_unused = stations == 1 && matches!(radio, RadioConfig::Trace(_));
-        Self { rate: radio.line_rate(), top: radio.top_rate(), knows_unused }
-    }
+/// That of a radio with so many stations. What others might have used is not one's own.
+fn line_of(radio: &RadioConfig, stations: usize) -> Site {
+    let knows_unused = stations == 1 && matches!(radio, RadioConfig::Trace(_));
+    Site { rate: radio.line_rate(), top: radio.top_rate(), limit: None, knows_unused }
 }
 
 /// A queue in front of a line.
-fn queue(buffer: &Buffer, router: MarkerParams, line: Line) -> Result<QueueConfig, ScenarioError> {
-    let Line { rate, top, knows_unused } = line;
-    let marker = router.at(&Site { rate, top, limit: buffer.limit, knows_unused });
+fn queue(buffer: &Buffer, router: MarkerParams, line: Site) -> Result<QueueConfig, ScenarioError> {
+    let marker = router.at(&Site { limit: buffer.limit, ..line });
     Ok(QueueConfig { buffer: *buffer, marker: marker.map_err(|e| ScenarioError::parameter("", e))? })
 }
 
 pub(super) fn link(link: &scenario::LinkSpec) -> Result<LinkConfig, ScenarioError> {
     Ok(LinkConfig {
         rate: link.rate,
-        queue: queue(&link.queue, router(&link.price, &link.feedback), Line::constant(link.rate))?,
+        queue: queue(&link.queue, router(&link.price, &link.feedback), constant(link.rate))?,
         loss: loss(link.loss.as_ref(), &link.name),
     })
 }
@@ -64,7 +53,7 @@ fn station_queue(
     own: Option<&StationQueue>,
     place: &str,
     (shared, shared_router): (&Buffer, MarkerParams),
-    line: Line,
+    line: Site,
 ) -> Result<QueueConfig, ScenarioError> {
     let Some(own) = own else { return queue(shared, shared_router, line) };
     let buffer = own.queue.as_ref().unwrap_or(shared);
@@ -101,7 +90,7 @@ pub(super) fn access_point(
         let common = own.map(|station| &station.common);
         Ok(ApStationConfig {
             name: name.clone(),
-            queue: station_queue(common, &place, (&ap.queue, shared_router), Line::of(&radio, stations.len()))?,
+            queue: station_queue(common, &place, (&ap.queue, shared_router), line_of(&radio, stations.len()))?,
             radio,
             loss: loss(ap.loss.as_ref(), &station_name(&ap.name, name)),
         })
@@ -123,7 +112,7 @@ pub(super) fn uplink(
     let station = |name: &String| {
         Ok(ApStationConfig {
             name: name.clone(),
-            queue: queue(&uplink.queue, MarkerParams::None, Line::of(&radio, stations.len()))?,
+            queue: queue(&uplink.queue, MarkerParams::None, line_of(&radio, stations.len()))?,
             radio: radio.clone(),
             loss: loss_of_acks(ap.loss.as_ref(), &station_name(&ap.name, name)),
         })
@@ -162,7 +151,7 @@ pub(super) fn wlan(
         };
         Ok(wlan::WlanStationConfig {
             name: name.clone(),
-            queue: station_queue(common, &place, (&wlan.queue, shared_router), Line::constant(rate.highest()))?,
+            queue: station_queue(common, &place, (&wlan.queue, shared_router), constant(rate.highest()))?,
             rate,
             loss: model(own.and_then(|station| station.loss.as_ref()), &wlan.loss),
             frame_errors: model(own.and_then(|station| station.frame_errors.as_ref()), &wlan.frame_errors),
@@ -170,7 +159,7 @@ pub(super) fn wlan(
     };
     let stations: Vec<_> = stations.iter().enumerate().map(station).collect::<Result<_, _>>()?;
     let fastest = stations.iter().map(|station| station.rate.highest()).max().unwrap_or_default();
-    Ok(WlanConfig { mac: *mac, queue: queue(&wlan.queue, shared_router, Line::constant(fastest))?, stations })
+    Ok(WlanConfig { mac: *mac, queue: queue(&wlan.queue, shared_router, constant(fastest))?, stations })
 }
 
 fn radio(radio: &scenario::Radio, directory: &Path) -> Result<RadioConfig, ScenarioError> {

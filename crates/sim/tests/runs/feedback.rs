@@ -34,6 +34,17 @@ const ALONE: &str = r#"
     sink = { rate = "10 Mbit/s", delay = "1 ms" }
 "#;
 
+/// A recorded line.
+const RECORDED: &str = r#"
+    duration = "30 s"
+    warmup = "5 s"
+    [[ap]]
+    name = "ap"
+    delay = "5 ms"
+    radio = { kind = "trace", file = "../../scenarios/traces/lte-driving.down" }
+    queue = { limit = "1.5 MB" }
+"#;
+
 #[test]
 fn without_a_router_on_the_path_both_are_tcp() {
     // As a TCP that never loses anything: in three seconds slow start reaches no gigabytes.
@@ -539,4 +550,21 @@ fn clamp_holds_the_same_queue_at_either_end() {
         format!("{:?} {:?}", summary.flows, summary.queues)
     };
     assert_eq!(plain(r#"{ kind = "clamp", tau = "500 B" }"#), plain(r#""newreno""#));
+}
+
+#[test]
+fn abc_knows_what_a_recorded_line_could_have_sent_to_one_station_alone() {
+    let told = |stations: &[&str], opportunities: &str| {
+        let flows = stations.iter().map(|station| {
+            format!(r#"{{ name = "{station}", station = "{station}", rtt = "40 ms", sender = "abc" }}"#)
+        });
+        let flows = format!("[{}]", flows.collect::<Vec<_>>().join(", "));
+        let feedback = format!(r#"{{ kind = "abc", opportunities = {opportunities} }}"#);
+        run(RECORDED, &[("ap[0].feedback", &feedback), ("flow", &flows)])
+    };
+    let (known, measured) = (told(&["phone"], "true"), told(&["phone"], "false"));
+    assert!(mbps(&known.flows[0]) > mbps(&measured.flows[0]), "what comes back after a gap is used sooner");
+    // What others might use is nobody's own: there the rate is measured, whatever is asked.
+    let both = ["phone", "tablet"];
+    assert_eq!(figures(&told(&both, "true")), figures(&told(&both, "false")));
 }

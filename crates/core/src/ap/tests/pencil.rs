@@ -173,7 +173,8 @@ fn a_router_is_told_of_opportunities_that_nobody_used() {
         }
         f64::from(accelerated) / 1e3
     };
-    // f = η μ/(2 cr): a quarter of each opportunity is left; two of three are, and two of four, each later than the one used; where a period does not go into the window, a packet more or less.
+    // f = η μ/(2 cr): a quarter of each opportunity is left; two of three are, and two of four, each later than the one used. Where a
+    // period does not go into the window, it holds a packet more or less.
     assert!((told("1\n", 1128, true) - 1.0 / 3.0).abs() < 0.01);
     assert!((told("1\n2\n2\n", 1504, true) - 0.75).abs() < 0.01);
     assert!((told("1\n1\n2\n4\n", 3008, true) - 0.5).abs() < 0.02);

@@ -3,7 +3,8 @@
 //! none.
 //!
 //! The paper's router knows its line's opportunities, as this one does on a recorded trace of a single station; on other
-//! lines it measures the rate over busy time. Beside the window that routers steer the sender has CUBIC's, for queues that say nothing; the lesser holds.
+//! lines it measures the rate over busy time. Beside the window that routers steer the sender has CUBIC's, for queues that say
+//! nothing; the lesser holds.
 
 pub mod equations;
 mod router;

@@ -44,7 +44,6 @@ pub struct AbcRouter {
     delta_s: f64,
     eta: f64,
     line: Line,
-    window: Duration,
     departing: WindowRate,
     tokens: f64,
 }
@@ -65,7 +64,6 @@ impl AbcRouter {
                 true => Line::Told(WindowRate::new(window_s)),
                 false => Line::Measured(BusyRate::fixed(window_s)),
             },
-            window: params.window,
             departing: WindowRate::new(window_s),
             tokens: 0.0,
         })
@@ -94,18 +92,13 @@ impl AbcRouter {
 
     /// A packet of `size_bytes` leaves at `t_s` that has waited for `wait_s`: whether its sender is told to accelerate.
     pub fn departed(&mut self, t_s: f64, size_bytes: f64, wait_s: f64) -> bool {
-        let rate = match &mut self.line {
-            Line::Told(rate) => {
-                rate.push(t_s, size_bytes);
-                rate.rate()
-            }
-            Line::Measured(rate) => {
-                rate.push(t_s, size_bytes);
-                rate.rate()
-            }
+        let line: &mut dyn RateEstimator = match &mut self.line {
+            Line::Told(rate) => rate,
+            Line::Measured(rate) => rate,
         };
+        line.push(t_s, size_bytes);
+        let rate = line.rate().unwrap_or(0.0);
         self.departing.push(t_s, size_bytes);
-        let rate = rate.unwrap_or(0.0);
         let aimed = equations::target_rate(rate, self.eta, self.delta_s, wait_s, self.target_s);
         let share = equations::accelerating(aimed, self.departing.rate().unwrap_or(0.0));
         let (accelerates, tokens) = equations::token(self.tokens, share);
@@ -143,7 +136,10 @@ impl MarkerLaw for AbcRouter {
     }
 
     fn remembers_unused(&self) -> Option<Duration> {
-        matches!(self.line, Line::Told(_)).then_some(self.window)
+        match &self.line {
+            Line::Told(rate) => Some(Duration::from_secs_f64(rate.window_s())),
+            Line::Measured(_) => None,
+        }
     }
 
     fn on_unused(&mut self, at: Instant, size: Bytes) {
