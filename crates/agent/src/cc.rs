@@ -16,7 +16,6 @@ pub mod shared;
 
 use std::fmt;
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -228,8 +227,7 @@ pub fn load(law: CcLaw, keys: &[(String, String)], (name, keep): (Option<&str>, 
         "lasthop-agent: {name} is there as long as this runs; net.ipv4.tcp_congestion_control and \
          setsockopt(TCP_CONGESTION) name it"
     );
-    println!("{name}");
-    io::stdout().flush()?;
+    print(format!("{name}\n"))?;
     let why = loop {
         if let Some((signal, _)) = signals.wait(LOOK_MS)? {
             break signal.to_string();

@@ -32,6 +32,7 @@ use serde::Serialize;
 
 use self::page::FeedbackPage;
 use crate::control::Listener;
+use crate::output::print;
 use crate::service;
 
 /// How often commands are looked for.
@@ -146,10 +147,13 @@ fn watch<S: Serialize>(
 }
 
 /// Says that it has begun, to who reads the log and to who waits for it.
-fn begun(manager: &service::Manager, what: &str) {
+///
+/// # Errors
+/// If the latter cannot be told.
+fn begun(manager: &service::Manager, what: &str) -> Result<()> {
     service::note(what);
     manager.ready(what);
-    println!("ready");
+    print("ready\n")
 }
 
 /// What a status says, a line each.

@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn print(text: impl AsRef<str>) -> Result<()> {
-    match io::stdout().write_all(text.as_ref().as_bytes()) {
+    let mut out = io::stdout();
+    match out.write_all(text.as_ref().as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write"),
         _ => Ok(()),
     }

@@ -155,7 +155,7 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
     let page = options.metrics.as_deref().map(|address| FeedbackPage::open(address, &title)).transpose()?;
     let began_ns = clock::monotonic_ns();
     let who = if options.chosen_only { format!("those that choose {name}") } else { "all".to_owned() };
-    begun(&manager, &format!("{} for connections of {}: {who}", law.name(), cgroup.display()));
+    begun(&manager, &format!("{} for connections of {}: {who}", law.name(), cgroup.display()))?;
     let status = || {
         Ok(HostStatus {
             version: env!("CARGO_PKG_VERSION"),

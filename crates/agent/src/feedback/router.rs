@@ -246,7 +246,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
     let page = options.metrics.as_deref().map(|address| FeedbackPage::open(address, &device.name)).transpose()?;
     let (qdisc, _) = device.queue()?;
     let began_ns = clock::monotonic_ns();
-    begun(&manager, &format!("{} at {}: {capacity}, queue in {qdisc}", law.name(), device.name));
+    begun(&manager, &format!("{} at {}: {capacity}, queue in {qdisc}", law.name(), device.name))?;
     let status = || {
         let (record, counts) = (router.record()?, router.counts()?);
         Ok(RouterStatus {
