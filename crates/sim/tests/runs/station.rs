@@ -124,6 +124,25 @@ fn weights_share_the_line() {
 }
 
 #[test]
+fn short_downloads_are_over_sooner() {
+    let beside = |newcomers: bool| {
+        let receiver = format!(r#"receiver = {{ kind = "station", newcomers = {newcomers} }}"#);
+        let flows = format!(
+            r#"[
+            {{ name = "bulk", station = "phone", rtt = "40 ms", sender = "cubic", {receiver} }},
+            {{ name = "short", count = 20, start = "2 s", stagger = "2 s", station = "phone", rtt = "40 ms", sender = "cubic", {receiver},
+              app = {{ kind = "fixed", size = "100 kB" }} }},
+        ]"#
+        );
+        let summary = run(AP, &[DRIVING, ("duration", "60 s"), ("flow", &flows)]);
+        let times = summary.flows[1..].iter().map(|flow| flow.finish_s.unwrap());
+        (times.sum::<f64>(), summary.queues[0].p95_delay_s.unwrap())
+    };
+    let (with, without) = (beside(true), beside(false));
+    assert!(with.0 < 0.9 * without.0 && with.1 < 1.1 * without.1, "{with:?}, {without:?}");
+}
+
+#[test]
 fn every_key_moves_something() {
     let usual = figures(&run(AP, &[DRIVING, UNLIKE]));
     for (key, value) in [
@@ -132,6 +151,7 @@ fn every_key_moves_something() {
         ("flow[0].receiver.clock", "false"),
         ("flow[0].receiver.residual", "false"),
         ("flow[0].receiver.balance", "false"),
+        ("flow[0].receiver.newcomers", "false"),
         ("flow[0].receiver.kappa", "0.5"),
         ("flow[0].receiver.rise", "3"),
         ("flow[0].receiver.fall", "1"),

@@ -48,6 +48,8 @@ parameters! {
         /// Whether weights lean slowly to flows that get less than their share. Not without `demand`, or they lean to those that want
         /// no more.
         pub balance: bool = true;
+        /// Whether a flow counts twice until 100 kB of it have come, so that short downloads are over sooner.
+        pub newcomers: bool = true;
         /// κ: how much of what the queue is too short or too long is asked for at once; ¼ by default, ½ without `residual`.
         pub kappa: Option<f64> = None, in 0.0..1.0;
         /// c upwards: the round trips in which a rising rate is followed; 1.2 by default, 1.5 without `residual`.
@@ -333,6 +335,11 @@ impl StationAgent {
         }
     }
 
+    /// As how many a flow counts.
+    fn counted(&self, flow: &StationFlow) -> f64 {
+        if self.keys.newcomers { equations::counted(flow.received_bytes()) } else { 1.0 }
+    }
+
     /// w of flow `i` \[B on the wire\]: the least of those at its lines.
     fn window(&self, i: usize, t_s: f64) -> f64 {
         self.windows(i, t_s).fold(f64::INFINITY, f64::min)
@@ -365,10 +372,11 @@ impl StationAgent {
         let rate = passage.rate.unwrap_or(line_rate);
         if !self.keys.residual {
             let taken = self.limited(line).map(|(flow, _)| flow.present_rate()).sum();
-            let weights = self.greedy(line).map(|(_, there)| there.party.leaning()).sum();
+            let weights = self.greedy(line).map(|(flow, there)| self.counted(flow) * there.party.leaning()).sum();
             let share = equations::share_of_rest(rate, weights, taken, 0.0);
             let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
-            let window = share::equations::window(passage.party.leaning(), share, WHOLE_G * delay_s, room_s, 1.0);
+            let leaning = self.counted(flow) * passage.party.leaning();
+            let window = share::equations::window(leaning, share, WHOLE_G * delay_s, room_s, 1.0);
             return self.lines[line].own_part() * window;
         }
         let wait_s = share::equations::wait(queue_bytes, line_rate);
@@ -380,8 +388,8 @@ impl StationAgent {
             if equations::is_slower(other_s, delay_s) {
                 others_bytes += there.waiting_bytes + other.arriving_bytes(t_s, other_s, delay_s);
             } else {
-                leaning += there.party.leaning();
-                crowding += there.party.crowding();
+                leaning += self.counted(other) * there.party.leaning();
+                crowding += self.counted(other) * there.party.crowding();
                 is_fastest &= !equations::is_slower(delay_s, other_s);
             }
         }
@@ -389,6 +397,6 @@ impl StationAgent {
         let room_bytes = equations::room(rate, lead_s, target_s, self.kappa, queue_bytes);
         let own_bytes = self.lines[line].own_part() * room_bytes;
         let weights = equations::weights_beside(leaning, crowding, is_fastest);
-        equations::window(passage.party.leaning() / weights, own_bytes, others_bytes)
+        equations::window(self.counted(flow) * passage.party.leaning() / weights, own_bytes, others_bytes)
     }
 }

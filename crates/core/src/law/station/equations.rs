@@ -23,6 +23,8 @@ const DRAWN: f64 = 0.1;
 const CLEARLY: f64 = 0.95;
 /// How many of the windows of a receiver that delays acknowledgements are of two segments at least, for the path to be seen.
 const SEEN: f64 = 1.0 / 16.0;
+/// What a flow gets while it is new \[B\].
+const NEW_BYTES: f64 = 100e3;
 /// The wait of acknowledgements from which on updates are in their way \[s\].
 const CROWDED_S: f64 = 0.02;
 
@@ -95,6 +97,13 @@ pub fn window(part: f64, room_bytes: f64, slower_bytes: f64) -> f64 {
 pub fn weights_beside(leaning: f64, crowding: f64, is_fastest: bool) -> f64 {
     //= station#24  Σ_F p if nobody is faster, else Σ_F φ e^min(z, 0)
     if is_fastest { leaning } else { crowding }
+}
+
+/// As how many a flow counts of which `received_bytes` have come: one that is new has been served least, and may be over soon.
+#[inline]
+pub fn counted(received_bytes: f64) -> f64 {
+    //= station#27  p_i ← 2 p_i until 100 kB of i have come
+    if received_bytes < NEW_BYTES { 2.0 } else { 1.0 }
 }
 
 /// What a flow rounds by, of [0, 1): its `dither` less the segments by which the others hold more than their windows, or the dithers of

@@ -197,6 +197,11 @@ impl StationFlow {
         self.is_limited = self.at(line).map_or(self.is_limited, |passage| passage.party.is_limited());
     }
 
+    /// All that has come of it \[B of payload\].
+    pub(super) fn received_bytes(&self) -> f64 {
+        self.received as f64
+    }
+
     /// I \[B\]: what it may still send, or has sent and has not come.
     pub(super) fn held_bytes(&self) -> f64 {
         self.edge().saturating_sub(self.received) as f64 * self.wire

@@ -63,6 +63,12 @@ fn who_has_a_faster_one_beside_him_may_have_more_than_the_room() {
     close(eq::weights_beside(2.5, 1.5, false), 1.5);
 }
 
+//= station#27
+#[test]
+fn who_is_new_counts_twice() {
+    assert_eq!([eq::counted(0.0), eq::counted(99_999.0), eq::counted(100e3)], [2.0, 2.0, 1.0]);
+}
+
 //= station#16
 //= station#17
 #[test]
@@ -231,10 +237,20 @@ fn a_flow_that_takes_little_is_found_by_littles_law() {
     // The second flow sends one packet in 25, and could send five in each round trip: u = 5 kB/s · 125 ms, a tenth of what it holds.
     let takes = |n: u32| (usize::from(n.is_multiple_of(25)), 1250.0);
     let (with, _) = two_flows(PLAIN(), [0.105; 2], 20, takes);
-    let without = StationKeys { demand: false, balance: false, ..PLAIN() };
+    let without = StationKeys { demand: false, balance: false, newcomers: false, ..PLAIN() };
     let (full, _) = two_flows(without, [0.105; 2], 20, takes);
     // Half of 10.5 segments, or all but the .6 kB that the other has on its way.
     assert!(full[0] == 5.0 && (9.0..=10.0).contains(&with[0]), "{full:?}, {with:?}");
+}
+
+#[test]
+fn a_flow_that_is_new_has_two_parts() {
+    // One packet in five is the second flow's: after 3 and 6 s it has had 60 and 120 kB. Of 13.1 kB two thirds, then a half.
+    let takes = |n: u32| (usize::from(n.is_multiple_of(5)), 1250.0);
+    let held = |seconds, keys| two_flows(keys, [0.105; 2], seconds, takes).0[1];
+    let equal = StationKeys { demand: false, balance: false, ..PLAIN() };
+    assert_eq!([held(3, equal), held(6, equal)], [7.0, 5.0]);
+    assert_eq!(held(3, StationKeys { newcomers: false, ..equal }), 5.0);
 }
 
 #[test]
