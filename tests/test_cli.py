@@ -264,6 +264,11 @@ def test_an_odd_terminal_is_no_traceback(command: Command, short: Path) -> None:
         text=True, check=False,
     )  # fmt: skip
     assert (closed.returncode, closed.stdout) == (2, "")
+    nowhere = subprocess.run(
+        f"{sys.executable} -m lasthop run {short} --json >&-", shell=True, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (nowhere.returncode, nowhere.stderr) == (0, "")
 
 
 def test_scalars_of_numpy_are_numbers(short: Path) -> None:

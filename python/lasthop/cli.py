@@ -127,6 +127,8 @@ def entry() -> NoReturn:
     """What the installed command calls. Leaves at once: threads may still be at work."""
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
+    if sys.stdout is None:  # It was closed: what is printed goes nowhere.
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal's encoding lacks, such as µ, must not end a run.

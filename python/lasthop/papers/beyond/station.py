@@ -237,7 +237,7 @@ def stepped(lab: Lab) -> Drawing:
 
 
 def mice_s(run: Run) -> float:
-    """The mean time of the short downloads; one that is not through had until the end."""
+    """The mean time of the short downloads; one that is not through counts with the whole run."""
     left_s = run.summary["duration_s"]
     return fmean(
         left_s if flow["finish_s"] is None else flow["finish_s"]
