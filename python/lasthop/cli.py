@@ -402,5 +402,6 @@ def _whole(text: str, least: int, wanted: str) -> int:
     except ValueError:
         value = least - 1
     if not least <= value < 2**63:
-        raise argparse.ArgumentTypeError(f"{text}: wanted {wanted}")
+        limit = ", below 2^63" if value >= 2**63 else ""
+        raise argparse.ArgumentTypeError(f"{text}: wanted {wanted}{limit}")
     return value

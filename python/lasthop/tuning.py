@@ -247,11 +247,13 @@ def _span(
             ends.append(_number(option, text))
         elif middle is not None:
             ends.append((middle[0] * factor, middle[1]))
+    given_ends = (("--from", low), ("--to", high))
+    said = " ".join(f"{option} {text}" for option, text in given_ends if text is not None)
     (least, unit), (most, other) = ends
     if unit != other or (middle is not None and middle[1] != unit):
-        raise UserError(f"--from {low} --to {high}: wanted values like {key} = {given}")
+        raise UserError(f"{said}: wanted values like {key} = {given}")
     if not 0 < least < most:
-        raise UserError(f"--from {low} --to {high}: wanted values above 0, the greater one last")
+        raise UserError(f"{said}: wanted values above 0, the greater one last")
     return (least, most), unit
 
 
