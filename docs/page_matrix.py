@@ -72,12 +72,14 @@ def _text(kept: dict[str, Any]) -> str:
     data, goodput = frame(kept), kept["least"]["goodput"]
     far = min(goodput, key=goodput.__getitem__)
     holds = data[["goodput holds", "wait holds", "shares hold"]]
+    missing = data[~holds.all(axis=1)]
     said = (
         f"{len(data)} cells, of which {holds.all(axis=1).sum()} hold all three targets: goodput of "
         f"at least {max(goodput.values()):g} of that without the agent ({goodput[far]:g} at {far}; "
         f"{holds['goodput holds'].sum()} hold it), a 99th percentile of pings of at most twice the "
         f"queue's target and 5 ms ({holds['wait holds'].sum()}), Jain's index of at least "
-        f"{kept['least']['jain']:g} ({holds['shares hold'].sum()}).\n"
+        f"{kept['least']['jain']:g} ({holds['shares hold'].sum()}). "
+        f"Of the {len(missing)} that miss one {(missing['congestion'] == 'bbr').sum()} are BBR's.\n"
     )
     table = [["way", "rate", "goodput, median (least)", "p99 of ping without",
               "with, median (most)", "Jain without", "with, median (least)"],
@@ -90,7 +92,6 @@ def _text(kept: dict[str, Any]) -> str:
             f"{part['plain_jain'].median():.2f}",
             f"{part['jain'].median():.3f} ({part['jain'].min():.3f})",
         ])  # fmt: skip
-    missing = data[~holds.all(axis=1)]
     bad = [["misses", "way", "rate", *SETTINGS, "goodput", "p99 of ping", "Jain"], ["---"] * 10]
     for _, row in missing.iterrows():
         what = ("goodput", "wait", "shares")

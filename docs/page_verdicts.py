@@ -50,6 +50,7 @@ def station_page() -> str:
                 [cell(entry["claim"]), _accepted(entry), _measured(entry), entry["verdict"]]
             )
     text = between(text, "claims station", rows(table))
+    text = between(text, "table cases", _cases(kept["tables"]["beyond:station-cases"]))
     return between(text, "table held", _held(kept["tables"]["beyond:held"]))
 
 
@@ -148,12 +149,24 @@ def _held(kept: Sequence[Sequence[str]]) -> str:
     return rows(table)
 
 
+def _cases(kept: Sequence[Sequence[str]]) -> str:
+    """Utilisation, delay and goodput on the driving trace, by what else there is, and by law."""
+    laws = ("station window", "share window", "FQ-CoDel")
+    found: dict[str, dict[str, str]] = {}
+    for case, law, trace, *figures, goodput in kept[1:]:
+        if trace == "LTE, driving" and law in laws:
+            used, _, p95, _ = (figure.partition(" ± ")[0] for figure in figures)
+            found.setdefault(case, {})[law] = f"{used}, {p95} ms, {goodput}"
+    table = [["beside the trace", *laws], ["---"] * (1 + len(laws))]
+    return rows([*table, *([cell(case), *(of[law] for law in laws)] for case, of in found.items())])
+
+
 def _without_intervals(cells: Sequence[str]) -> str:
     means = [cell.partition(" ± ")[0] for cell in cells]
     return means[0] if set(means) == {"–"} else ", ".join(means)
 
 
-QUOTED = ("senders:", "reality:", "beyond:held")
+QUOTED = ("senders:", "reality:", "beyond:held", "beyond:station-cases")
 """How the names of the tables begin that the pages quote."""
 
 

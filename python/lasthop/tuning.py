@@ -241,14 +241,13 @@ def _span(
     middle = None if given is None else _number(key, given)
     if middle is None and (low is None or high is None):
         raise UserError(f"{key}: the scenario has no value to start from: wanted --from and --to")
-    ends = []
-    for option, text, factor in (("--from", low, 1 / SPAN), ("--to", high, SPAN)):
+    ends, bounds = [], (("--from", low, 1 / SPAN), ("--to", high, SPAN))
+    for option, text, factor in bounds:
         if text is not None:
             ends.append(_number(option, text))
         elif middle is not None:
             ends.append((middle[0] * factor, middle[1]))
-    given_ends = (("--from", low), ("--to", high))
-    said = " ".join(f"{option} {text}" for option, text in given_ends if text is not None)
+    said = " ".join(f"{option} {text}" for option, text, _ in bounds if text is not None)
     (least, unit), (most, other) = ends
     if unit != other or (middle is not None and middle[1] != unit):
         raise UserError(f"{said}: wanted values like {key} = {given}")

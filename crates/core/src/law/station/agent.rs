@@ -340,6 +340,11 @@ impl StationAgent {
         if self.keys.newcomers { equations::counted(flow.received_bytes()) } else { 1.0 }
     }
 
+    /// p of a flow at a line: its weight as it leans, as often as it counts.
+    fn leaning(&self, flow: &StationFlow, passage: &Passage) -> f64 {
+        self.counted(flow) * passage.party.leaning()
+    }
+
     /// w of flow `i` \[B on the wire\]: the least of those at its lines.
     fn window(&self, i: usize, t_s: f64) -> f64 {
         self.windows(i, t_s).fold(f64::INFINITY, f64::min)
@@ -372,10 +377,10 @@ impl StationAgent {
         let rate = passage.rate.unwrap_or(line_rate);
         if !self.keys.residual {
             let taken = self.limited(line).map(|(flow, _)| flow.present_rate()).sum();
-            let weights = self.greedy(line).map(|(flow, there)| self.counted(flow) * there.party.leaning()).sum();
+            let weights = self.greedy(line).map(|(flow, there)| self.leaning(flow, there)).sum();
             let share = equations::share_of_rest(rate, weights, taken, 0.0);
             let room_s = share::equations::room(target_s, self.kappa, share::equations::wait(queue_bytes, line_rate));
-            let leaning = self.counted(flow) * passage.party.leaning();
+            let leaning = self.leaning(flow, passage);
             let window = share::equations::window(leaning, share, WHOLE_G * delay_s, room_s, 1.0);
             return self.lines[line].own_part() * window;
         }
@@ -388,7 +393,7 @@ impl StationAgent {
             if equations::is_slower(other_s, delay_s) {
                 others_bytes += there.waiting_bytes + other.arriving_bytes(t_s, other_s, delay_s);
             } else {
-                leaning += self.counted(other) * there.party.leaning();
+                leaning += self.leaning(other, there);
                 crowding += self.counted(other) * there.party.crowding();
                 is_fastest &= !equations::is_slower(delay_s, other_s);
             }
@@ -397,6 +402,6 @@ impl StationAgent {
         let room_bytes = equations::room(rate, lead_s, target_s, self.kappa, queue_bytes);
         let own_bytes = self.lines[line].own_part() * room_bytes;
         let weights = equations::weights_beside(leaning, crowding, is_fastest);
-        equations::window(self.counted(flow) * passage.party.leaning() / weights, own_bytes, others_bytes)
+        equations::window(self.leaning(flow, passage) / weights, own_bytes, others_bytes)
     }
 }

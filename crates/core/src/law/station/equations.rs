@@ -23,8 +23,9 @@ const DRAWN: f64 = 0.1;
 const CLEARLY: f64 = 0.95;
 /// How many of the windows of a receiver that delays acknowledgements are of two segments at least, for the path to be seen.
 const SEEN: f64 = 1.0 / 16.0;
-/// What a flow gets while it is new \[B\].
+/// What comes of a flow while it is new \[B\], and as how many it counts.
 const NEW_BYTES: f64 = 100e3;
+const NEW_COUNTS: f64 = 2.0;
 /// The wait of acknowledgements from which on updates are in their way \[s\].
 const CROWDED_S: f64 = 0.02;
 
@@ -103,7 +104,7 @@ pub fn weights_beside(leaning: f64, crowding: f64, is_fastest: bool) -> f64 {
 #[inline]
 pub fn counted(received_bytes: f64) -> f64 {
     //= station#27  p_i ← 2 p_i until 100 kB of i have come
-    if received_bytes < NEW_BYTES { 2.0 } else { 1.0 }
+    if received_bytes < NEW_BYTES { NEW_COUNTS } else { 1.0 }
 }
 
 /// What a flow rounds by, of [0, 1): its `dither` less the segments by which the others hold more than their windows, or the dithers of
