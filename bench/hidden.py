@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The agent's share window on kernel TCP, the queue hidden: `hidden.py [--seeds N]`.
 
-Each row is an emulation with `lasthop-agent proxy` beside the servers: constant rates, steps, a
+Each row is an emulation with `lasthop-agent proxy` at the access point: constant rates, steps, a
 minute at rest, recorded traces, and FQ-CoDel's utilisation on them. Goodput and utilisation,
 sojourn in the hidden queue (mean and 95th percentile), Jain's index; `*` marks what is outside
 the band in which the law was accepted. Traces are read from `--traces`: the part on traces is

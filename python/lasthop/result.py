@@ -72,9 +72,9 @@ def emulate(
 
     The ``command`` runs behind the network, at ``station``, until it ends; without one the
     scenario's flows run. ``serve`` names commands that run on the other side, ``flows`` has the
-    flows run beside the command, ``proxy`` puts one agent beside the servers in the place of prices
-    and receivers' laws, ``cc`` names the kernel's congestion control, ``log`` is the
-    prefix of two files in mm-link's format. Commands run as ``user``, by default as the caller
+    flows run beside the command, ``proxy`` puts one agent in front of access points in the
+    place of prices and receivers' laws, ``cc`` names the kernel's congestion control, ``log`` is
+    the prefix of two files in mm-link's format. Commands run as ``user``, by default as the caller
     (also through ``sudo``), without root's capabilities unless ``privileged``; ``apart`` has them
     print on standard error, ``internet`` has the machine forward what comes from inside. ``watch``
     is where a page shows what runs, an address of this machine alone: ``"127.0.0.1:9470"``.

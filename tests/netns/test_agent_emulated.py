@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The agent beside an emulated access point: what a scenario says of its queue, it makes of it."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ receiver = "share"
 CLAMP = POINT.replace('"share", target = "25 ms"', '"linear", a = "20 kB"').replace(
     'receiver = "share"', 'receiver = { kind = "clamp", tau = "500 B" }\nsender = "reno"'
 )
+PROXY = POINT.replace('price = { kind = "share"', 'proxy = { kind = "share-kernel"').replace(
+    'receiver = "share"', 'receiver = "linux"'
+)
 DOWNLOAD = "iperf3 -c $LASTHOP_SERVER -R -t 6 > /dev/null"
 
 
@@ -48,6 +52,23 @@ def test_the_agent_takes_the_place_of_the_laws_of_a_scenario(box: Box) -> None:
     # 30 ms away a flow stands below T on average, and overshoots it once in the beginning.
     assert 0.005 < steered["mean_delay_s"] < 0.04
     assert steered["p95_delay_s"] < 0.1
+
+
+@pytest.mark.parametrize("server", ["$LASTHOP_SERVER", "$LASTHOP_SERVER6"], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("offload", [[], ["--offload"]], ids=["single", "joined"])
+def test_the_proxy_stands_at_a_gateway_in_front_of_the_access_point(
+    box: Box, server: str, offload: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    # What comes from beyond the gateway has one of its 64 hops less, and has lost no time.
+    command = f"ping -c 3 {server} && iperf3 -c {server} -R -t 2 > /dev/null"
+    serve = ("--serve", "iperf3 -s -1")
+    done = box.run(PROXY, *offload, *serve, inner=["sh", "-c", command])
+    assert done.returncode == 0, done.stderr
+    fastest = re.search(r"= ([0-9.]+)/", done.stdout)
+    assert done.stdout.count("ttl=63") == 3, done.stdout
+    assert fastest and 40.0 <= float(fastest[1]) < 45.0, done.stdout
 
 
 @pytest.mark.parametrize("options", [[], ["--ipv6"], ["--proxy"]], ids=["client", "IPv6", "proxy"])

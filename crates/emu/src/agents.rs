@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who has the kernel's receivers obey the scenario's laws: `lasthop-agent client` at each host that CLAMP's prices go to, or
-//! `lasthop-agent proxy` beside the servers, in the place of both prices and receivers.
+//! `lasthop-agent proxy` at the gateway in front of access points, in the place of both prices and receivers.
 
 use std::env;
 use std::ffi::OsString;
@@ -147,7 +147,7 @@ impl Agents {
             Helper::start(&agent, words, Some(namespace))
         };
         if let Some((words, _)) = &self.proxy {
-            running.helpers.push(start(words, &house.servers)?);
+            running.helpers.push(start(words, house.gateway.as_ref().unwrap_or(&house.servers))?);
             running.kind = Some("proxy");
         }
         for (host, namespace) in house.hosts.iter().enumerate() {

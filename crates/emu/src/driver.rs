@@ -135,11 +135,16 @@ impl Driver {
             self.edge.refused += 1;
             return self.edge.splitter.recycle(bytes);
         };
-        let is_data = self.edge.uploads[stream as usize] == (from != SERVERS);
+        let is_data = self.edge.uploads[stream as usize] == (exit == SERVERS);
         self.edge.waits.record(waited);
         let mut frame = Frame::new(bytes, room, &addresses, (stream, exit), waited);
         if self.edge.asks {
             frame.ask();
+        }
+        if self.edge.is_gateway(from) {
+            let goes_on = self.network.resume(&mut self.edge, now, is_data, frame);
+            self.edge.strays += u64::from(!goes_on);
+            return;
         }
         match is_data {
             true => self.network.send(&mut self.edge, now, frame),

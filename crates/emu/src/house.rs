@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Network namespaces of our own making: one for the servers and one for each host, each with a TUN device.
+//! Network namespaces of our own making: one for the servers and one for each host, each with a TUN device; and one for the gateway in
+//! front of access points, where an agent stands, with two.
 //!
 //! Nothing is left to clean, however we end: the namespaces go with the last process in them.
 
@@ -22,13 +23,17 @@ const DEVICE_QUEUE: u32 = 10_000;
 
 /// The name of the TUN device in every namespace.
 pub(crate) const DEVICE: &str = "lasthop";
+/// The name of the gateway's other one, which leads to the servers.
+const TO_SERVERS: &str = "servers";
 
 /// The namespaces of an emulation.
 #[derive(Debug)]
 pub(crate) struct House {
     pub(crate) servers: Namespace,
     pub(crate) hosts: Vec<Namespace>,
-    /// The servers' device, then those of the hosts.
+    /// The router in front of access points, if there is to be one.
+    pub(crate) gateway: Option<Namespace>,
+    /// The servers' device, then those of the hosts, then the gateway's two: towards the servers, and towards the hosts.
     pub(crate) devices: Vec<TunDevice>,
     way: Option<Way>,
     nested: bool,
@@ -63,26 +68,31 @@ pub(crate) struct Fittings {
     pub(crate) must_be_default: bool,
     /// Whether the machine forwards what comes from inside.
     pub(crate) internet: bool,
+    /// Whether there is a gateway in front of access points.
+    pub(crate) has_gateway: bool,
 }
 
 impl House {
     /// Packets that the kernels could not queue for our devices.
     pub(crate) fn overruns(&self) -> u64 {
-        self.namespaces().filter_map(|namespace| namespace.within(|| Ok(counters::overruns(DEVICE))).ok()).sum()
+        self.namespaces().filter_map(|(namespace, own)| namespace.within(|| Ok(counters::overruns(own))).ok()).sum()
     }
 
     /// What the kernels have dropped at the ends, by their names for it.
     pub(crate) fn endpoint_drops(&self) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
-        for namespace in self.namespaces() {
-            let own = namespace.within(|| Ok(counters::endpoint_drops(DEVICE))).unwrap_or_default();
+        for (namespace, devices) in self.namespaces() {
+            let own = namespace.within(|| Ok(counters::endpoint_drops(devices))).unwrap_or_default();
             own.into_iter().for_each(|(name, count)| *all.entry(name).or_default() += count);
         }
         all
     }
 
-    fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
-        std::iter::once(&self.servers).chain(&self.hosts)
+    /// Each with its devices.
+    fn namespaces(&self) -> impl Iterator<Item = (&Namespace, &'static [&'static str])> {
+        let ends = std::iter::once(&self.servers).chain(&self.hosts);
+        ends.map(|end| (end, &[DEVICE][..]))
+            .chain(self.gateway.iter().map(|gateway| (gateway, &[TO_SERVERS, DEVICE][..])))
     }
 
     /// What was set in the namespaces, and the machine's default that holds in them.
@@ -112,11 +122,24 @@ impl House {
         let settings = Settings::default();
         let way = connect_machine(plan, &servers, fittings, &settings)?;
         let device = servers.within(|| fit_servers(plan, fittings, way.is_some(), &settings))?;
-        let mut house = Self { servers, hosts: vec![], devices: vec![device], way, nested, settings: BTreeMap::new() };
+        let mut house = Self {
+            servers,
+            hosts: vec![],
+            gateway: None,
+            devices: vec![device],
+            way,
+            nested,
+            settings: BTreeMap::new(),
+        };
         for host in 0..hosts {
             let (namespace, device) = Namespace::new(|| fit_host(plan, host, fittings, &settings))?;
             house.hosts.push(namespace);
             house.devices.push(device);
+        }
+        if fittings.has_gateway {
+            let (namespace, devices) = Namespace::new(|| fit_gateway(plan, fittings, &settings))?;
+            house.gateway = Some(namespace);
+            house.devices.extend(devices);
         }
         house.settings = settings.all();
         Ok(house)
@@ -269,10 +292,8 @@ fn fit_servers(
     settings: &Settings,
 ) -> Result<TunDevice, Error> {
     let (routing, loopback, device, index) = fit(fittings, settings)?;
-    settings.set("ipv4/ip_forward", "1")?;
-    settings.set("ipv4/conf/all/rp_filter", "0")?;
+    forward(settings)?;
     if has_v6() {
-        settings.set("ipv6/conf/all/forwarding", "1")?;
         // Of the range that is the servers' own, IPv6 lets them bind the addresses of devices alone.
         settings.set("ipv6/ip_nonlocal_bind", "1")?;
     }
@@ -304,6 +325,29 @@ fn fit_servers(
         }
     }
     Ok(device)
+}
+
+/// The calling thread's namespace forwards from any of its devices to any.
+fn forward(settings: &Settings) -> Result<(), Error> {
+    settings.set("ipv4/ip_forward", "1")?;
+    settings.set("ipv4/conf/all/rp_filter", "0")?;
+    if has_v6() {
+        settings.set("ipv6/conf/all/forwarding", "1")?;
+    }
+    Ok(())
+}
+
+fn fit_gateway(plan: &Plan, fittings: &Fittings, settings: &Settings) -> Result<[TunDevice; 2], Error> {
+    let (routing, _, to_hosts, towards_hosts) = fit(fittings, settings)?;
+    let (to_servers, towards_servers) = open(&routing, TO_SERVERS, fittings.mtu)?;
+    forward(settings)?;
+    for ip in versions() {
+        let [_, of_hosts, _] = plan.prefixes(ip);
+        let add = |to, index| routing.add_route(to, Via::Device(index)).attempt("add a route of the gateway");
+        add(of_hosts, towards_hosts)?;
+        add(any(ip), towards_servers)?;
+    }
+    Ok([to_servers, to_hosts])
 }
 
 fn fit_host(plan: &Plan, host: usize, fittings: &Fittings, settings: &Settings) -> Result<TunDevice, Error> {
@@ -350,11 +394,17 @@ fn fit(fittings: &Fittings, settings: &Settings) -> Result<(Routing, u32, TunDev
     let routing = Routing::new().attempt("open a netlink socket")?;
     let loopback = device_index("lo").attempt("find the device lo")?;
     routing.up(loopback).attempt("bring the device lo up")?;
-    let device = TunDevice::open(DEVICE, fittings.mtu)?;
-    let index = device_index(DEVICE).attempt("find the TUN device")?;
+    let (device, index) = open(&routing, DEVICE, fittings.mtu)?;
+    Ok((routing, loopback, device, index))
+}
+
+/// A TUN device that is up, and its number.
+fn open(routing: &Routing, name: &str, mtu: u16) -> Result<(TunDevice, u32), Error> {
+    let device = TunDevice::open(name, mtu)?;
+    let index = device_index(name).attempt("find the TUN device")?;
     routing.set_queue(index, DEVICE_QUEUE).attempt("set the length of the TUN device's queue")?;
     routing.up(index).attempt("bring the TUN device up")?;
-    Ok((routing, loopback, device, index))
+    Ok((device, index))
 }
 
 fn versions() -> impl Iterator<Item = Ip> {

@@ -16,6 +16,14 @@
 //! processor, another writes them into the devices, which is most of the work, when there are more than a few. One more runs
 //! the scenario's flows over sockets; the caller's waits for the end and for signals.
 //!
+//! Where an agent takes the place of an access point's price, packets leave the network in front of the access point, go through
+//! the kernel of a gateway's namespace, at whose device the agent is, and come in again:
+//!
+//! ```text
+//!   network: paths of flows ──► TUN ── gateway ── TUN ──► network: access points
+//!                           ◄──      forwards          ◄──
+//! ```
+//!
 //! | module | what it holds |
 //! |---|---|
 //! | `run` | an emulation from a scenario's text to its result |

@@ -117,6 +117,14 @@ impl Plan {
         self.stream(host, self.whose(to))
     }
 
+    /// The host that has this address.
+    pub(crate) fn host_of(&self, address: IpAddr) -> Option<usize> {
+        match self.whose(address) {
+            Whose::Host(host) => Some(host),
+            Whose::Server(_) | Whose::Other => None,
+        }
+    }
+
     /// The flow whose server has this address.
     pub(crate) fn flow_of(&self, server: IpAddr) -> Option<usize> {
         match self.whose(server) {

@@ -61,7 +61,7 @@ pub struct EmulationOptions {
     pub host: Option<String>,
     /// Whether the scenario's flows run beside a command.
     pub flows: bool,
-    /// Whether an agent beside the servers takes the place of access points' prices and of receivers' laws.
+    /// Whether an agent at the gateway takes the place of access points' prices and of receivers' laws.
     pub proxy: bool,
     /// The kernel's congestion control, in place of what the scenario says.
     pub congestion_control: Option<String>,
@@ -179,7 +179,8 @@ impl Cast {
             settings.push(("warmup".to_owned(), "0 s".to_owned()));
         }
         settings.extend_from_slice(overrides);
-        let mut stage: Stage<Frame> = Stage::new(text, directory, &settings, options.seed, is_endless)?;
+        let mut stage: Stage<Frame> =
+            Stage::new(text, directory, &settings, options.seed, (is_endless, options.proxy))?;
         let runs_flows = options.command.is_none() || options.flows;
         let controls = Controls::of(&stage.flows, options, runs_flows)?;
         let (names, host_of) = hosts(&mut stage.flows, options.host.as_ref())?;
@@ -236,6 +237,7 @@ impl Cast {
             // The flows set theirs by themselves.
             must_be_default: options.command.is_some() && !options.flows,
             internet: options.internet,
+            has_gateway: self.stage.has_gateway,
         }
     }
 }
@@ -279,6 +281,7 @@ impl Play {
         let (exits, writer) = Exits::new(clock, Arc::clone(&devices), options.offload, are_two);
         let mut edge = Edge::new(clock, (devices, exits), Splitter::new(cast.mtu), plan.clone(), uploads);
         let (network, flows) = stage.take_network();
+        edge.has_gateway = house.gateway.is_some();
         edge.recorder = stage.recorder.take();
         edge.asks = cast.controls.ask;
         if let (Some(prefix), Some((down, up))) = (&options.log, cast.logged) {

@@ -31,6 +31,8 @@ pub(crate) struct Stage<P> {
     pub(crate) probe: Option<SampleTimes>,
     /// The first access point and its uplink, by their numbers among the nodes.
     pub(crate) first_access_point: Option<(u32, Option<u32>)>,
+    /// Whether there is a gateway in front of some access point.
+    pub(crate) has_gateway: bool,
     text: String,
     labels: Labels,
     /// For whoever drives the network; it comes back by [`finish`](Self::finish).
@@ -44,7 +46,7 @@ pub(crate) struct Stage<P> {
 pub fn check(text: &str, directory: &Path, overrides: &[(String, String)]) -> Result<(), ScenarioError> {
     let scenario = Scenario::from_toml(text, overrides)?;
     if scenario.flow.iter().any(|flow| matches!(flow.sender, SenderSpec::Kernel(_))) {
-        Stage::<Packet>::new(text, directory, overrides, None, false).map(|_| ())
+        Stage::<Packet>::new(text, directory, overrides, None, (false, false)).map(|_| ())
     } else {
         Run::new(text, directory, overrides, None).map(|_| ())
     }
@@ -114,7 +116,8 @@ pub(crate) struct StageCount {
 
 impl<P: Traveller> Stage<P> {
     /// Sets up the scenario `text` with `overrides` put in. Without a `seed` the scenario's holds. Files that the scenario
-    /// names are looked for in `directory`. An `endless` one ends when it is told to.
+    /// names are looked for in `directory`. An `endless` one ends when it is told to. In front of access points that have a
+    /// proxy, or of all if `every` one has, there is a gateway.
     ///
     /// # Errors
     /// One line that names the key, its value and what is wanted.
@@ -123,14 +126,17 @@ impl<P: Traveller> Stage<P> {
         directory: &Path,
         overrides: &[(String, String)],
         seed: Option<u64>,
-        endless: bool,
+        (endless, every): (bool, bool),
     ) -> Result<Self, ScenarioError> {
         let text = effective(text, overrides)?;
         let mut scenario: Scenario = parse(&text)?;
         if endless {
             make_endless(&mut scenario);
         }
-        let mut built: Assembly<P> = Assembly::new(&scenario, seed.unwrap_or(scenario.seed), directory, !endless)?;
+        let gateways: Vec<_> = scenario.ap.iter().map(|ap| every || ap.proxy.is_some()).collect();
+        let has_gateway = gateways.contains(&true);
+        let seed = seed.unwrap_or(scenario.seed);
+        let mut built: Assembly<P> = Assembly::new(&scenario, seed, directory, (!endless, gateways))?;
         let mut flows = vec![];
         for (label, flow) in built.labels.flows.iter().zip(std::mem::take(&mut built.flows)) {
             let (table, app) = (flow.table, flow.into_app());
@@ -167,6 +173,7 @@ impl<P: Traveller> Stage<P> {
             sample: labels.sample,
             probe,
             first_access_point: access_points.first().copied(),
+            has_gateway,
             text,
             labels,
             recorder,
@@ -237,4 +244,67 @@ fn make_endless(scenario: &mut Scenario) {
     // In a hundred days there is room for so many samples.
     let flows = scenario.flow.iter().map(|flow| u64::from(flow.count)).sum();
     scenario.sample = scenario.sample.max(Duration::from_secs(flows));
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_sim::network::{Ends, Place};
+
+    use super::*;
+
+    const TEXT: &str = r#"
+        duration = "1 s"
+        [[ap]]
+        name = "ap"
+        delay = "5 ms"
+        radio = { kind = "constant", rate = "10 Mbit/s" }
+        [[flow]]
+        name = "flow"
+        station = "phone"
+        rtt = "20 ms"
+    "#;
+
+    /// Ends that write down where packets come, and when; a gateway's go on at once.
+    #[derive(Default)]
+    struct Notes(Vec<(Place, Instant)>);
+
+    impl Ends<Packet> for Notes {
+        fn take(&mut self, network: &mut Network<Packet>, place: Place, now: Instant, packet: Packet) {
+            self.0.push((place, now));
+            if let Place::Gateway(_) = place {
+                let is_data = packet.payload() > 0;
+                assert!(network.resume(self, now, is_data, packet));
+            }
+        }
+
+        fn answer(&mut self, _: &mut Network<Packet>, _: Instant, _: &Packet) {}
+
+        fn wake(&mut self, _: &mut Network<Packet>, _: u32, _: Instant) {}
+    }
+
+    /// Where a segment and an acknowledgement come that set out at once.
+    fn travelled(has_gateway: bool) -> (Network<Packet>, Vec<(Place, Instant)>) {
+        let mut stage: Stage<Packet> = Stage::new(TEXT, Path::new("."), &[], None, (false, has_gateway)).unwrap();
+        assert_eq!(stage.has_gateway, has_gateway);
+        let (mut network, _) = stage.take_network();
+        let mut notes = Notes::default();
+        network.send(&mut notes, Instant::ZERO, Packet::data(0, 0, 1460, 40, Instant::ZERO));
+        network.send_back(&mut notes, Instant::ZERO, Packet::ack(0, 1, Bytes::new(1000), 40, Instant::ZERO));
+        network.serve(&mut notes, Instant::ZERO + Duration::from_secs(1), u64::MAX);
+        (network, notes.0)
+    }
+
+    #[test]
+    fn a_gateway_that_lets_all_pass_changes_no_instant() {
+        let ((mut network, plain), (_, passed)) = (travelled(false), travelled(true));
+        // The acknowledgement comes to it behind the access point, the segment before: 5 and 10 ms.
+        let at_gateway = |(place, at): &(Place, Instant)| matches!(place, Place::Gateway(_)).then_some(*at);
+        let met: Vec<_> = passed.iter().filter_map(at_gateway).collect();
+        assert_eq!(met, [5, 10].map(|ms| Instant::ZERO + Duration::from_millis(ms)));
+        let ends: Vec<_> = passed.into_iter().filter(|one| at_gateway(one).is_none()).collect();
+        assert_eq!((ends.len(), &ends), (2, &plain));
+        // Where there is none nothing goes on from it.
+        let stray = Packet::data(0, 0, 1460, 40, Instant::ZERO);
+        assert!(!network.resume(&mut Notes::default(), Instant::ZERO, true, stray));
+    }
 }

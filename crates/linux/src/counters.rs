@@ -14,8 +14,8 @@ const DROPS: [(&str, &[&str]); 5] = [
 ];
 
 /// What has been dropped at the ends, for want of room or memory: the counters that are not zero, by name, such as
-/// `UdpRcvbufErrors`. `device` is the one by which packets come.
-pub fn endpoint_drops(device: &str) -> BTreeMap<String, u64> {
+/// `UdpRcvbufErrors`. `devices` are those by which packets come.
+pub fn endpoint_drops(devices: &[&str]) -> BTreeMap<String, u64> {
     let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     let mut all = BTreeMap::new();
     for table in [read("snmp"), read("netstat")] {
@@ -25,15 +25,17 @@ pub fn endpoint_drops(device: &str) -> BTreeMap<String, u64> {
     let wanted = DROPS.iter().flat_map(|(group, names)| names.iter().map(move |name| format!("{group}{name}")));
     let mut found: BTreeMap<_, _> = wanted.filter_map(|name| Some((name.clone(), *all.get(&name)?))).collect();
     // What the kernel takes from us but has no room for.
-    found.insert("DeviceRxDropped".to_owned(), device_column(&read("dev"), device, 3));
+    let table = read("dev");
+    let not_taken = devices.iter().map(|device| device_column(&table, device, 3)).sum();
+    found.insert("DeviceRxDropped".to_owned(), not_taken);
     found.retain(|_, count| *count > 0);
     found
 }
 
-/// Packets that the kernel could not queue at a device, because its queue was full.
-pub fn overruns(device: &str) -> u64 {
+/// Packets that the kernel could not queue at devices, because their queues were full.
+pub fn overruns(devices: &[&str]) -> u64 {
     let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-    device_column(&table, device, 11)
+    devices.iter().map(|device| device_column(&table, device, 11)).sum()
 }
 
 /// Sockets that wait for somebody: the protocol and the local port of each TCP listener and of each datagram socket without

@@ -82,13 +82,19 @@ impl AssembledFlow {
 
 impl<P: Traveller> Assembly<P> {
     /// The elements of a scenario with a seed; files are looked for in `directory`. Nobody is asked ahead of time. Where it is
-    /// not known when it `ends`, a probe samples for as long as there is room.
+    /// not known when it `ends`, a probe samples for as long as there is room. `gateways` says in front of which access points
+    /// there is a gateway, which the ends keep; behind the last there is none.
     ///
     /// # Errors
     /// One line that names the key, its value and what is wanted.
-    pub fn new(scenario: &Scenario, seed: u64, directory: &FilePath, ends: bool) -> Result<Self, ScenarioError> {
+    pub fn new(
+        scenario: &Scenario,
+        seed: u64,
+        directory: &FilePath,
+        (ends, gateways): (bool, Vec<bool>),
+    ) -> Result<Self, ScenarioError> {
         let Built { components, access_points, labels, recorder, .. } =
-            Builder { ends, ..Builder::new(scenario, seed, directory) }.build()?;
+            Builder { ends, gateways, ..Builder::new(scenario, seed, directory) }.build()?;
         let Component { parts, flows, .. } = components.into_iter().next().unwrap_or_default();
         Ok(Self { parts, flows, access_points, labels, recorder })
     }
@@ -203,6 +209,8 @@ struct Builder<'s, P> {
     apart: bool,
     /// Whether the end is known.
     ends: bool,
+    /// In front of which access points there is a gateway.
+    gateways: Vec<bool>,
     /// The proxies and the nodes that they are beside, until they come to their components.
     proxies: Vec<(u32, Box<KernelProxy>)>,
     /// The nodes, until they come to their components.
@@ -246,6 +254,7 @@ impl<'s, P: Traveller> Builder<'s, P> {
             ahead: false,
             apart: false,
             ends: true,
+            gateways: vec![],
             proxies: vec![],
             nodes: vec![],
             keys: vec![],

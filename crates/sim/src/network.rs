@@ -68,7 +68,7 @@ impl Traveller for Packet {
 
 /// What stands at the ends of the flows.
 pub trait Ends<P: Traveller> {
-    /// A packet comes to its flow's host or receiver.
+    /// A packet comes to its flow's host or receiver, or to a gateway.
     fn take(&mut self, network: &mut Network<P>, place: Place, now: Instant, packet: P);
     /// The head of the line that the ends keep under this number is due at `now`: that of a flow's data, or behind those of all
     /// flows that of its acknowledgements.
@@ -231,6 +231,21 @@ impl<P: Traveller> Network<P> {
         packet.set_hop(route.back);
         packet.set_station(route.station);
         self.forward(ends, at, packet);
+    }
+
+    /// A packet that the ends took at a gateway goes on from there, as data of its flow or back; false if its route has none.
+    pub fn resume(&mut self, ends: &mut impl Ends<P>, at: Instant, is_data: bool, mut packet: P) -> bool {
+        let route = self.parts.routes[packet.stream() as usize];
+        let (from, until) = if is_data { (0, route.back) } else { (route.back, route.hops) };
+        let is_gateway = |hop: &u8| match self.parts.hops[route.base as usize + usize::from(*hop)] {
+            Hop::Lane(lane) => matches!(self.parts.lanes[lane as usize].to, Place::Gateway(_)),
+            _ => false,
+        };
+        let Some(hop) = (from..until).find(is_gateway) else { return false };
+        packet.set_hop(hop + 1);
+        packet.set_station(route.station);
+        self.forward(ends, at, packet);
+        true
     }
 
     /// When an acknowledgement of `size` that leaves its receiver at `at` is home, if it gets there.
@@ -403,7 +418,7 @@ impl<P: Traveller> Network<P> {
     fn deliver(&mut self, ends: &mut impl Ends<P>, to: Place, now: Instant, packet: P) {
         match to {
             Place::Host | Place::EarlyHost => ends.take(self, Place::Host, now, packet),
-            Place::Receiver => ends.take(self, to, now, packet),
+            Place::Receiver | Place::Gateway(_) => ends.take(self, to, now, packet),
             Place::Node(node) | Place::Gate(node, _) => self.enter(ends, node, now, packet),
             Place::Wlan(node, direction) => self.enter_wlan(ends, node, direction, now, packet),
             Place::Proxy(node) => self.pass_proxy(ends, node, now, packet),

@@ -347,9 +347,13 @@ fn leads_to<P>(network: &Parts<P>, hop: &Hop) -> Option<u32> {
     match *hop {
         Hop::Lane(lane) | Hop::Over(lane) => match network.lanes[lane as usize].to {
             Place::Node(node) | Place::Through(node) => Some(node),
-            Place::Host | Place::EarlyHost | Place::Receiver | Place::Gate(..) | Place::Wlan(..) | Place::Proxy(_) => {
-                None
-            }
+            Place::Host
+            | Place::EarlyHost
+            | Place::Receiver
+            | Place::Gate(..)
+            | Place::Wlan(..)
+            | Place::Proxy(_)
+            | Place::Gateway(_) => None,
         },
         Hop::Receiver | Hop::Host(_) => None,
     }

@@ -95,7 +95,10 @@ impl<P: Traveller> Builder<'_, P> {
         match last {
             Some(Wireless::Ap(ap)) => {
                 let (spec, (down, up)) = (&self.scenario.ap[ap], self.aps[ap]);
+                let gateway = self.gateways.get(ap).is_some_and(|is_there| *is_there).then_some(Place::Gateway(down));
+                there.extend(gateway.map(|place| Leg::over(place, Duration::ZERO)));
                 there.push(Leg::over(Place::Node(down), spec.delay));
+                back.extend(gateway.map(|place| Leg::over(place, Duration::ZERO)));
                 if let Some(proxy) = &spec.proxy {
                     if proxy.sends_updates() {
                         seats::takes_updates(flow, &format!("the proxy is {:?}", proxy.kind()))?;

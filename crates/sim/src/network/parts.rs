@@ -25,6 +25,9 @@ pub enum Place {
     Wlan(u32, Direction),
     /// The proxy of an access point, by its number among the nodes, which acknowledgements come by.
     Proxy(u32),
+    /// The gateway in front of an access point, by its number among the nodes: the ends take what comes to it, and it
+    /// [goes on](crate::network::Network::resume) when they say so.
+    Gateway(u32),
     /// A link, by its number among the nodes, that foresees its departures, and behind it the receiver of the lane's one flow,
     /// which is asked ahead of time: the short way of a node and a hop.
     Through(u32),
@@ -34,9 +37,12 @@ impl Place {
     /// The number of the node that it is at, if it is at one.
     pub(crate) fn node_mut(&mut self) -> Option<&mut u32> {
         match self {
-            Self::Node(node) | Self::Gate(node, _) | Self::Wlan(node, _) | Self::Proxy(node) | Self::Through(node) => {
-                Some(node)
-            }
+            Self::Node(node)
+            | Self::Gate(node, _)
+            | Self::Wlan(node, _)
+            | Self::Proxy(node)
+            | Self::Gateway(node)
+            | Self::Through(node) => Some(node),
             Self::Host | Self::EarlyHost | Self::Receiver => None,
         }
     }
