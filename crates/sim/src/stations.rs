@@ -86,7 +86,12 @@ impl Hosts {
             is_acknowledged: receiver.is_acknowledging(),
         };
         let (station, number) = (seat.station as usize, seat.number as usize);
-        for Grant { flow, edge } in self.stations[station].agent.received(number, &arrival) {
+        let grants = self.stations[station].agent.received(number, &arrival);
+        let thins = self.stations[station].agent.thins_acks();
+        if let ReceivingEnd::Tcp(receiver) = &mut self.flows[flow as usize].receiver {
+            receiver.thin(thins);
+        }
+        for Grant { flow, edge } in grants {
             let flow = self.stations[station].flows[flow];
             let ends = &mut self.flows[flow as usize];
             if let (Some(Seat::Agent(seat)), ReceivingEnd::Tcp(receiver)) = (&ends.seat, &mut ends.receiver) {

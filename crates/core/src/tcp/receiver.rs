@@ -30,6 +30,11 @@ const DUP_THRESH: u32 = 3;
 /// Acknowledgements after a repeated segment that are not delayed (Linux: TCP_MAX_QUICKACKS).
 const MAX_QUICK_ACKS: u32 = 16;
 
+/// How many segments are acknowledged together where acknowledgements are [thinned](Receiver::thin) (RFC 5681 §4.2), and how long the
+/// first of them waits (Linux: TCP_DELACK_MIN).
+const THINNED_EVERY: u32 = 2;
+const THINNED_TIMEOUT: Duration = Duration::from_millis(40);
+
 /// Acknowledgements of what is out of order that go at once, before they are compressed (TCP_FASTRETRANS_THRESH).
 const UNCOMPRESSED: u32 = 3;
 /// How many are one at most (tcp_comp_sack_nr), and how long the first of them waits: a share of the round-trip time, and no
@@ -82,6 +87,8 @@ pub struct Receiver {
     tuning: Option<Box<Autotuning>>,
     /// Acknowledgements that are not to be delayed.
     quick: u32,
+    /// Whether every second segment is acknowledged at once, and not all, for as long as somebody says so.
+    is_thinned: bool,
     /// When the delayed acknowledgement is due; [`Instant::MAX`]: none is.
     deadline: Instant,
     /// The acknowledgement that is due now.
@@ -128,6 +135,7 @@ impl Receiver {
             twice: None,
             tuning: config.autotuning.then(|| Box::new(Autotuning::new(config.mss, config.buffer))),
             quick: config.quick_acks,
+            is_thinned: false,
             deadline: Instant::MAX,
             duplicate_acks: 0,
             feedback: Signal::None,
@@ -147,7 +155,17 @@ impl Receiver {
 
     /// Whether the receiver may have something to do by itself: only with delayed acknowledgements.
     pub fn has_timer(&self) -> bool {
-        self.config.delays()
+        self.every() > 1
+    }
+
+    /// Every how many segments it acknowledges.
+    fn every(&self) -> u32 {
+        if self.is_thinned { self.config.ack_every.max(THINNED_EVERY) } else { self.config.ack_every }
+    }
+
+    /// From now on every second segment in order is acknowledged at once, and not all, or as before.
+    pub fn thin(&mut self, is_thinned: bool) {
+        self.is_thinned = is_thinned;
     }
 
     /// The size on the wire of all its acknowledgements, if all are as large and its window is never short.
@@ -322,7 +340,7 @@ impl Receiver {
                     payload: data.payload.into(),
                     signal: *signal,
                     rtt: (data.echo != Instant::ZERO).then(|| now.saturating_since(data.echo)),
-                    delayed: f64::from(self.config.ack_every.saturating_sub(1)) / 2.0,
+                    delayed: f64::from(self.every().saturating_sub(1)) / 2.0,
                 },
                 buffer,
             )
@@ -361,7 +379,7 @@ impl Receiver {
     /// Acknowledges at once or later (RFC 5681 §4.2): out of order, repeated or filling a gap, at once.
     #[inline]
     fn acknowledge(&mut self, now: Instant, echo: Instant, is_plain: bool) {
-        if self.config.delays() {
+        if self.every() > 1 || self.delayed > 0 {
             self.acknowledge_later(now, echo, is_plain);
         } else {
             self.due = Some(Due { at: now, echo, kind: Kind::Ack });
@@ -375,10 +393,12 @@ impl Receiver {
         }
         // RFC 7323 §4.3: an acknowledgement of several segments echoes the first of them.
         let echo = if self.delayed > 0 { self.delayed_echo } else { echo };
-        if is_plain && self.delayed + 1 < self.config.ack_every && self.quick == 0 && !self.is_pressed() {
+        let another_comes = !self.is_thinned || self.edge - self.next >= u64::from(self.config.mss);
+        if is_plain && self.delayed + 1 < self.every() && self.quick == 0 && another_comes && !self.is_pressed() {
             if self.delayed == 0 {
                 self.delayed_echo = echo;
-                self.deadline = clock.map_or(now + self.config.ack_timeout, |clock| self.delay.until(now, clock));
+                let timeout = if self.config.delays() { self.config.ack_timeout } else { THINNED_TIMEOUT };
+                self.deadline = clock.map_or(now + timeout, |clock| self.delay.until(now, clock));
             }
             self.delayed += 1;
         } else if !is_plain && self.may_compress() {

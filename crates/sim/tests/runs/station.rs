@@ -143,6 +143,20 @@ fn short_downloads_are_over_sooner() {
 }
 
 #[test]
+fn on_a_thin_uplink_every_second_segment_is_acknowledged() {
+    // Of 12 Mbit/s one segment is 40 bytes of acknowledgement: all of them would be 320 kbit/s.
+    let over = |uplink: &str, thins: &str| {
+        let uplink = format!(r#"{{ radio = {{ kind = "constant", rate = "{uplink}" }} }}"#);
+        let summary = run(AP, &[("ap[0].uplink", &uplink), ("flow[0].receiver.thin_acks", thins)]);
+        (summary.queues[0].utilisation.unwrap(), summary.queues[0].p95_delay_s.unwrap())
+    };
+    let (with, without) = (over("250 kbit/s", "true"), over("250 kbit/s", "false"));
+    assert!(with.0 > 0.95 && without.0 < 0.8 && with.1 < 0.02, "{with:?}, {without:?}");
+    // Nothing changes where they have room.
+    assert_eq!(over("5 Mbit/s", "true"), over("5 Mbit/s", "false"));
+}
+
+#[test]
 fn every_key_moves_something() {
     let usual = figures(&run(AP, &[DRIVING, UNLIKE]));
     for (key, value) in [

@@ -50,6 +50,8 @@ parameters! {
         pub balance: bool = true;
         /// Whether a flow counts twice until 100 kB of it have come, so that short downloads are over sooner.
         pub newcomers: bool = true;
+        /// Whether every second segment is acknowledged, and not all, once acknowledgements have waited for each other on a thin uplink.
+        pub thin_acks: bool = true;
         /// κ: how much of what the queue is too short or too long is asked for at once; ¼ by default, ½ without `residual`.
         pub kappa: Option<f64> = None, in 0.0..1.0;
         /// c upwards: the round trips in which a rising rate is followed; 1.2 by default, 1.5 without `residual`.
@@ -115,6 +117,8 @@ pub struct StationAgent {
     last_s: f64,
     /// By how much the round trips exceed what they have been, without the wait in the queue.
     excess_s: RecentLeast,
+    /// When acknowledgements last waited for each other \[s\].
+    crowded_s: Option<f64>,
 }
 
 impl StationAgent {
@@ -135,6 +139,7 @@ impl StationAgent {
             present: vec![],
             last_s: 0.0,
             excess_s: RecentLeast::new(CROWDED_S),
+            crowded_s: None,
         })
     }
 
@@ -187,6 +192,7 @@ impl StationAgent {
         }
         // Of a hidden queue, d holds what acknowledgements wait.
         let crowded_s = self.excess_s.value().filter(|&excess_s| equations::is_crowded(excess_s));
+        self.crowded_s = crowded_s.map(|_| t_s).or(self.crowded_s);
         let is_stamped = matches!(arrival.told, Known::Stamped { .. });
         let back_s = crowded_s.filter(|_| is_stamped).unwrap_or(0.0);
         self.flows[flow].had(arrival.size_bytes, waits.all_s() + back_s);
@@ -333,6 +339,11 @@ impl StationAgent {
                 self.flows[i].offered(&windows, elapsed_s);
             }
         }
+    }
+
+    /// Whether receivers are to acknowledge every second segment at once, and not all.
+    pub fn thins_acks(&self) -> bool {
+        self.keys.thin_acks && self.crowded_s.is_some_and(|crowded_s| equations::thins_acks(self.last_s - crowded_s))
     }
 
     /// As how many a flow counts.

@@ -28,6 +28,8 @@ const NEW_BYTES: f64 = 100e3;
 const NEW_COUNTS: f64 = 2.0;
 /// The wait of acknowledgements from which on updates are in their way \[s\].
 const CROWDED_S: f64 = 0.02;
+/// For how long after that acknowledgements are thinned \[s\].
+const THINNED_S: f64 = 10.0;
 
 /// For how long a line was busy \[s\] in the `gap_s` before a packet that has waited for `waited_s`, where the packet before left
 /// `before_bytes`.
@@ -170,6 +172,14 @@ pub fn beside_held(window_bytes: f64, mss_bytes: f64, held_bytes: f64, timed_byt
 /// The same while the queue is drained: no more than it takes for the path to be seen.
 pub fn beside_held_draining(window_bytes: f64, mss_bytes: f64) -> f64 {
     window_bytes.max(mss_bytes * (1.0 + SEEN))
+}
+
+/// Whether every second segment is acknowledged, and not all, where acknowledgements last waited for each other `ago_s` ago: they do no
+/// more once that is done.
+#[inline]
+pub fn thins_acks(ago_s: f64) -> bool {
+    //= station#28  every second segment is acknowledged until 10 s after min(RTT − x − d) > 20 ms
+    ago_s < THINNED_S
 }
 
 /// Whether acknowledgements wait for each other, where no round trip of late came nearer than `excess_s` to the least.

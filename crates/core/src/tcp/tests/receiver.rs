@@ -174,6 +174,26 @@ fn a_delayed_acknowledgement_echoes_the_first_segment() {
 }
 
 #[test]
+fn thinned_acknowledgements_wait_for_a_second_segment_for_so_long() {
+    let mut end = Receiver::new(0, plain(), Span::ALWAYS).unwrap();
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let hear = |end: &mut Receiver, n: u64, ms| {
+        end.receive(at(ms), Packet::data(0, n * 1000, 1000, 40, at(ms)));
+        end.poll_departure().map(|departure| departure.packet.ack_number())
+    };
+    end.thin(true);
+    assert_eq!([hear(&mut end, 0, 1), hear(&mut end, 1, 5), hear(&mut end, 2, 10)], [None, Some(2000), None]);
+    assert_eq!(end.next_wake(), Some(at(50)));
+    end.wake(at(50));
+    assert_eq!(end.poll_departure().unwrap().packet.ack_number(), 3000);
+    // What waits when that ends goes with the next.
+    assert_eq!(hear(&mut end, 3, 60), None);
+    end.thin(false);
+    assert_eq!([hear(&mut end, 4, 61), hear(&mut end, 5, 62)], [Some(5000), Some(6000)]);
+    assert_eq!(end.next_wake(), None);
+}
+
+#[test]
 fn blocks_tell_what_came_out_of_order() {
     // RFC 2018 §4: the latest first, three at most.
     let config = ReceiverConfig { sack: true, ..plain() };
