@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The agent's share window on kernel TCP, the queue hidden: `hidden.py [--seeds N]`.
+"""The agent's windows on kernel TCP, the queue hidden: `hidden.py [--seeds N] [--law LAW]`.
 
 Each row is an emulation with `lasthop-agent proxy` at the access point: constant rates, steps, a
 minute at rest, recorded traces, and FQ-CoDel's utilisation on them. Goodput and utilisation,
 sojourn in the hidden queue (mean and 95th percentile), Jain's index; `*` marks what is outside
-the band in which the law was accepted. Traces are read from `--traces`: the part on traces is
-left out without it. It takes root, as `lasthop emu` does.
+the band in which the share window was accepted. `--law station` has the station window instead,
+`--target` another T than 25 ms; with `--simulated` the same runs are simulated. Traces are read
+from `--traces`: the part on traces is left out without it. It takes root, as `lasthop emu` does.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import statistics
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,16 @@ class Run:
     radio: str
     cc: str = "cubic"
     target_ms: float = 25.0
+    law: str = "share"
     queue: str = ""
     length_s: int = 45
     warmup_s: int = 8
+    is_simulated: bool = False
 
     def scenario(self) -> str:
         """The file."""
-        law = self.queue or f'proxy = {{ kind = "share-kernel", target = "{self.target_ms} ms" }}'
+        proxy = f'kind = "{self.law}-kernel", target = "{self.target_ms} ms"'
+        law = self.queue or f"proxy = {{ {proxy} }}"
         text = f"""
 title = "A row of bench/hidden.py"
 duration = "{self.length_s} s"
@@ -76,6 +80,8 @@ delay = "{AP_MS / 2} ms"
 {law if self.queue else 'queue = { limit = "1.5 MB" }'}
 {"" if self.queue else law}
 """
+        kernel = f'{{ kind = "kernel", congestion_control = "{self.cc}" }}'
+        sender = f'"linux-{self.cc}"' if self.is_simulated else kernel
         for place, rtt in enumerate(SETS[self.flows]):
             text += f"""
 [[flow]]
@@ -83,7 +89,7 @@ name = "flow-{place}"
 station = "phone"
 rtt = "{rtt} ms"
 start = "{place * 0.1:.1f} s"
-sender = {{ kind = "kernel", congestion_control = "{self.cc}" }}
+sender = {sender}
 receiver = "linux"
 """
         return text
@@ -91,18 +97,19 @@ receiver = "linux"
 
 @dataclass
 class Found:
-    """What an emulation gave: numbers by name, and samples of time, queue [B] and what left [B]."""
+    """What a run gave: numbers by name, and samples of time, queue [B] and what left [B]."""
 
     numbers: dict[str, float]
     samples: list[tuple[float, float, float]] = field(default_factory=list)
 
 
-def emulated(run: Run, seed: int) -> Found | None:
+def measured(run: Run, seed: int) -> Found | None:
     """What a run gives in one of a few attempts; none where real time was not kept."""
+    verb = "run" if run.is_simulated else "emu"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "row.parquet")
         for _ in range(ATTEMPTS):
-            if summary := summary_of("emu", run.scenario(), seed, "--out", str(out)):
+            if summary := summary_of(verb, run.scenario(), seed, "--out", str(out)):
                 return found(summary, out)
     return None
 
@@ -184,6 +191,12 @@ class Row:
     bands: Bands
     of: Callable[[Found], dict[str, float]] = lambda one: one.numbers
 
+    def with_run(self, run: Run) -> Row:
+        """The same of another run; the bands are those of the share window at its usual target."""
+        is_usual = (run.law, run.target_ms) == (Run.law, Run.target_ms)
+        bands = self.bands if is_usual else dict.fromkeys(self.bands, (-math.inf, math.inf))
+        return replace(self, run=run, bands=bands)
+
 
 def rows(folder: Path, traces: Path | None) -> list[Row]:
     """All of them."""
@@ -259,7 +272,7 @@ def told(name: str, bands: Bands, got: list[dict[str, float]]) -> str:
     return line
 
 
-def beside(traces: Path, jobs: int) -> None:
+def beside(traces: Path, law: str, jobs: int) -> None:
     """The 95th percentile at FQ-CoDel's utilisation over FQ-CoDel's, by targets tried."""
     for name in ("Verizon-LTE-short", "ATT-LTE-driving-2016"):
         radio = TRACE.format(traces / f"{name}.down")
@@ -272,9 +285,9 @@ def beside(traces: Path, jobs: int) -> None:
                     length_s=60,
                 )
             ]
-            runs += [Run(flows, radio, target_ms=t, length_s=60) for t in TARGETS_MS]
+            runs += [Run(flows, radio, target_ms=t, law=law, length_s=60) for t in TARGETS_MS]
             with ThreadPoolExecutor(jobs) as pool:
-                got = list(pool.map(lambda run: emulated(run, 1), runs))
+                got = list(pool.map(lambda run: measured(run, 1), runs))
             points = sorted(
                 (one.numbers["utilisation"], one.numbers["p95"]) for one in got[1:] if one
             )
@@ -301,18 +314,26 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=4, help="emulations at once (4)")
     parser.add_argument("--only", default="", help="rows whose name holds this")
     parser.add_argument("--traces", type=Path, default=os.environ.get("LASTHOP_TRACES"))
+    parser.add_argument("--law", choices=("share", "station"), default="share")
+    parser.add_argument("--target", type=float, default=Run.target_ms, help="T [ms] (25)")
+    parser.add_argument("--simulated", action="store_true", help="simulate (not BBR)")
     parser.add_argument("--beside", action="store_true", help="FQ-CoDel's utilisation, instead")
     options = parser.parse_args()
     traces = Path(options.traces).resolve() if options.traces else None
     if options.beside:
         if not traces:
             parser.error("--beside wants --traces")
-        beside(traces, options.jobs)
+        beside(traces, options.law, options.jobs)
         return
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        chosen = [row for row in rows(Path(folder), traces) if options.only in row.name]
+        told_of = {"law": options.law, "target_ms": options.target}
+        chosen = [
+            row.with_run(replace(row.run, is_simulated=options.simulated, **told_of))
+            for row in rows(Path(folder), traces)
+            if options.only in row.name and not (options.simulated and row.run.cc == "bbr")
+        ]
         asked = [(row, seed) for row in chosen for seed in range(1, options.seeds + 1)]
-        runs = list(pool.map(lambda one: emulated(one[0].run, one[1]), asked))
+        runs = list(pool.map(lambda one: measured(one[0].run, one[1]), asked))
         for row in chosen:
             got = [
                 row.of(run) for (of, _), run in zip(asked, runs, strict=True) if of is row and run

@@ -167,6 +167,7 @@ def test_files_are_written(command: Command, short: Path) -> None:
         (["sweep", "short.toml", "--grid", "duration=1 s,,2 s"], ["--grid duration="]),
         (["sweep", "short.toml", "--grid", "seed=1,2"], ["--grid seed", "--seeds K"]),
         (["sweep", "short.toml", "--grid", "title=1", "--grid", "title=2"], ["given twice"]),
+        (["sweep", "short.toml", "--grid", "title=1", "--set", "title=2"], ["also in --set"]),
         (
             ["sweep", "short.toml", "--grid", "ap[0].price.a=9 kB,3 kB,9 kB"],
             ["--grid ap[0].price.a: 9 kB: given twice"],

@@ -76,6 +76,9 @@ def requests_of(
     """All runs of a sweep, in order."""
     if seeds < 1:
         raise UserError(f"--seeds {seeds}: wanted a positive number")
+    varied = {path for path, _ in grid}
+    if told := next((path for path, _ in overrides if path in varied), None):
+        raise UserError(f"--grid {told}: also in --set: wanted it in one of them")
     points = points_of(grid)
     some = (*overrides, *points[0])
     effective = tomllib.loads(_lasthop.check(scenario.text, scenario.directory, some))
