@@ -437,6 +437,11 @@ static __always_inline u16 folded(u32 sum)
 	return (u16)((sum & 0xffff) + (sum >> 16));
 }
 
+static __always_inline u16 gone(u32 sum)
+{
+	return ~folded(sum);
+}
+
 /*
  * Puts another window into the header, and with it the checksum (RFC 1624) unless that is still to be computed: what
  * bpf_l4_csum_replace would do. In place where the header is in one piece with what precedes it: the call costs 35 ns where

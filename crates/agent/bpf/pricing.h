@@ -20,7 +20,7 @@ struct v6_follows {
 
 #define V6_FOLLOWS_AT __builtin_offsetof(struct ipv6_header, length)
 
-/* What is added up of words that come, and of words that go. */
+/* What is added up of words that come; of words that go it is what is gone. */
 static __always_inline u32 sum_of(const void *words, u32 count)
 {
 	u16 word;
@@ -32,11 +32,6 @@ static __always_inline u32 sum_of(const void *words, u32 count)
 		sum += word;
 	}
 	return sum;
-}
-
-static __always_inline u16 gone(u32 sum)
-{
-	return ~folded(sum);
 }
 
 /* A sum over all of a packet, if its device made one, is told by how much words that were changed have changed it. */

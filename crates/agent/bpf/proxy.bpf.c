@@ -13,6 +13,7 @@
 #include "proxy.h"
 #include "queue.h"
 #include "state.h"
+#include "updates.h"
 #include "weight.h"
 
 const volatile struct settings settings = {};
@@ -43,6 +44,8 @@ struct {
 } spare SEC(".maps");
 
 #define NO_NUMBER (~0U)
+/* A connection that has been silent for so long has no seat at a desk. */
+#define AWAY_NS (10 * NS_PER_S)
 
 /* The number of what a packet's client shares its queue with. */
 static __always_inline u32 number_of(const struct station_key *key)
@@ -77,6 +80,15 @@ static __always_inline struct station_key client_of(const struct packet *p)
 	return key;
 }
 
+/* A connection has a seat no more. */
+static __always_inline void leave_desk(struct flow *f, const struct flow_key *key)
+{
+	struct post *post = settings.is_station && f->seat ? desk_of(f->station) : 0;
+
+	if (post)
+		desk_leave(&post->desk, f, key);
+}
+
 /* A connection ends: nothing of it is under way any more. 0: it is not over yet, and goes once it has been silent. */
 static __always_inline int close_flow(struct flow *f, const struct flow_key *key)
 {
@@ -85,6 +97,7 @@ static __always_inline int close_flow(struct flow *f, const struct flow_key *key
 	if (!s || !take(&s->lock))
 		return 0;
 	proxy_rests(f, s);
+	leave_desk(f, key);
 	give(&s->lock);
 	bpf_map_delete_elem(&flows, key);
 	return 1;
@@ -221,6 +234,108 @@ int to_client(struct __sk_buff *skb)
 	return TCX_PASS_ON;
 }
 
+/*
+ * What follows is done at the desk of an ACK's station, by functions that are verified by themselves, once. That has a desk from now on,
+ * if there is any left: without one a connection's window is the share window's.
+ */
+__noinline int come_to_desk(struct flow *f)
+{
+	if (f && !new_desk_of(f->station))
+		f->seat = 0;
+	return 0;
+}
+
+/* An ACK that has been heard takes its seat, under the station's lock: DESK_..., and from bit 8 on the seat. */
+__noinline int enter_desk(struct flow *f, struct station *s, const struct packet *p, u64 now_ns, u64 way)
+{
+	struct post *post = f ? desk_of(f->station) : 0;
+	u32 own = 0, entered;
+
+	if (!post || !s || !p)
+		return 0;
+	entered = desk_enter(&settings, &post->desk, f, s, p, now_ns, &own);
+	own &= SEATS - 1;
+	if (entered)
+		post->ways[own] = way;
+	return entered | own << 8;
+}
+
+/* Windows are found anew, without the lock. */
+__noinline int step_desk(struct post *post, u32 own)
+{
+	if (post)
+		desk_step(&post->desk, own);
+	return 0;
+}
+
+/* The field that the ACK is to say, and from bit 16 on the seats of others whose windows may move. */
+__noinline int ask_desk(struct flow *f, struct station *s, const struct packet *p, u32 entered)
+{
+	struct post *post = f ? desk_of(f->station) : 0;
+	u32 own = entered >> 8 & (SEATS - 1), moved;
+	u16 window;
+
+	if (!post || !s || !p)
+		return f && p ? proxy_field(f, p) : 0;
+	if (entered & DESK_STEPS)
+		step_desk(post, own);
+	if (!take(&s->lock)) {
+		/* Nobody else ends its step. */
+		if (entered & DESK_STEPS)
+			give(&post->desk.is_busy);
+		return proxy_field(f, p);
+	}
+	moved = desk_finish(&post->desk, f, own, entered & 255);
+	READ_ANEW();
+	window = proxy_field(f, p);
+	desk_said(&post->desk, f);
+	give(&s->lock);
+	return moved << 16 | window;
+}
+
+/* Whether the window of a seat is told by an update, the way of the ACK at hand, and what that says. */
+__noinline int told_of(const struct flow *own, struct station *s, u32 i, u64 way, struct update *u)
+{
+	struct post *post = own ? desk_of(own->station) : 0;
+	struct flow *f = 0;
+	u32 edge;
+
+	if (!post || !s || !u || !take(&s->lock))
+		return 0;
+	i &= SEATS - 1;
+	if (post->ways[i] == way && desk_update(&post->desk, i, u)) {
+		edge = post->desk.seats[i].edge;
+		f = bpf_map_lookup_elem(&flows, &u->key);
+		/* Should it lose its seat, its window still ends where it was told. */
+		if (f && is_after(edge, f->edge))
+			f->edge = edge;
+	}
+	give(&s->lock);
+	return !!f;
+}
+
+/* Sends updates for the seats that have moved. */
+static __noinline void tell_others(struct __sk_buff *skb, const struct packet *p, const struct flow *f, struct station *s, u32 moved)
+{
+	u32 key = 0, form = updates_form_of(p);
+	struct letter *l = bpf_map_lookup_elem(&letters, &key);
+	const volatile u32 *left;
+	u64 way;
+
+	if (!l || !form || !open_letter(skb, l, p->ip_at, form))
+		return;
+	l->moved = moved;
+	left = &l->moved;
+	way = way_of(skb, p);
+	for (u32 i = 0; i < SEATS; i++) {
+		if (!(*left & 1U << (i & 31)) || !told_of(f, s, i, way, &l->told))
+			continue;
+		if (!send_update(skb, l, p->ip_at, form))
+			count(COUNTED_UPDATED, skb->len);
+	}
+	close_letter(skb, l, p->ip_at, form);
+}
+
 SEC("tcx/ingress")
 int to_server(struct __sk_buff *skb)
 {
@@ -228,10 +343,13 @@ int to_server(struct __sk_buff *skb)
 	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
 	struct glance queue = glance_of(skb);
 	u64 now_ns = bpf_ktime_get_ns();
+	u32 entered = 0, said = 0;
 	struct station *s;
 	struct flow *f;
 	u16 window;
 
+	if (settings.is_station && is_update(skb))
+		return TCX_PASS_ON;
 	if (kind != COUNTED_DATA) {
 		count(kind, skb->len);
 		return TCX_PASS_ON;
@@ -259,29 +377,44 @@ int to_server(struct __sk_buff *skb)
 	}
 	if (!(p.flags & TCP_ACK) || !(f->flags & FLOW_ESTABLISHED))
 		return TCX_PASS_ON;
+	if (settings.is_station)
+		come_to_desk(f);
 	if (take(&s->lock)) {
 		window = proxy_hears(&settings, f, s, &p, now_ns, queue, chance(now_ns));
+		if (settings.is_station)
+			entered = enter_desk(f, s, &p, now_ns, way_of(skb, &p));
 		give(&s->lock);
 	} else {
 		window = proxy_field(f, &p);
 	}
+	if (settings.is_station && entered) {
+		said = ask_desk(f, s, &p, entered);
+		window = (u16)said;
+	}
 	if (window < p.window && !settings.observe_only && !put_window(skb, &p, window))
 		count(COUNTED_LOWERED, 0);
 	count(COUNTED_ACK, p.size_bytes);
+	if (settings.is_station && said >> 16)
+		tell_others(skb, &p, f, s, said >> 16);
 	return TCX_PASS_ON;
 }
 
-/* What is silent is at rest. */
+/* What is silent is at rest; in the end it gives its seat back. */
 static long rest_one(void *map, struct flow_key *key, struct flow *f, u64 *now_ns)
 {
+	int leaves = settings.is_station && f->seat && *now_ns > f->seen_ns + AWAY_NS;
+	int rests = f->delivered != f->sent && proxy_is_silent(f, *now_ns);
 	struct station *s;
 
-	(void)map, (void)key;
-	if (f->delivered == f->sent || !proxy_is_silent(f, *now_ns))
+	(void)map;
+	if (!leaves && !rests)
 		return 0;
 	s = queue_of(f->station);
 	if (s && take(&s->lock)) {
-		proxy_rests(f, s);
+		if (rests)
+			proxy_rests(f, s);
+		if (leaves)
+			leave_desk(f, key);
 		give(&s->lock);
 	}
 	return 0;

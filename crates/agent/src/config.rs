@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use lasthop_core::error::{ParameterError, ensure};
-use lasthop_core::law::share;
+use lasthop_core::law::{share, station};
 use lasthop_core::parameter::between;
 use lasthop_core::units::{Bytes, Duration};
 use lasthop_core::{kinds, parameters};
@@ -47,6 +47,9 @@ kinds! {
         Share(ShareConfig) = "share",
         /// CLAMP: a price on the queue beyond a, and windows that settle where each flow keeps τ in it.
         Clamp(ClampConfig) = "clamp",
+        /// The station window: one desk sets the windows of up to 16 connections that share a queue, each to what slower ones will leave of
+        /// the line within its own round trip. It sends window updates, so senders need selective acknowledgements.
+        Station(StationConfig) = "station",
     }
     or "share"
 }
@@ -75,6 +78,19 @@ parameters! {
         pub g: f64 = share::G, in 0.0..=1.0;
         /// θ, how long a queue other than T lasts by itself, about: the part θ/(θ + d) of it is answered at once.
         pub theta: Duration = share::THETA, in between(Duration::ZERO, Duration::from_secs(10));
+    }
+}
+
+parameters! {
+    /// The station window's parameters, with the defaults of the law. Connections without a seat at a desk have the share window, with its own.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct StationConfig {
+        /// T, the standing queue that is wanted.
+        pub target: Duration = share::TARGET, in between(Duration::ZERO, Duration::from_secs(10));
+        /// κ, how much of a queue other than T is answered at once.
+        pub kappa: f64 = station::KAPPA, in 0.0..1.0;
+        /// Whether any ACK of a station moves the window of any of its connections, by window updates; otherwise each connection's own do.
+        pub clock: bool = true;
     }
 }
 
@@ -148,6 +164,7 @@ impl Law {
         match self {
             Self::Share(_) => "share",
             Self::Clamp(_) => "clamp",
+            Self::Station(_) => "station",
         }
     }
 
@@ -155,6 +172,7 @@ impl Law {
     pub fn target(self) -> Duration {
         match self {
             Self::Share(share) => share.target,
+            Self::Station(station) => station.target,
             Self::Clamp(_) => Duration::ZERO,
         }
     }
@@ -168,10 +186,12 @@ impl Config {
 
     /// What the programs are told, at a device with so much before the IP header, whose queue is hidden or not.
     pub fn settings(&self, link_header_bytes: u32, is_hidden: bool) -> Settings {
-        let (share, clamp) = match self.law {
-            Law::Share(share) => (share, None),
+        let usual = ShareConfig::default();
+        let (share, clamp, station) = match self.law {
+            Law::Share(share) => (share, None, None),
             // Its path is looked at as the share window's.
-            Law::Clamp(clamp) => (ShareConfig::default(), Some(clamp)),
+            Law::Clamp(clamp) => (usual, Some(clamp), None),
+            Law::Station(station) => (ShareConfig { target: station.target, ..usual }, None, Some(station)),
         };
         let bytes = |of: fn(ClampConfig) -> Bytes| clamp.map_or(0, |clamp| of(clamp).get() as u32);
         let mut rules = [WeightRule::default(); WEIGHT_RULES];
@@ -183,17 +203,15 @@ impl Config {
             target_ns: share.target.as_nanos(),
             theta_ns: share.theta.as_nanos(),
             g_q10: q10(share.g),
-            // The simulator's alone, as the station window.
-            kappa_q10: 0,
+            kappa_q10: station.map_or(0, |station| q10(station.kappa)),
             link_header_bytes,
             observe_only: self.dry_run.into(),
             is_hidden: is_hidden.into(),
             is_clamp: clamp.is_some().into(),
             a_bytes: bytes(|clamp| clamp.a),
             tau_bytes: bytes(|clamp| clamp.tau),
-            // The simulator's alone.
-            is_station: 0,
-            moves_others: 0,
+            is_station: station.is_some().into(),
+            moves_others: station.is_some_and(|station| station.clock && !self.dry_run).into(),
             rule_count: self.weight.len().min(WEIGHT_RULES) as u32,
             has_dscp: self.weight.iter().any(|weight| weight.dscp.is_some()).into(),
             rules,
@@ -221,6 +239,19 @@ mod tests {
         assert_eq!((settings.link_header_bytes, settings.observe_only), (14, 0));
         let clamp = read("law = { kind = \"clamp\", a = \"10 kB\" }").unwrap().settings(14, false);
         assert_eq!((clamp.is_clamp, clamp.a_bytes, clamp.tau_bytes), (1, 10_000, 500));
+        let station = read("law = { kind = \"station\", target = \"12 ms\", kappa = 0.5 }").unwrap();
+        let settings = station.settings(14, true);
+        assert_eq!((settings.is_station, settings.moves_others, settings.is_hidden, settings.is_clamp), (1, 1, 1, 0));
+        assert_eq!((settings.target_ns, settings.kappa_q10, settings.g_q10), (12_000_000, 512, 901));
+        assert_eq!((station.law.name(), station.law.target()), ("station", Duration::from_millis(12)));
+        let usual = read("law = \"station\"\ndry_run = true").unwrap().settings(14, false);
+        assert_eq!((usual.target_ns, usual.kappa_q10, usual.is_station, usual.moves_others), (25_000_000, 256, 1, 0));
+        let still = read("law = { kind = \"station\", clock = false }").unwrap().settings(14, true);
+        assert_eq!((still.is_station, still.moves_others), (1, 0));
+        assert_eq!(
+            read("law = { kind = \"station\", kappa = 1 }").unwrap_err(),
+            "law.kappa = 1: wanted from 0 up to, but not, 1"
+        );
         let weights =
             "[[weight]]\nweight = 2\nport = 443\n[[weight]]\nweight = 0.5\nprefix = \"10.1.0.0/16\"\ndscp = 46";
         let weights = read(weights).unwrap().settings(14, false);

@@ -14,6 +14,7 @@ use crate::state::{
 pub struct Programs {
     mode: Mode,
     is_hidden: bool,
+    has_desks: bool,
     object: Object,
 }
 
@@ -36,15 +37,32 @@ impl Programs {
         place.copy_from_slice(settings.as_bytes());
         let is_hidden = mode == Mode::Proxy && settings.is_hidden != 0;
         let clients = open.maps().find(|map| map.name() == "clients").map_or(0, |map| map.max_entries());
-        if let Some(mut queues) = open.maps_mut().find(|map| map.name() == "queues").filter(|_| is_hidden) {
-            queues.set_max_entries(1 + clients)?;
+        for mut numbered in
+            open.maps_mut().filter(|map| is_hidden && (map.name() == "queues" || map.name() == "desk_numbers"))
+        {
+            numbered.set_max_entries(1 + clients)?;
+        }
+        let spare_desks = open.maps().find(|map| map.name() == "spare_desks").map_or(0, |map| map.max_entries());
+        // One queue has one.
+        let room = if is_hidden { spare_desks } else { 1 };
+        let room = if settings.is_station == 0 { 0 } else { room };
+        if let Some(mut desks) = open.maps_mut().find(|map| map.name() == "desks").filter(|_| room > 0) {
+            desks.set_max_entries(room)?;
         }
         let object = open.load().context("the kernel does not take the programs: Linux 6.6 or newer is needed")?;
-        let programs = Self { mode, is_hidden, object };
+        let programs = Self { mode, is_hidden, has_desks: room > 0, object };
         for number in (1..=clients).filter(|_| is_hidden) {
             programs.spare(number)?;
         }
+        for number in 1..=room {
+            programs.spare_desk(number)?;
+        }
         Ok(programs)
+    }
+
+    /// Gives a desk to whoever comes next; its number is one more than its place.
+    fn spare_desk(&self, number: u32) -> Result<()> {
+        Ok(self.map("spare_desks")?.update(&[], &number.to_ne_bytes(), MapFlags::ANY)?)
     }
 
     /// Gives a hidden queue's number to whoever comes next.
@@ -151,8 +169,53 @@ impl Programs {
     /// The kernel's; none if it was forgotten before.
     pub fn forget_station(&self, key: &StationKey) -> Result<()> {
         let Some(number) = self.map("clients")?.lookup_and_delete(key.as_bytes())? else { return Ok(()) };
+        if self.has_desks {
+            self.clear_desk(&number)?;
+        }
         self.map("queues")?.update(&number, StationRecord::default().as_bytes(), MapFlags::ANY)?;
         Ok(self.map("spare")?.update(&[], &number, MapFlags::ANY)?)
+    }
+
+    /// Whether its law is the station window, which sits at desks.
+    pub fn has_desks(&self) -> bool {
+        self.has_desks
+    }
+
+    /// Takes the desk from what shares a queue, if it has one, until it has something to say again.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn take_desk(&self, key: &StationKey) -> Result<()> {
+        match self.map("clients")?.lookup(key.as_bytes(), MapFlags::ANY)? {
+            Some(number) => self.clear_desk(&number),
+            None => Ok(()),
+        }
+    }
+
+    /// The same by the queue's number: the desk is another's from now on.
+    fn clear_desk(&self, number: &[u8]) -> Result<()> {
+        let numbers = self.map("desk_numbers")?;
+        let desk = numbers.lookup(number, MapFlags::ANY)?.unwrap_or_default();
+        let Some(desk) = desk.try_into().ok().map(u32::from_ne_bytes).filter(|desk| *desk > 0) else { return Ok(()) };
+        numbers.update(number, &[0; 4], MapFlags::ANY)?;
+        let desks = self.map("desks")?;
+        desks.update(&(desk - 1).to_ne_bytes(), &vec![0; desks.value_size() as usize], MapFlags::ANY)?;
+        self.spare_desk(desk)
+    }
+
+    /// How many desks there are, and how many of them are nobody's.
+    ///
+    /// # Errors
+    /// The kernel's.
+    #[cfg(test)]
+    pub(crate) fn desks(&self) -> Result<(usize, usize)> {
+        let numbers = self.map("desk_numbers")?;
+        let mut taken = 0;
+        for key in numbers.keys() {
+            taken += usize::from(numbers.lookup(&key, MapFlags::ANY)?.is_some_and(|desk| desk != [0; 4]));
+        }
+        let all = self.map("desks")?.max_entries() as usize;
+        Ok((all, all - taken))
     }
 
     /// Has the proxy's programs look through the connections: what is silent has nothing under way.

@@ -24,7 +24,7 @@ type Short = (&'static str, &'static str, Option<&'static str>);
 /// A kind stands before its keys.
 const SHORT: [Short; 8] = [
     ("dev", "device", Some("DEV")),
-    ("law", "law.kind", Some("share|clamp")),
+    ("law", "law.kind", Some("share|clamp|station")),
     ("a", "law.a", Some("SIZE")),
     ("tau", "law.tau", Some("SIZE")),
     ("target", "law.target", Some("TIME")),
@@ -70,11 +70,10 @@ impl Options {
         if is_clamps && !says && config.law == Config::default().law {
             config.law = Law::Clamp(ClampConfig::default());
         }
-        if let Law::Share(_) = config.law
-            && is_clamps
-        {
+        if is_clamps && !matches!(config.law, Law::Clamp(_)) {
             let file = self.file.as_ref().map_or(String::new(), |file| format!("{}: ", file.display()));
-            bail!("{file}law.kind = \"share\": wanted \"clamp\", the law of `{}`", self.mode.name());
+            let name = config.law.name();
+            bail!("{file}law.kind = \"{name}\": wanted \"clamp\", the law of `{}`", self.mode.name());
         }
         Ok(config)
     }
@@ -86,9 +85,11 @@ impl Options {
             (Some(option), _) if option != "--set" => match &error.value {
                 Some(value) => anyhow!("{option} {}: {}", value.trim_matches('"'), error.wanted),
                 // There is a key for each option, but not in each law.
+                None if option == "--target" => anyhow!(
+                    "{option} is an option of the laws \"share\" and \"station\": wanted --law share or --law station with it"
+                ),
                 None if error.path.starts_with("law.") => {
-                    let law = if option == "--target" { "share" } else { "clamp" };
-                    anyhow!("{option} is an option of the law \"{law}\": wanted --law {law} with it")
+                    anyhow!("{option} is an option of the law \"clamp\": wanted --law clamp with it")
                 }
                 None => anyhow!("{option}: {}", error.wanted),
             },
@@ -100,7 +101,7 @@ impl Options {
 }
 
 /// Keys that no option stands for.
-const OTHERS: [&str; 2] = ["law.g", "law.theta"];
+const OTHERS: [&str; 4] = ["law.g", "law.theta", "law.kappa", "law.clock"];
 
 /// Where a key that is not known belongs, or would if it were spelt so; empty if that is nowhere.
 fn hint(error: &ScenarioError) -> String {
@@ -359,7 +360,18 @@ mod tests {
         assert_eq!(refused(&["--config", path, "--set", "law.g=1.5"]), "--set law.g = 1.5: wanted from 0 to 1");
         assert_eq!(refused(&["--a", "20 kB"]), "--a is an option of the law \"clamp\": wanted --law clamp with it");
         let wrong = refused(&["--law", "clamp", "--target", "20 ms"]);
-        assert_eq!(wrong, "--target is an option of the law \"share\": wanted --law share with it");
+        assert_eq!(
+            wrong,
+            "--target is an option of the laws \"share\" and \"station\": wanted --law share or --law station with it"
+        );
+        let station = options(&["--law", "station", "--target", "12 ms", "--set", "law.kappa=0.5"]).config().unwrap();
+        let written = lasthop_scenario::read::<Config>("law = { kind = \"station\", target = \"12 ms\", kappa = 0.5 }");
+        assert_eq!(station, written.unwrap());
+        // Keys of the law that the file names are not taken over to another one.
+        assert_eq!(
+            refused(&["--law", "station", "--set", "law.theta=\"20 ms\""]).split(':').next(),
+            Some("--set law.theta")
+        );
         fs::write(&file, "devise = \"eth1\"").unwrap();
         assert_eq!(check(&file).unwrap_err().to_string().split(": ").next(), Some(path));
         fs::write(&file, "dry_run = true\ndry_run").unwrap();

@@ -44,9 +44,13 @@ pub(crate) fn reap(programs: &Programs, now_ns: u64) -> Result<()> {
         flows = kept;
     }
     let clients: BTreeSet<[u8; 16]> = flows.iter().map(|(key, _)| key.client).collect();
-    for (key, station) in programs.stations()?.iter().filter(|(key, _)| key.client().is_some()) {
-        if !clients.contains(&key.client) && now_ns.saturating_sub(station.seen_ns) > CLOSED_NS {
+    let stations = programs.stations()?;
+    let silent = stations.iter().filter(|(_, station)| now_ns.saturating_sub(station.seen_ns) > CLOSED_NS);
+    for (key, _) in silent.filter(|(key, _)| key.client().is_some()) {
+        if !clients.contains(&key.client) {
             programs.forget_station(key)?;
+        } else if programs.has_desks() {
+            programs.take_desk(key)?;
         }
     }
     Ok(())

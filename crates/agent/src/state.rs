@@ -47,7 +47,7 @@ pub struct Count {
 }
 
 /// The names of `enum counted`, as the status tells them.
-pub const COUNTED: [&str; 17] = [
+pub const COUNTED: [&str; 18] = [
     "data",
     "ack",
     "lowered",
@@ -65,6 +65,7 @@ pub const COUNTED: [&str; 17] = [
     "mss_lowered",
     "priced",
     "unpriced",
+    "updates",
 ];
 
 /// How structures lie in the programs, for tests.
@@ -100,8 +101,9 @@ mod tests {
 
     use lasthop_fixed::estimate::{BinnedRate, RecentLeast};
     use lasthop_fixed::share::BusyRate;
+    use lasthop_fixed::state::{DeskRecord, SEATS, UpdateRecord};
 
-    use super::layout::alike;
+    use super::layout::{alike, described};
     use super::*;
 
     #[test]
@@ -110,6 +112,7 @@ mod tests {
         alike!(&btf, "settings", Settings: "target_ns" = target_ns, "theta_ns" = theta_ns, "g_q10" = g_q10, "kappa_q10" = kappa_q10,
             "link_header_bytes" = link_header_bytes, "observe_only" = observe_only,
             "is_hidden" = is_hidden, "is_clamp" = is_clamp, "a_bytes" = a_bytes, "tau_bytes" = tau_bytes,
+            "is_station" = is_station, "moves_others" = moves_others,
             "rule_count" = rule_count, "has_dscp" = has_dscp, "rules" = rules);
         alike!(&btf, "weight_rule", WeightRule: "prefix" = prefix, "prefix_bits" = prefix_bits,
             "weight_q8" = weight_q8, "port" = port, "dscp" = dscp, "has_dscp" = has_dscp);
@@ -125,6 +128,11 @@ mod tests {
         alike!(&btf, "station", StationRecord: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = rate,
             "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "others_q10" = others_q10, "a_bytes" = a_bytes, "price_q30" = price_q30, "ring" = ring);
         alike!(&btf, "station_key", StationKey: "client" = client);
+        // What a desk keeps is the programs' own.
+        assert_eq!(described(&btf, "desk").0, size_of::<DeskRecord>());
+        assert_eq!(described(&btf, "post").0, size_of::<DeskRecord>() + SEATS as usize * size_of::<u64>());
+        alike!(&btf, "update", UpdateRecord: "key" = key, "seq" = seq, "ack" = ack, "stamp" = stamp, "echo" = echo,
+            "window" = window);
         alike!(&btf, "share_rate", BusyRate: "busy_ns" = busy_ns, "bytes_q4" = bytes_q4);
         alike!(&btf, "count", Count: "packets" = packets, "bytes" = bytes);
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/client.bpf.o")).unwrap();

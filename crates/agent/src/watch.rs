@@ -107,6 +107,7 @@ impl Agent<'_> {
             (Mode::Ap, Law::Clamp(law)) => format!("CLAMP's access point with a = {}", law.a),
             (_, Law::Share(law)) => format!("target {}", law.target),
             (_, Law::Clamp(law)) => format!("CLAMP with a = {}", law.a),
+            (_, Law::Station(law)) => format!("station window, target {}", law.target),
         };
         let dry = if config.dry_run { ", dry run" } else { "" };
         let began = format!("at {}: {wanted}, queue by {}: {why}{dry}", device.name, identity.source);

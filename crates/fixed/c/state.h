@@ -492,6 +492,7 @@ enum counted {
 	COUNTED_MSS, /* the segments that a station asks for were made smaller by the price's room */
 	COUNTED_PRICED, /* it came with a price, which was taken out */
 	COUNTED_UNPRICED, /* data of a connection that is known came without one */
+	COUNTED_UPDATED, /* window updates for connections whose ACK was not at hand */
 	COUNTED_KINDS,
 };
 

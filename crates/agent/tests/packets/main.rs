@@ -9,7 +9,7 @@ mod sockets;
 #[path = "../support/mod.rs"]
 mod support;
 
-use lasthop_agent::config::Config;
+use lasthop_agent::config::{Config, Law, StationConfig};
 use lasthop_agent::load::Programs;
 use lasthop_agent::mode::Mode;
 use lasthop_linux::clock;
@@ -19,6 +19,11 @@ use frames::{ACK, OPTIONS, SYN, Segment, extended, folded, from_client, from_ser
 
 /// TCX_NEXT: another program, or the stack, goes on with the packet.
 const PASSES_ON: u32 = u32::MAX;
+/// The settings of a law, as they are by default in all else.
+fn of_law(law: Law) -> Config {
+    Config { law, ..Config::default() }
+}
+
 /// The programs of one who does this; none where they may not be loaded.
 fn loaded(mode: Mode) -> Option<Programs> {
     or_skipped(Programs::load(mode, &Config::default().settings(14, mode == Mode::Proxy)))
@@ -26,8 +31,15 @@ fn loaded(mode: Mode) -> Option<Programs> {
 
 #[test]
 fn the_verifier_has_room_for_the_agents_programs() {
-    let config = Config::default();
-    for (mode, is_hidden) in [(Mode::Proxy, false), (Mode::Proxy, true), (Mode::Ap, false), (Mode::Client, false)] {
+    let (share, station) = (Config::default(), of_law(Law::Station(StationConfig::default())));
+    for (config, mode, is_hidden) in [
+        (&share, Mode::Proxy, false),
+        (&share, Mode::Proxy, true),
+        (&station, Mode::Proxy, false),
+        (&station, Mode::Proxy, true),
+        (&share, Mode::Ap, false),
+        (&share, Mode::Client, false),
+    ] {
         let Some(programs) = or_skipped(Programs::load(mode, &config.settings(14, is_hidden))) else { return };
         for name in ["to_client", "to_server"] {
             assert_verified_with_ease(&programs.program(name).unwrap());
