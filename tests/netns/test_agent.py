@@ -211,6 +211,29 @@ def test_weights_are_parts_of_the_rate(law: str, slow: str, tmp_path: Path) -> N
         assert 7 * found[port] / whole == pytest.approx(1 << i, rel=0.1)
 
 
+@pytest.mark.parametrize("slow", ["modem", "router"])
+def test_the_station_window_tells_by_updates_what_other_connections_may_send(slow: str) -> None:
+    with house(slow=slow, distances=True, congestion="cubic") as built:
+        built.helper("server", "serve")
+        built.agent("--law", "station", "--target", "20 ms")
+        with ThreadPoolExecutor() as pool:
+            found = pool.submit(built.fetch, [20_010, "20080"], 4, 5)
+            time.sleep(5)
+            waits_ms = built.ping_ms(40)
+            status = built.status()
+            rates = list(found.result().values())
+        counts = built.status()["counts"]
+    assert status["law"] == "station"
+    assert sum(rates) >= 0.95 * LINE_BPS
+    assert jain(rates) >= 0.95
+    assert statistics.mean(waits_ms) <= 32
+    assert counts["updates"]["packets"] > 0
+    # What comes in behind an ACK is no ACK of the client's, and is counted once.
+    assert counts["updates"]["packets"] < counts["ack"]["packets"]
+    assert counts["midstream"]["packets"] == 0
+    print(slow, rates, statistics.mean(waits_ms), max(waits_ms), counts)
+
+
 @pytest.mark.measured
 @pytest.mark.parametrize("slow", ["modem", "router"])
 def test_clamp_settles_at_a_and_raises_it_for_many(slow: str) -> None:

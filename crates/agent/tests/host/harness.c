@@ -54,6 +54,47 @@ static unsigned int all_of(const struct __sk_buff *skb)
 	return skb->len > LINK_HEADER_BYTES ? host_sum(LINK_HEADER_BYTES, skb->len - LINK_HEADER_BYTES) : 0;
 }
 
+/* What the sums of plain TCP come to: that of an IPv4 header, and TCP's with its pseudo-header. Right ones come to 0. */
+struct sums {
+	unsigned int ip;
+	unsigned int tcp;
+};
+
+static struct sums sums_of_packet(struct __sk_buff *skb)
+{
+	struct sums sums = {};
+	unsigned int at, length, type = network_of(skb, LINK_HEADER_BYTES, &at);
+
+	if (type == 0x0800 && host_within(at, 40)) {
+		sums.ip = host_sum(at, 20) % 0xffff;
+		sums.tcp = host_folded((unsigned long long)host_sum(at + 12, 8) + host_sum(at + 20, skb->len - at - 20)) % 0xffff;
+	} else if (type == 0x86dd && host_within(at, 60)) {
+		sums.tcp = host_folded((unsigned long long)host_sum(at + 8, 32) + host_sum(at + 40, skb->len - at - 40)) % 0xffff;
+	}
+	return sums;
+}
+
+#ifdef LOOKS_THROUGH
+static struct sums at_hand;
+
+/* An update's sums are as good as those of the ACK that it is made of, and its window is not closed. */
+static void look_at_update(void *skb)
+{
+	struct sums sums = sums_of_packet(skb);
+	struct packet update;
+
+	memset(&update, 0, sizeof(update));
+	if (read_packet(skb, LINK_HEADER_BYTES, 0, &update) != COUNTED_DATA || !updates_form_of(&update) || !update.window)
+		abort();
+	if (((struct __sk_buff *)skb)->tc_index != UPDATE_MARK || sums.ip != at_hand.ip)
+		abort();
+	if (in_kernel.ip_summed != CHECKSUM_PARTIAL && sums.tcp != at_hand.tcp)
+		abort();
+	if (in_kernel.ip_summed == CHECKSUM_COMPLETE && host_packet.sum % 0xffff != all_of(skb) % 0xffff)
+		abort();
+}
+#endif
+
 int main(int count, char **words)
 {
 	unsigned char head[3];
@@ -68,9 +109,17 @@ int main(int count, char **words)
 	for (int i = 1; i < count; i++) {
 		settings.is_hidden |= !strcmp(words[i], "hidden");
 		settings.is_clamp |= !strcmp(words[i], "clamp");
+		settings.is_station |= !strcmp(words[i], "station");
 	}
-	for (unsigned int number = 1; number <= HOST_SPARE; number++)
-		host_push(&number);
+	settings.kappa_q10 = 256;
+	settings.moves_others = settings.is_station;
+#ifdef LOOKS_THROUGH
+	host_look = look_at_update;
+	for (unsigned int number = 1; number <= HOST_SPARE; number++) {
+		host_push(&spare, &number);
+		host_push(&spare_desks, &number);
+	}
+#endif
 	while (taken(head, sizeof(head))) {
 		struct __sk_buff *skb = &host_packet.seen;
 		unsigned int bytes = head[1] << 8 | head[2];
@@ -98,6 +147,9 @@ int main(int count, char **words)
 		/* One device makes no sums, another one those of the segments, a third one those of whole packets. */
 		in_kernel.ip_summed = bpf_get_prandom_u32() >> 30;
 		host_packet.sum = all_of(skb);
+#ifdef LOOKS_THROUGH
+		at_hand = sums_of_packet(skb);
+#endif
 		verdict = head[0] ? to_client(skb) : to_server(skb);
 		if (verdict != (unsigned int)TCX_PASS_ON)
 			return 1;
@@ -113,5 +165,5 @@ int main(int count, char **words)
 	}
 	while (host_entries)
 		host_remove(host_entries);
-	return fflush(stdout) ? 1 : 0;
+	return fflush(stdout) || (settings.is_station && !host_copies) ? 1 : 0;
 }

@@ -156,6 +156,54 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// Connections of one client to two servers that go on, with a mutated packet now and then: each packet, and whether it goes to the
+/// client.
+pub(crate) struct Exchange {
+    random: Random,
+    /// The server, the client's port, what it has sent, what the client has acknowledged, and the turns until it begins anew.
+    flows: [([u8; 4], u16, u32, u32, usize); 2],
+}
+
+impl Exchange {
+    pub(crate) fn new() -> Self {
+        Self { random: Random::new(), flows: [(SERVER, 4000, 0, 0, 0), ([10, 2, 0, 3], 4001, 0, 0, 0)] }
+    }
+}
+
+impl Iterator for Exchange {
+    type Item = (bool, Vec<u8>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let random = &mut self.random;
+        let (server, port, sent, acked, turns) = &mut self.flows[random.below(2)];
+        let stamp = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        let (to_client, mut segment) = match *turns {
+            0 => (false, from_client(99, 0, SYN, 64_240, &OPTIONS)),
+            1 => (true, from_server(999, 100, SYN | ACK, &OPTIONS, 0)),
+            _ if random.below(5) < 3 => (true, from_server(*sent, 100, ACK, &stamp, 1 + random.below(1400))),
+            _ => {
+                *acked = acked.wrapping_add(random.below(1 + sent.wrapping_sub(*acked) as usize) as u32);
+                (false, from_client(100, *acked, ACK, 5000, &stamp))
+            }
+        };
+        match *turns {
+            0 => (*sent, *acked) = (1000, 1000),
+            _ => *sent = sent.wrapping_add(segment.payload as u32),
+        }
+        *turns = (*turns + 1) % 1000;
+        if to_client {
+            (segment.from, segment.ports.1) = (*server, *port);
+        } else {
+            (segment.to, segment.ports.0) = (*server, *port);
+        }
+        let mut frame = segment.frame();
+        if *port == 4001 && random.below(16) == 0 || random.below(16) == 0 {
+            mutate(&mut frame, random);
+        }
+        Some((to_client, frame))
+    }
+}
+
 /// How many packets are made; `LASTHOP_PACKETS` says another number.
 pub(crate) fn packets() -> usize {
     std::env::var("LASTHOP_PACKETS").map_or(100_000, |count| count.parse().unwrap())

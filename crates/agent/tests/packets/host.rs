@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use lasthop_agent::mode::Mode;
 
-use crate::frames::{mutate, packets, seeds};
+use crate::frames::{Exchange, mutate, packets, seeds};
 use crate::oracle::judge;
 use crate::support::{Random, or_skipped};
 
@@ -54,10 +54,14 @@ pub(crate) fn started(binary: &Path, words: &[&str]) -> (Child, BufWriter<ChildS
 fn run(mode: Mode, binary: &Path, words: &[&str], count: usize) -> usize {
     let (mut child, mut to) = started(binary, words);
     let mut from = BufReader::with_capacity(1 << 16, child.stdout.take().unwrap());
-    // What is sent is made again where it is judged.
+    // What is sent is made again where it is judged. Updates are made of what goes on.
+    let goes_on = words.contains(&"station");
     let frames = || {
-        let (seeds, mut random) = (seeds(), Random::new());
+        let (seeds, mut random, mut exchange) = (seeds(), Random::new(), Exchange::new());
         (0..count).map(move |_| {
+            if goes_on && let Some((to_client, frame)) = exchange.next() {
+                return (u8::from(to_client), random.below(10_000) == 0, frame);
+            }
             let mut frame = seeds[random.below(seeds.len())].clone();
             mutate(&mut frame, &mut random);
             (random.below(2) as u8, random.below(1000) == 0, frame)
@@ -94,7 +98,10 @@ fn run(mode: Mode, binary: &Path, words: &[&str], count: usize) -> usize {
 #[test]
 fn mutated_packets_find_no_fault_in_the_hosts_build() {
     for (mode, settings) in [
-        (Mode::Proxy, &[&["qdisc"][..], &["hidden"], &["clamp"], &["hidden", "clamp"]][..]),
+        (
+            Mode::Proxy,
+            &[&["qdisc"][..], &["hidden"], &["clamp"], &["hidden", "clamp"], &["station"], &["hidden", "station"]][..],
+        ),
         (Mode::Ap, &[&[]]),
         (Mode::Client, &[&[]]),
     ] {

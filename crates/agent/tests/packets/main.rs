@@ -8,10 +8,12 @@ mod oracle;
 mod sockets;
 #[path = "../support/mod.rs"]
 mod support;
+mod updates;
 
 use lasthop_agent::config::{Config, Law, StationConfig};
 use lasthop_agent::load::Programs;
 use lasthop_agent::mode::Mode;
+use lasthop_agent::state::COUNTED;
 use lasthop_linux::clock;
 use support::{assert_verified_with_ease, or_skipped};
 
@@ -22,6 +24,11 @@ const PASSES_ON: u32 = u32::MAX;
 /// The settings of a law, as they are by default in all else.
 fn of_law(law: Law) -> Config {
     Config { law, ..Config::default() }
+}
+
+/// How many packets were counted under a name.
+fn counted(programs: &Programs, kind: &str) -> u64 {
+    programs.counts().unwrap()[COUNTED.iter().position(|name| *name == kind).unwrap()].packets
 }
 
 /// The programs of one who does this; none where they may not be loaded.

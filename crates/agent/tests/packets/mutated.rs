@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Mutated packets in the kernel.
 
+use lasthop_agent::config::{Law, StationConfig};
+use lasthop_agent::load::Programs;
 use lasthop_agent::mode::Mode;
 
-use crate::frames::{ACK, OPTIONS, SYN, from_client, from_server, mutate, optioned, packets, seeds, with_v6};
+use crate::frames::{ACK, Exchange, OPTIONS, SYN, from_client, from_server, mutate, optioned, packets, seeds, with_v6};
 use crate::oracle::judge;
-use crate::support::Random;
-use crate::{PASSES_ON, loaded};
+use crate::support::{Random, or_skipped};
+use crate::{PASSES_ON, loaded, of_law};
 
 /// Any packet passes; what is not plain TCP leaves as it came, and what changes does so in what is a program's to change.
 #[test]
@@ -27,6 +29,24 @@ fn packets_change_in_what_is_a_programs_to_change() {
             changed += usize::from(judged.unwrap_or_else(|wrong| panic!("{wrong}: {mode:?} {program} {frame:02x?}")));
         }
         assert!(changed > 0, "{mode:?}");
+    }
+}
+
+/// The same under the station window, of connections that go on, so that there are updates to be made of packets.
+#[test]
+fn packets_that_updates_are_made_of_are_as_they_were() {
+    for is_hidden in [false, true] {
+        let config = of_law(Law::Station(StationConfig::default()));
+        let Some(programs) = or_skipped(Programs::load(Mode::Proxy, &config.settings(14, is_hidden))) else { return };
+        let mut changed = 0;
+        for (to_client, frame) in Exchange::new().take(packets() / 5) {
+            let program = if to_client { "to_client" } else { "to_server" };
+            let Ok((verdict, left)) = programs.try_packet(program, &frame) else { continue };
+            assert_eq!(verdict, PASSES_ON);
+            let judged = judge(Mode::Proxy, program, &frame, &left);
+            changed += usize::from(judged.unwrap_or_else(|wrong| panic!("{wrong}: {program} {frame:02x?}")));
+        }
+        assert!(changed > packets() / 100, "{changed}");
     }
 }
 

@@ -126,27 +126,46 @@ static void *host_lookup(const void *map, int is_array, size_t key_bytes, const 
 	host_update(map, sizeof(*(map)->key), at, sizeof(*(map)->value), from, flags)
 #define bpf_map_delete_elem(map, at) host_remove(host_find(map, sizeof(*(map)->key), at))
 
-/* A queue of numbers: those of the queues that are nobody's. */
+/* Queues of numbers: those that are nobody's. */
 #define HOST_SPARE 16
-static unsigned int host_spare[HOST_SPARE];
-static unsigned int host_spares;
+#define HOST_QUEUES 2
+static struct host_queue {
+	const void *map;
+	unsigned int numbers[HOST_SPARE];
+	unsigned int held;
+} host_queues[HOST_QUEUES];
 
-static long host_push(const unsigned int *number)
+static struct host_queue *host_queue(const void *map)
 {
-	if (host_spares == HOST_SPARE)
+	for (unsigned int i = 0; i < HOST_QUEUES; i++) {
+		if (!host_queues[i].map)
+			host_queues[i].map = map;
+		if (host_queues[i].map == map)
+			return &host_queues[i];
+	}
+	abort();
+}
+
+static long host_push(const void *map, const unsigned int *number)
+{
+	struct host_queue *queue = host_queue(map);
+
+	if (queue->held == HOST_SPARE)
 		return -E2BIG;
-	host_spare[host_spares++] = *number;
+	queue->numbers[queue->held++] = *number;
 	return 0;
 }
 
-static long host_pop(unsigned int *number)
+static long host_pop(const void *map, unsigned int *number)
 {
-	*number = host_spares ? host_spare[--host_spares] : 0;
+	struct host_queue *queue = host_queue(map);
+
+	*number = queue->held ? queue->numbers[--queue->held] : 0;
 	return *number ? 0 : -ENOENT;
 }
 
-#define bpf_map_push_elem(map, number, flags) host_push(number)
-#define bpf_map_pop_elem(map, number) host_pop(number)
+#define bpf_map_push_elem(map, number, flags) host_push(map, number)
+#define bpf_map_pop_elem(map, number) host_pop(map, number)
 
 /* The map of the agent's own whose entries one program looks through. */
 static long bpf_for_each_map_elem(void *map, void *each, void *context, unsigned long long flags)
@@ -264,6 +283,28 @@ static long bpf_skb_store_bytes(void *skb, unsigned int at, const void *from, un
 	if (flags & BPF_F_RECOMPUTE_CSUM)
 		bpf_csum_update(skb, (0xffff - before) + host_sum(at, bytes));
 	return 0;
+}
+
+/* A copy that comes in. How many there were, and what is looked at in each. */
+static unsigned int host_copies;
+static void (*host_look)(void *skb);
+
+static long bpf_clone_redirect(void *skb, unsigned int device, unsigned long long flags)
+{
+	(void)device;
+	if (flags != BPF_F_INGRESS)
+		return -EINVAL;
+	host_copies++;
+	if (host_look)
+		host_look(skb);
+	/* Now and then there is no room for it. */
+	host_random = host_random * 1664525 + 1013904223;
+	return host_random >> 28 ? 0 : -ENOMEM;
+}
+
+static void bpf_set_hash_invalid(void *skb)
+{
+	(void)skb;
 }
 
 /* RFC 1624. */
