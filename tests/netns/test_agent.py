@@ -213,24 +213,23 @@ def test_weights_are_parts_of_the_rate(law: str, slow: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("slow", ["modem", "router"])
 def test_the_station_window_tells_by_updates_what_other_connections_may_send(slow: str) -> None:
-    with house(slow=slow, distances=True, congestion="cubic") as built:
-        built.helper("server", "serve")
+    with house(slow=slow, distances=True) as built:
+        built.helper("server", "serve", "cubic")
         built.agent("--law", "station", "--target", "20 ms")
         with ThreadPoolExecutor() as pool:
-            found = pool.submit(built.fetch, [20_010, "20080"], 4, 5)
-            time.sleep(5)
+            found = pool.submit(built.fetch, [20_010, 20_080], 3, 3)
+            time.sleep(3.5)
             waits_ms = built.ping_ms(40)
             status = built.status()
             rates = list(found.result().values())
-        counts = built.status()["counts"]
+    counts = {kind: count["packets"] for kind, count in status["counts"].items()}
     assert status["law"] == "station"
     assert sum(rates) >= 0.95 * LINE_BPS
     assert jain(rates) >= 0.95
     assert statistics.mean(waits_ms) <= 32
-    assert counts["updates"]["packets"] > 0
-    # What comes in behind an ACK is no ACK of the client's, and is counted once.
-    assert counts["updates"]["packets"] < counts["ack"]["packets"]
-    assert counts["midstream"]["packets"] == 0
+    # What comes in behind an ACK is told apart from the clients' own.
+    assert 0 < counts["updates"] < counts["ack"]
+    assert counts["midstream"] == 0
     print(slow, rates, statistics.mean(waits_ms), max(waits_ms), counts)
 
 
@@ -257,24 +256,30 @@ def test_clamp_settles_at_a_and_raises_it_for_many(slow: str) -> None:
     assert jain(crowd) >= 0.9
 
 
-def test_a_capture_has_no_edge_to_the_left_no_zero_window_and_right_sums(tmp_path: Path) -> None:
+@pytest.mark.parametrize("law", ["share", "station"])
+def test_a_capture_has_no_edge_to_the_left_no_zero_window_and_right_sums(
+    law: str, tmp_path: Path
+) -> None:
     demand_program("tshark")
     before, behind = tmp_path / "before.pcapng", tmp_path / "behind.pcapng"
     only = "tcp and src host 10.1.0.2"
     with house() as built:
         built.sum_in_software("client", "eth")
-        built.agent("--target", "10 ms")
+        built.agent("--law", law, "--target", "10 ms")
         # Behind the agent, and out of its programs' sight.
         with (
             capturing(built, "client", "eth", only, before),
             capturing(built, "router", "wan", only, behind),
             built.download(3, flows=4) as found,
         ):
-            pass
-        lowered = built.status()["counts"]["lowered"]["packets"]
+            time.sleep(2)
+            # Windows grow, of those as well whose ACK is not at hand.
+            built.tbf("change", "30mbit")
+        counts = {kind: count["packets"] for kind, count in built.status()["counts"].items()}
     acks = judge(behind, before)
     assert acks >= 1000
-    assert lowered >= 0.9 * acks
+    assert counts["lowered"] + counts["updates"] >= 0.9 * acks
+    assert (counts["updates"] > 0) == (law == "station")
     # What the SYN opens, at most the first ten segments.
     for _, _, window, _, _, _ in fields(behind, FIELDS, "tcp.flags.syn == 1"):
         assert int(window) <= 14600
