@@ -83,7 +83,7 @@ mod tests {
     use lasthop_linux::clock;
 
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Law, StationConfig};
     use crate::state::COUNTED;
 
     /// One of 256 clients opens its next connection.
@@ -100,9 +100,31 @@ mod tests {
         frame
     }
 
+    /// The rest of its handshake: what the server answers, and the client's acknowledgement of that.
+    fn rest_of(client: [u8; 2], port: [u8; 2]) -> [(&'static str, Vec<u8>); 2] {
+        let mut answer = syn_of(client, port);
+        let (ends, rest) = (answer[26..38].to_vec(), answer[38..].to_vec());
+        answer[26..30].copy_from_slice(&ends[4..8]);
+        answer[30..34].copy_from_slice(&ends[..4]);
+        answer[34..36].copy_from_slice(&ends[10..]);
+        answer[36..38].copy_from_slice(&ends[8..10]);
+        answer[38..42].copy_from_slice(&[0, 0, 1, 0]);
+        answer[42..46].copy_from_slice(&[0, 0, 0, 100]);
+        answer[47] = 2 | 16;
+        let mut last = [&syn_of(client, port)[..38], &rest].concat();
+        last[38..42].copy_from_slice(&[0, 0, 0, 100]);
+        last[42..46].copy_from_slice(&[0, 0, 1, 1]);
+        last[47] = 16;
+        [("to_client", answer), ("to_server", last)]
+    }
+
     /// The programs; none, and a line, where they may not be loaded.
     fn loaded() -> Option<Programs> {
-        let programs = Programs::load(Mode::Proxy, &Config::default().settings(14, true));
+        loaded_with(&Config::default())
+    }
+
+    fn loaded_with(config: &Config) -> Option<Programs> {
+        let programs = Programs::load(Mode::Proxy, &config.settings(14, true));
         if let Err(error) = &programs {
             assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
             eprintln!("SKIPPED: {error:#}");
@@ -163,6 +185,7 @@ mod tests {
         reap(&programs, now_ns + IDLE_NS + CLOSED_NS).unwrap();
         assert!(programs.flows().unwrap().is_empty() && programs.stations().unwrap().is_empty());
     }
+
     #[test]
     fn hidden_queues_are_bounded_and_their_numbers_are_given_again() {
         let Some(programs) = loaded() else { return };
@@ -182,6 +205,43 @@ mod tests {
             assert_eq!(numbers.len() as u32, room);
             reap(&programs, clock::monotonic_ns() + IDLE_NS + CLOSED_NS).unwrap();
             assert!(programs.flows().unwrap().is_empty() && programs.stations().unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn desks_are_bounded_and_those_of_silent_clients_are_given_back() {
+        let config = Config { law: Law::Station(StationConfig::default()), ..Config::default() };
+        let Some(programs) = loaded_with(&config) else { return };
+        let (room, free) = programs.desks().unwrap();
+        assert_eq!((room, free), (256, 256));
+        let desks = programs.map("desks").unwrap();
+        println!("{room} desks of {} B have {} B", desks.value_size(), memory(&desks));
+        for turn in 1..=2 {
+            for client in 0..room as u16 + 50 {
+                let client = client.to_be_bytes();
+                programs.try_packet("to_server", &syn_of(client, [16, turn])).unwrap();
+                for (program, frame) in rest_of(client, [16, turn]) {
+                    programs.try_packet(program, &frame).unwrap();
+                }
+            }
+            // Clients beyond them are steered all the same, by the share window.
+            assert_eq!(programs.desks().unwrap(), (room, 0));
+            let flows = programs.flows().unwrap();
+            assert_eq!(flows.len(), room + 50);
+            assert!(flows.iter().all(|(_, flow)| flow.flags() & FLOW_ESTABLISHED != 0));
+            assert_eq!(counted(&programs, "table_full"), 0);
+            // Connections are kept for longer than desks.
+            let now_ns = clock::monotonic_ns();
+            reap(&programs, now_ns + CLOSED_NS + 1).unwrap();
+            assert_eq!(programs.flows().unwrap().len(), room + 50);
+            assert_eq!(programs.desks().unwrap(), (room, room));
+            for (program, frame) in rest_of([0, 7], [16, turn]) {
+                programs.try_packet(program, &frame).unwrap();
+            }
+            assert_eq!(programs.desks().unwrap(), (room, room - 1));
+            reap(&programs, now_ns + IDLE_NS + CLOSED_NS).unwrap();
+            assert!(programs.flows().unwrap().is_empty() && programs.stations().unwrap().is_empty());
+            assert_eq!(programs.desks().unwrap(), (room, room));
         }
     }
 }

@@ -166,7 +166,8 @@ pub struct FlowRecord {
     pub window_bytes: u64,
     duplicates: u32,
     window: u16,
-    seat: u16,
+    /// Its place at the desk of its station, and one; 0: none.
+    pub seat: u16,
     clock_began_ns: u64,
     clock_first: u32,
     clock_state: u32,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use lasthop_agent::config::{Config, Law, StationConfig};
 use lasthop_agent::load::Programs;
 use lasthop_agent::mode::Mode;
+use lasthop_agent::state::Connection;
 use lasthop_linux::Error;
 use lasthop_linux::namespace::Namespace;
 use lasthop_linux::netlink::{Routing, device_index};
@@ -19,6 +20,7 @@ use crate::{PASSES_ON, counted, of_law};
 /// The client's own window, in units of 128 B.
 const OWN: u16 = 20_000;
 const MSS: usize = 1400;
+const RST: u8 = 4;
 
 /// How packets look.
 #[derive(Clone, Copy, Debug)]
@@ -292,6 +294,26 @@ impl Talk {
     }
 }
 
+impl Talk {
+    /// Each connection so often in turn.
+    fn each(&mut self, turns: usize) {
+        for turn in 0..turns * self.flows.len() {
+            self.turn(turn % self.flows.len(), 2);
+        }
+    }
+
+    /// The numbers of those with a seat.
+    fn seated(&self) -> Vec<usize> {
+        let known = self.programs.flows().unwrap();
+        let has_seat = |flow: &Flow| {
+            known.iter().any(
+                |(key, kept)| matches!(kept, Connection::Steered(kept) if key.client().1 == flow.port && kept.seat > 0),
+            )
+        };
+        (0..self.flows.len()).filter(|&i| has_seat(&self.flows[i])).collect()
+    }
+}
+
 /// Runs what is done in a network namespace whose one device is up.
 fn apart(work: impl FnOnce() + Send) {
     let up = || {
@@ -334,4 +356,38 @@ fn exchange(form: Form) {
     let of: Vec<_> = talk.flows.iter().map(|flow| flow.updates).collect();
     assert_eq!(counted(&talk.programs, "updates"), updates as u64, "{form:?}: {of:?}");
     assert!(of[0] + of[1] > 0 && of[2..].iter().all(|count| *count == 0), "{form:?}: {of:?}");
+}
+
+#[test]
+fn without_the_clock_or_in_a_dry_run_nothing_is_sent() {
+    let form = Form { version: 4, has_stamp: true, link: Link::Ethernet };
+    let law = |clock| Law::Station(StationConfig { clock, ..StationConfig::default() });
+    for config in [of_law(law(false)), Config { dry_run: true, ..of_law(law(true)) }] {
+        apart(|| {
+            let Some(mut talk) = or_skipped(Talk::new(&config, form, flows())) else { return };
+            assert_eq!(talk.talk(100), 0);
+            assert_eq!(counted(&talk.programs, "updates"), 0);
+            assert_eq!(counted(&talk.programs, "lowered") == 0, config.dry_run);
+        });
+    }
+}
+
+#[test]
+fn a_desk_has_sixteen_seats_and_who_ends_leaves_one() {
+    const SEATS: usize = 16;
+    let form = Form { version: 4, has_stamp: true, link: Link::Ethernet };
+    apart(|| {
+        let flows = (0..SEATS as u16 + 4).map(|i| Flow::new(2, 2 + i as u8, 4000 + i, 1)).collect();
+        let Some(mut talk) = or_skipped(Talk::new(&station(), form, flows)) else { return };
+        // All windows are whole, whoever has a seat.
+        talk.each(2);
+        let seated = talk.seated();
+        assert_eq!(seated, (0..SEATS).collect::<Vec<_>>());
+        // One that is reset leaves its seat to another.
+        let reset = talk.flows[3].frame(form, false, RST | ACK, OWN, 0);
+        talk.try_packet("to_server", &reset);
+        talk.flows.remove(3);
+        talk.each(2);
+        assert_eq!(talk.seated().len(), SEATS);
+    });
 }
