@@ -141,7 +141,7 @@ def test_a_law_that_the_agent_does_not_have_is_refused(box: Box) -> None:
     ap = '[[ap]]\nname = "ap"\nradio = { kind = "constant", rate = "10 Mbit/s" }\n'
     flow = '[[flow]]\nname = "f"\nstation = "m"\nrtt = "20 ms"\nsender = "cubic"\n'
     text = f'duration = "2 s"\n{ap}proxy = "station"\n{flow}'
-    assert_one_line(box.run(text), "ap[0].proxy", "lasthop-agent", "share-kernel")
+    assert_one_line(box.run(text), "ap[0].proxy", "lasthop-agent", "station-kernel")
 
 
 def test_applications_do_what_the_scenario_says(box: Box) -> None:

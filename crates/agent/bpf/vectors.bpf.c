@@ -15,6 +15,7 @@ ONE_OF(vector) vectors SEC(".maps");
 ONE_OF(flow) flows SEC(".maps");
 ONE_OF(station) stations SEC(".maps");
 ONE_OF(receiver) receivers SEC(".maps");
+ONE_OF(desk) desks SEC(".maps");
 
 const volatile struct settings settings = {};
 
@@ -27,9 +28,10 @@ const volatile struct settings settings = {};
 		struct flow *f = bpf_map_lookup_elem(&flows, &key); \
 		struct station *s = bpf_map_lookup_elem(&stations, &key); \
 		struct receiver *r = bpf_map_lookup_elem(&receivers, &key); \
+		struct desk *d = bpf_map_lookup_elem(&desks, &key); \
 \
 		(void)skb; \
-		if (x && f && s && r) \
+		if (x && f && s && r && d) \
 			x->result = VECTOR(call); \
 		return 0; \
 	}

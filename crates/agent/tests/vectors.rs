@@ -4,7 +4,7 @@
 mod support;
 
 use anyhow::{Context, Result};
-use lasthop_fixed::state::{FlowRecord, ReceiverRecord, Settings, StationRecord};
+use lasthop_fixed::state::{DeskRecord, FlowRecord, ReceiverRecord, Settings, StationRecord};
 use lasthop_fixed::vector::{Vector, names, run};
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 use support::{Random, assert_verified_with_ease, or_skipped};
@@ -40,7 +40,20 @@ const TOGETHER: [&[&str]; 7] = [
         "passer_comes",
         "passer_goes",
     ],
-    &["proxy_server_begins", "proxy_client_begins", "proxy_meets", "proxy_forwards", "proxy_hears", "proxy_rests"],
+    &[
+        "proxy_server_begins",
+        "proxy_client_begins",
+        "proxy_meets",
+        "proxy_forwards",
+        "proxy_hears",
+        "proxy_rests",
+        "desk_enter",
+        "desk_step",
+        "desk_finish",
+        "desk_said",
+        "desk_update",
+        "desk_leave",
+    ],
 ];
 /// What says yes or no.
 const YES_OR_NO: [&str; 13] = [
@@ -58,8 +71,8 @@ const YES_OR_NO: [&str; 13] = [
     "gamma_waits",
     "proxy_rests",
 ];
-/// What leaves no window.
-const NOTHING: &str = "receiver_let_go";
+/// What leaves no window, and no seat.
+const NOTHING: [&str; 2] = ["receiver_let_go", "desk_leave"];
 
 /// The functions by their numbers: those of one thing, and each of the others by itself.
 fn groups(names: &[&str]) -> Vec<Vec<usize>> {
@@ -123,6 +136,7 @@ struct Kept {
     flow: FlowRecord,
     station: StationRecord,
     receiver: ReceiverRecord,
+    desk: DeskRecord,
 }
 
 impl Kept {
@@ -132,23 +146,25 @@ impl Kept {
             flow: FlowRecord::default(),
             station: StationRecord::default(),
             receiver: ReceiverRecord::default(),
+            desk: DeskRecord::default(),
         }
     }
 
     /// By the maps that hold them in the kernel.
-    fn parts(&self) -> [(&'static str, &[u8]); 4] {
+    fn parts(&self) -> [(&'static str, &[u8]); 5] {
         [
             ("vectors", self.vector.as_bytes()),
             ("flows", self.flow.as_bytes()),
             ("stations", self.station.as_bytes()),
             ("receivers", self.receiver.as_bytes()),
+            ("desks", self.desk.as_bytes()),
         ]
     }
 }
 
 #[test]
 fn the_kernel_reckons_as_the_host_does_to_the_bit() {
-    for (is_hidden, is_clamp) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+    for (is_hidden, is_clamp, is_station) in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 1), (1, 0, 1)] {
         let settings = Settings {
             target_ns: 25_000_000 >> is_clamp,
             theta_ns: 50_000_000,
@@ -157,6 +173,9 @@ fn the_kernel_reckons_as_the_host_does_to_the_bit() {
             is_clamp,
             a_bytes: 20_000,
             tau_bytes: 500,
+            is_station,
+            moves_others: is_station,
+            kappa_q10: 256 * is_station,
             ..Settings::default()
         };
         let Some(object) = or_skipped(loaded(&settings)) else { return };
@@ -168,7 +187,7 @@ fn the_kernel_reckons_as_the_host_does_to_the_bit() {
 /// Calls each function here and there, and compares what comes of it and what is kept.
 fn compare(object: &Object, settings: &Settings) {
     let map = |name: &str| object.maps().find(|map| map.name() == name).unwrap();
-    let maps = ["vectors", "flows", "stations", "receivers"].map(map);
+    let maps = ["vectors", "flows", "stations", "receivers", "desks"].map(map);
     let mut inputs = Inputs { random: Random::new(), now_ns: 1_000_000_000, seq: 0, ack: 0 };
     let mut kept = Kept::new();
     let mut results = std::collections::BTreeSet::new();
@@ -190,7 +209,8 @@ fn compare(object: &Object, settings: &Settings) {
             inputs.put(&mut kept.vector);
             maps[0].update(&[0; 4], kept.vector.as_bytes(), MapFlags::ANY).unwrap();
             let before = kept.vector;
-            run(which as u32, &mut kept.vector, settings, &mut kept.flow, &mut kept.station, &mut kept.receiver);
+            let Kept { vector, flow, station, receiver, desk } = &mut kept;
+            run(which as u32, vector, settings, flow, station, receiver, desk);
             let name = format!("vector_{}", names[which]);
             let program = object.progs_mut().find(|program| program.name() == name.as_str()).unwrap();
             program.test_run(ProgramInput { data_in: Some(&[0; 64]), ..ProgramInput::default() }).unwrap();
@@ -206,7 +226,7 @@ fn compare(object: &Object, settings: &Settings) {
         }
     }
     // They are no constants: each gives many values, as far as it was called often enough for that.
-    for (which, name) in names.iter().enumerate().filter(|(_, name)| **name != NOTHING) {
+    for (which, name) in names.iter().enumerate().filter(|(_, name)| !NOTHING.contains(name)) {
         let found = results.range((which, 0)..=(which, u64::MAX)).count();
         let wanted = if YES_OR_NO.contains(name) { calls[which].min(100) / 50 } else { (calls[which] / 40).min(20) };
         assert!(found >= wanted, "{name}: {found} values in {} calls", calls[which]);

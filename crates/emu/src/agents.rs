@@ -102,7 +102,7 @@ impl Agents {
         if let Some((number, params)) = (0..).zip(&scenario.ap).find_map(|(i, ap)| Some((i, ap.proxy?))) {
             let words = proxy_words(&params).ok_or_else(|| {
                 let message = format!(
-                    "{:?}: lasthop-agent does not have it: wanted \"share-kernel\" or \"clamp-kernel\"",
+                    "{:?}: lasthop-agent does not have it: wanted \"share-kernel\", \"clamp-kernel\" or \"station-kernel\"",
                     params.kind()
                 );
                 ScenarioError::at(&format!("ap[{number}].proxy"), message)
@@ -213,7 +213,11 @@ fn told_clamp(a: Bytes, tau_bytes: u64) -> Vec<String> {
 }
 
 fn told_share(target: Duration) -> Vec<String> {
-    words(&["proxy", "--dev", DEVICE, "--law", "share", "--target", &target.to_string()])
+    told_target("share", target)
+}
+
+fn told_target(law: &str, target: Duration) -> Vec<String> {
+    words(&["proxy", "--dev", DEVICE, "--law", law, "--target", &target.to_string()])
 }
 
 /// What the proxy of an access point is told; it finds out by itself what it sees of the queue. None for a law that it does not have.
@@ -221,7 +225,14 @@ fn proxy_words(params: &ProxyParams) -> Option<Vec<String>> {
     match params {
         ProxyParams::Share(share) => Some(told_share(share.target)),
         ProxyParams::Clamp(clamp) => Some(told_clamp(clamp.a, clamp.tau.get())),
-        ProxyParams::Station(_) | ProxyParams::StationKernel(_) => None,
+        ProxyParams::StationKernel(station) => {
+            let mut told = told_target("station", station.target);
+            if !station.clock {
+                told.extend(words(&["--set", "law.clock=false"]));
+            }
+            Some(told)
+        }
+        ProxyParams::Station(_) => None,
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * CASE(name, call) for each function: of `v` and `now_ns`, of a state, of a connection `f`, a station `s`, a receiver `r`,
- * settings `set`.
+ * a desk `d`, settings `set`.
  */
 #define FACE(type, name, list, call) CASE(name, GIVEN(COUNT_OF list, name))
 #include "numbers.h"
@@ -77,6 +77,33 @@ CASE(proxy_hears, ({
 	proxy_hears(set, f, s, &p, now_ns, vector_glance(v), v[9]);
 }))
 CASE(proxy_rests, (proxy_rests(f, s), proxy_is_silent(f, now_ns)))
+
+CASE(desk_enter, ({
+	struct packet p = vector_packet(v);
+	u32 own = 0;
+	p.key.client_port = v[9] & 31;
+	/* Updates may be made of it. */
+	p.ip_version = 4;
+	p.is_plain = 1;
+	p.flags = TCP_ACK;
+	p.payload = 0;
+	p.header_bytes = 32;
+	p.tcp_at = p.has_stamp ? 0 : 12;
+	desk_enter(set, d, f, s, &p, now_ns, &own) | own << 8;
+}))
+CASE(desk_step, (desk_step(d, v[0] & (SEATS - 1)), d->seats[v[1] & (SEATS - 1)].window_bytes))
+CASE(desk_finish, (desk_finish(d, f, v[0] & (SEATS - 1), v[1] & 7) | (u64)f->edge << 16))
+CASE(desk_said, (desk_said(d, f), f->edge))
+CASE(desk_update, ({
+	struct update u = {};
+	desk_update(d, v[0] & (SEATS - 1), &u);
+	(u64)d->seats[v[0] & (SEATS - 1)].edge << 16 | u.window;
+}))
+CASE(desk_leave, ({
+	struct flow_key key = { .client_port = v[9] & 31 };
+	desk_leave(d, f, &key);
+	f->seat;
+}))
 
 /* What qfcp_turn does at an interval's end; its loop of those without a packet would be followed round by round. */
 CASE(qfcp_close, ({

@@ -89,7 +89,7 @@ u32 lasthop_size_of(u32 which)
 
 #undef FACE
 
-#define VECTOR_PARTS struct vector *x, const struct settings *set, struct flow *f, struct station *s, struct receiver *r
+#define VECTOR_PARTS struct vector *x, const struct settings *set, struct flow *f, struct station *s, struct receiver *r, struct desk *d
 
 /* The cases of vectors.h by their numbers. */
 #define CASE(name, call) \
@@ -116,5 +116,5 @@ void lasthop_vector_run(u32 which, VECTOR_PARTS);
 void lasthop_vector_run(u32 which, VECTOR_PARTS)
 {
 	if (which < sizeof(vectors) / sizeof(*vectors))
-		x->result = vectors[which].run(x, set, f, s, r);
+		x->result = vectors[which].run(x, set, f, s, r, d);
 }

@@ -43,7 +43,7 @@ struct vector {
 	({ \
 		const u64 *v = x->v; \
 		u64 now_ns = x->now_ns; \
-		(void)v, (void)now_ns, (void)set, (void)f, (void)s, (void)r; \
+		(void)v, (void)now_ns, (void)set, (void)f, (void)s, (void)r, (void)d; \
 		(u64)(call); \
 	})
 

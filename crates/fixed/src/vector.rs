@@ -7,7 +7,7 @@ use std::os::raw::c_char;
 #[cfg(feature = "zerocopy")]
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::state::{FlowRecord, ReceiverRecord, Settings, StationRecord};
+use crate::state::{DeskRecord, FlowRecord, ReceiverRecord, Settings, StationRecord};
 
 /// What a function is given, and what comes of it: `struct vector`.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,7 @@ unsafe extern "C" {
         flow: &mut FlowRecord,
         station: &mut StationRecord,
         receiver: &mut ReceiverRecord,
+        desk: &mut DeskRecord,
     );
 }
 
