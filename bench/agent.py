@@ -30,23 +30,23 @@ WHERE = {"proxy": ("router", "lan"), "ap": ("router", "lan"), "client": ("client
 """Where each agent is: namespace and device."""
 
 
-def start(built: House, name: str) -> subprocess.Popen[str]:
-    """An agent, where it belongs."""
-    return {"proxy": lambda: built.agent("--target", "25 ms"), "ap": lambda: stamp(built),
-            "client": lambda: obey(built)}[name]()  # fmt: skip
+def start(built: House, name: str, law: str) -> subprocess.Popen[str]:
+    """An agent, where it belongs; the law is the proxy's."""
+    return {"proxy": lambda: built.agent("--law", law, "--target", "25 ms"),
+            "ap": lambda: stamp(built), "client": lambda: obey(built)}[name]()  # fmt: skip
 
 
 def steered(
-    built: House, names: Sequence[str], seconds: float
+    built: House, names: Sequence[str], seconds: float, law: str, flows: int
 ) -> tuple[float, dict[str, list[float]]]:
     """What a download comes to with agents [bit/s]; of each program's loads a run's time [ns].
 
     In the order of the agents. What does nothing stands there for both ways, the way of data first.
     """
     known = programs()
-    agents = {name: start(built, name) for name in names}
+    agents = {name: start(built, name, law) for name in names}
     past = programs()
-    bps = fast(built, seconds)
+    bps = fast(built, seconds, flows)
     costs: dict[str, list[float]] = {}
     for number, runs in programs().items():
         if number in past and (number not in known or runs.name == NOTHING):
@@ -64,6 +64,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="of a download")
     parser.add_argument("--pair", action="store_true", help="`ap` and `client`, not the proxy")
+    parser.add_argument("--law", choices=("share", "station"), default="share", help="the proxy's")
+    parser.add_argument("--flows", type=int, default=1, help="connections of a download")
     parser.add_argument("--copied", action="store_true", help="packets as cards receive them")
     options = parser.parse_args()
     names = PAIR if options.pair else PROXY
@@ -76,8 +78,8 @@ def main() -> None:
         see_nothing(built, "egress", "ingress")
         with counting(built):
             for number in range(options.rounds):
-                bare.append(fast(built, options.seconds))
-                rounds.append(steered(built, names, options.seconds))
+                bare.append(fast(built, options.seconds, options.flows))
+                rounds.append(steered(built, names, options.seconds, options.law, options.flows))
                 bps, costs = rounds[-1]
                 took = "; ".join(
                     f"{name} {data:.0f} ns a packet of data, {ack:.0f} ns an ACK"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * The proxy: on the device towards the clients, one program sees data before they are queued, the other ACKs as they
- * come, and lowers their windows. Senders follow, and the queue stays short.
+ * come, and lowers their windows. Senders follow, and the queue stays short. Under the station window an ACK also moves windows of
+ * others, by updates that come in behind it.
  *
  *     servers ──► to_client ──► qdisc ──► device ──► clients
  *             ◄── to_server ◄──────────── device ◄──
@@ -283,6 +284,11 @@ __noinline int ask_desk(struct flow *f, struct station *s, const struct packet *
 		/* Nobody else ends its step. */
 		if (entered & DESK_STEPS)
 			give(&post->desk.is_busy);
+		return proxy_field(f, p);
+	}
+	/* It may have lost its seat meanwhile, or its station the desk. */
+	if (!is_same_key(&post->desk.seats[own].key, &p->key)) {
+		give(&s->lock);
 		return proxy_field(f, p);
 	}
 	moved = desk_finish(&post->desk, f, own, entered & 255);
