@@ -111,8 +111,8 @@ def see_nothing(built: House, *ways: str) -> None:
                       program, "sec", "classifier")  # fmt: skip
 
 
-def fast(built: House, seconds: float) -> float:
+def fast(built: House, seconds: float, flows: int = 1) -> float:
     """What a download comes to [bit/s]."""
-    with built.download(seconds) as result:
+    with built.download(seconds, flows) as result:
         pass
     return float(result["bps"])
