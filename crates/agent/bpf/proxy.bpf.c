@@ -286,8 +286,10 @@ __noinline int ask_desk(struct flow *f, struct station *s, const struct packet *
 			give(&post->desk.is_busy);
 		return proxy_field(f, p);
 	}
-	/* It may have lost its seat meanwhile, or its station the desk. */
+	/* It may have lost its seat meanwhile. */
 	if (!is_same_key(&post->desk.seats[own].key, &p->key)) {
+		if (entered & DESK_STEPS)
+			post->desk.is_busy = 0;
 		give(&s->lock);
 		return proxy_field(f, p);
 	}

@@ -47,7 +47,7 @@ kinds! {
         Share(ShareConfig) = "share",
         /// CLAMP: a price on the queue beyond a, and windows that settle where each flow keeps τ in it.
         Clamp(ClampConfig) = "clamp",
-        /// The station window: one desk sets the windows of up to 16 connections that share a queue, each to what slower ones will leave of
+        /// The station window: up to 16 connections that share a queue have their windows together, each for what slower ones will leave of
         /// the line within its own round trip. It sends window updates, so senders need selective acknowledgements.
         Station(StationConfig) = "station",
     }
@@ -82,7 +82,8 @@ parameters! {
 }
 
 parameters! {
-    /// The station window's parameters, with the defaults of the law. Connections without a seat at a desk have the share window, with its own.
+    /// The station window's parameters, with the defaults of the law. Connections beyond those have the share window, by this T and the
+    /// defaults of that law.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct StationConfig {
         /// T, the standing queue that is wanted.

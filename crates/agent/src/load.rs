@@ -43,9 +43,12 @@ impl Programs {
             numbered.set_max_entries(1 + clients)?;
         }
         let spare_desks = open.maps().find(|map| map.name() == "spare_desks").map_or(0, |map| map.max_entries());
-        // One queue has one.
-        let room = if is_hidden { spare_desks } else { 1 };
-        let room = if settings.is_station == 0 { 0 } else { room };
+        let room = match (settings.is_station != 0, is_hidden) {
+            (true, true) => spare_desks,
+            // One queue has one.
+            (true, false) => 1,
+            (false, _) => 0,
+        };
         if let Some(mut desks) = open.maps_mut().find(|map| map.name() == "desks").filter(|_| room > 0) {
             desks.set_max_entries(room)?;
         }

@@ -245,3 +245,20 @@ fn share_words(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
     let target = target.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has price = \"share\""))?;
     Ok(told_share(target))
 }
+
+#[cfg(test)]
+mod tests {
+    use lasthop_core::law::kernel::StationKernelParams;
+
+    use super::*;
+
+    #[test]
+    fn the_station_window_in_integers_is_the_agents() {
+        let words = |station| proxy_words(&ProxyParams::StationKernel(station)).unwrap().join(" ");
+        let usual = StationKernelParams::default();
+        let told = format!("proxy --dev {DEVICE} --law station --target {}", usual.target);
+        assert_eq!(words(usual), told);
+        let still = StationKernelParams { clock: false, ..usual };
+        assert_eq!(words(still), format!("{told} --set law.clock=false"));
+    }
+}

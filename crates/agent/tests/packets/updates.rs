@@ -321,8 +321,11 @@ fn apart(work: impl FnOnce() + Send) {
         Routing::new().and_then(|routing| routing.up(device_index("lo")?)).map_err(failed)
     };
     let Some((namespace, ())) = or_skipped(Namespace::new(up).map_err(Into::into)) else { return };
-    // What a thread of its own has found wrong is told as it was said.
-    namespace.within(|| Ok(work())).unwrap();
+    let done = namespace.within(|| {
+        work();
+        Ok(())
+    });
+    done.unwrap();
 }
 
 fn station() -> Config {
