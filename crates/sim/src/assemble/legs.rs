@@ -100,7 +100,8 @@ impl<P: Traveller> Builder<'_, P> {
                 there.push(Leg::over(Place::Node(down), spec.delay));
                 back.extend(gateway.map(|place| Leg::over(place, Duration::ZERO)));
                 if let Some(proxy) = &spec.proxy {
-                    if proxy.sends_updates() {
+                    // Behind a gateway are kernels, which have selective acknowledgements.
+                    if proxy.sends_updates() && gateway.is_none() {
                         seats::takes_updates(flow, &format!("the proxy is {:?}", proxy.kind()))?;
                     }
                     back.push(Leg::over(Place::Proxy(down), Duration::ZERO));
