@@ -197,7 +197,7 @@ impl Iterator for Exchange {
             (segment.to, segment.ports.0) = (*server, *port);
         }
         let mut frame = segment.frame();
-        if *port == 4001 && random.below(16) == 0 || random.below(16) == 0 {
+        if random.below(8) == 0 {
             mutate(&mut frame, random);
         }
         Some((to_client, frame))
