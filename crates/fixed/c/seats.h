@@ -344,6 +344,10 @@ LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 	if (seat->receiver_held_bytes)
 		seat->window_bytes = flow_window_beside_held(seat->window_bytes, seat->mss, seat->receiver_held_bytes - 1, r->is_draining,
 							     256, r->held * least(seat->rate, 1ULL << 34) >> 16, r->timer_ns);
+	READ_ANEW();
+	/* The header's field is rounded up, as in proxy_share_window. */
+	if (r->is_hidden)
+		seat->window_bytes = most(excess(seat->window_bytes, (1ULL << (seat->scale & 15)) / 2), 1);
 	UNROLLED
 	for (int n = 0; n < 4; n++)
 		apart |= seat->key.client[n] ^ mine->key.client[n];
@@ -445,6 +449,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	READ_ANEW();
 	r->target_ns = share_target_beside_ns(settings->target_ns, r->wait_ns, s->others_q10);
 	r->timer_ns = s->timer_ns;
+	r->is_hidden = settings->is_hidden;
 	r->is_draining = settings->is_hidden && now_ns < s->probe_until_ns;
 	r->form = settings->moves_others && !desk_is_crowded(recent_least(&d->crowd)) ? updates_form_of(p) : 0;
 	r->elapsed_ns = d->stepped_ns ? now_ns - d->stepped_ns : 0;

@@ -371,7 +371,7 @@ struct round {
 	u32 is_behind; /* somebody is faster */
 	u32 form; /* of which updates may be made */
 	u32 moved; /* the seats of others whose windows may move, a bit each */
-	u32 pad;
+	u32 is_hidden; /* the queue is */
 	u64 timer_ns; /* of receivers that hold ACKs back */
 };
 
