@@ -71,6 +71,24 @@ def test_the_proxy_stands_at_a_gateway_in_front_of_the_access_point(
     assert fastest and 40.0 <= float(fastest[1]) < 45.0, done.stdout
 
 
+@pytest.mark.parametrize("law", ["share-kernel", "station-kernel"])
+def test_a_proxy_of_a_scenario_shares_between_unlike_paths(
+    box: Box, law: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    text = PROXY.replace('"30 s"', '"12 s"\nwarmup = "4 s"').replace("share-kernel", law)
+    far = '\n[[flow]]\nname = "far"\nstation = "phone"\nrtt = "120 ms"\nsender = "cubic"\n'
+    near = text.replace('receiver = "linux"', 'receiver = "linux"\nsender = "cubic"')
+    summary = box.summary(near + far + 'receiver = "linux"\n')
+    assert summary["emulation"]["agent"] == "proxy"
+    queue = summary["queues"][0]
+    # Of 25 ms that are wanted what longer paths do not fill of theirs is missing.
+    assert 0.012 < queue["mean_delay_s"] < 0.03, queue
+    assert queue["utilisation"] > 0.95 and queue["drops"] == 0, queue
+    assert summary["fairness"]["jain"] > 0.97, summary["flows"]
+
+
 @pytest.mark.parametrize("options", [[], ["--ipv6"], ["--proxy"]], ids=["client", "IPv6", "proxy"])
 def test_a_scenario_with_a_price_runs_with_the_agent(
     box: Box, options: list[str], monkeypatch: pytest.MonkeyPatch
