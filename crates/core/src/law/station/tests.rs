@@ -82,6 +82,37 @@ fn a_station_fills_its_own_part_and_leaves_a_thin_uplink_alone() {
     assert!(eq::is_crowded(0.021) && !eq::is_crowded(0.02));
 }
 
+//= station#28
+#[test]
+fn acknowledgements_are_thinned_for_ten_seconds_after_a_crowd() {
+    assert!(eq::thins_acks(9.9) && !eq::thins_acks(10.0));
+    // A packet each 10 ms, whose round trip is 30 ms longer from the first second to the second.
+    let thinned = |keys: StationKeys| {
+        let mut agent = StationAgent::new(keys).unwrap();
+        let (flow, mut edge) = (agent.add(1.0, 1000), 10_000);
+        let mut seconds = vec![];
+        for n in 1..=1500_u32 {
+            let t_s = 0.01 * f64::from(n);
+            let late_s = if (100..200).contains(&n) { 0.03 } else { 0.0 };
+            let told = Known::Stamped { stamp: stamp(1250 * n, 1250.0, 0.02), rtt_s: Some(0.125 + late_s) };
+            let (size_bytes, payload_bytes, received) = (1250.0, 1000.0, u64::from(1000 * n));
+            let (most_edge, is_acknowledged) = (u64::MAX, true);
+            let arrival =
+                StationArrival { t_s, size_bytes, payload_bytes, told, received, edge, most_edge, is_acknowledged };
+            for grant in agent.received(flow, &arrival) {
+                edge = grant.edge;
+            }
+            if agent.thins_acks() {
+                seconds.push(t_s);
+            }
+        }
+        (seconds.first().copied(), seconds.last().copied())
+    };
+    let (first, last) = thinned(PLAIN());
+    assert!((1.1..1.25).contains(&first.unwrap()) && (11.9..12.1).contains(&last.unwrap()), "{first:?} {last:?}");
+    assert_eq!(thinned(StationKeys { thin_acks: false, ..PLAIN() }), (None, None));
+}
+
 //= station#19
 #[test]
 fn the_line_of_the_least_window_binds() {
