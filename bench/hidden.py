@@ -272,7 +272,7 @@ def told(name: str, bands: Bands, got: list[dict[str, float]]) -> str:
     return line
 
 
-def beside(traces: Path, law: str, jobs: int) -> None:
+def beside(traces: Path, law: str, is_simulated: bool, jobs: int) -> None:
     """The 95th percentile at FQ-CoDel's utilisation over FQ-CoDel's, by targets tried."""
     for name in ("Verizon-LTE-short", "ATT-LTE-driving-2016"):
         radio = TRACE.format(traces / f"{name}.down")
@@ -286,6 +286,7 @@ def beside(traces: Path, law: str, jobs: int) -> None:
                 )
             ]
             runs += [Run(flows, radio, target_ms=t, law=law, length_s=60) for t in TARGETS_MS]
+            runs = [replace(run, is_simulated=is_simulated) for run in runs]
             with ThreadPoolExecutor(jobs) as pool:
                 got = list(pool.map(lambda run: measured(run, 1), runs))
             points = sorted(
@@ -323,9 +324,11 @@ def main() -> None:
     if options.beside:
         if not traces:
             parser.error("--beside wants --traces")
-        beside(traces, options.law, options.jobs)
+        beside(traces, options.law, options.simulated, options.jobs)
         return
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        if not any(options.only in row.name for row in rows(Path(folder), traces)):
+            parser.error(f"--only {options.only}: no row's name holds it")
         told_of = {"law": options.law, "target_ms": options.target}
         chosen = [
             row.with_run(replace(row.run, is_simulated=options.simulated, **told_of))

@@ -31,6 +31,41 @@ CLAMP = POINT.replace('"share", target = "25 ms"', '"linear", a = "20 kB"').repl
 PROXY = POINT.replace('price = { kind = "share"', 'proxy = { kind = "share-kernel"').replace(
     'receiver = "share"', 'receiver = "linux"'
 )
+TWO = """
+duration = "5 s"
+[[link]]
+name = "to-a"
+from = "s"
+to = "a"
+rate = "100 Mbit/s"
+duplex = false
+[[link]]
+name = "to-b"
+from = "s"
+to = "b"
+rate = "100 Mbit/s"
+duplex = false
+[[ap]]
+name = "a"
+delay = "5 ms"
+radio = {{ kind = "constant", rate = "10 Mbit/s" }}
+proxy = {{ kind = "share-kernel", target = "25 ms" }}
+[[ap]]
+name = "b"
+delay = "5 ms"
+radio = {{ kind = "constant", rate = "10 Mbit/s" }}
+{law}
+[[flow]]
+name = "f"
+path = ["s", "a"]
+station = "phone"
+[[flow]]
+name = "g"
+path = ["s", "b"]
+station = "tablet"
+{receiver}
+"""
+"""Two access points, one of which has a proxy."""
 DOWNLOAD = "iperf3 -c $LASTHOP_SERVER -R -t 6 > /dev/null"
 
 
@@ -62,7 +97,9 @@ def test_the_proxy_stands_at_a_gateway_in_front_of_the_access_point(
     demand_agent()
     monkeypatch.setenv("LASTHOP_AGENT", AGENT)
     # What comes from beyond the gateway has one of its 64 hops less, and has lost no time.
-    command = f"ping -c 3 {server} && iperf3 -c {server} -R -t 2 > /dev/null"
+    command = f"ping -c 3 {server} && iperf3 -c {server} -R -t 2 > /dev/null && "
+    # This machine is behind it as well.
+    command += "ping -c 1 $LASTHOP_HOST > /dev/null && ping -c 1 $LASTHOP_HOST6 > /dev/null"
     serve = ("--serve", "iperf3 -s -1")
     done = box.run(PROXY, *offload, *serve, inner=["sh", "-c", command])
     assert done.returncode == 0, done.stderr
@@ -123,6 +160,16 @@ def test_what_a_command_opens_obeys_the_scenario_as_well(
         (POINT, [], ["flow[0].receiver", '"share"', "--proxy"]),
         (CLAMP.replace("tau =", "packets = 10, tau ="), [], ["flow[0].receiver", "tau and phi"]),
         (POINT.replace('receiver = "share"', ""), ["--proxy"], ["--proxy", "no receiver has"]),
+        (
+            TWO.format(law='proxy = { kind = "share-kernel", target = "10 ms" }', receiver=""),
+            [],
+            ["ap[1].proxy", "one agent has all access points", "ap[0].proxy"],
+        ),
+        (
+            TWO.format(law='price = "share"', receiver='receiver = "share"'),
+            [],
+            ["flow[1].receiver", '"share"', "--proxy"],
+        ),
     ],
 )
 def test_what_no_agent_does_is_said_in_a_line(

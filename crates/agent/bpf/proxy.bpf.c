@@ -125,14 +125,13 @@ static __always_inline struct flow *open_flow(const struct packet *p)
 	struct flow *f;
 	u32 number;
 
-	if (p->is_foreign) {
+	if (p->is_foreign)
 		count(COUNTED_FOREIGN, 0);
-		bpf_map_delete_elem(&flows, &p->key);
-		return 0;
-	}
 	/* What was under way on one that is opened anew. */
 	f = bpf_map_lookup_elem(&flows, &p->key);
 	if (f && !close_flow(f, &p->key))
+		return 0;
+	if (p->is_foreign)
 		return 0;
 	number = new_number_of(&client);
 	if (number == NO_NUMBER || bpf_map_update_elem(&flows, &p->key, &blank, BPF_ANY)) {
@@ -322,6 +321,15 @@ __noinline int told_of(const struct flow *own, struct station *s, u32 i, u64 way
 	return !!f;
 }
 
+static __always_inline int is_same_client(const struct flow_key *a, const struct flow_key *b)
+{
+	u32 other = 0;
+
+	for (u32 i = 0; i < 4; i++)
+		other |= a->client[i] ^ b->client[i];
+	return !other;
+}
+
 /* Sends updates for the seats that have moved. */
 static __noinline void tell_others(struct __sk_buff *skb, const struct packet *p, const struct flow *f, struct station *s, u32 moved)
 {
@@ -337,6 +345,9 @@ static __noinline void tell_others(struct __sk_buff *skb, const struct packet *p
 	way = way_of(skb, p);
 	for (u32 i = 0; i < SEATS; i++) {
 		if (!(*left & 1U << (i & 31)) || !told_of(f, s, i, way, &l->told))
+			continue;
+		/* Meanwhile the seat may be another client's. */
+		if (!is_same_client(&l->told.key, &p->key))
 			continue;
 		if (!send_update(skb, l, p->ip_at, form))
 			count(COUNTED_UPDATED, skb->len);

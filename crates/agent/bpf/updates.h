@@ -80,11 +80,20 @@ static __always_inline struct post *desk_of(u32 number)
 static __always_inline struct post *new_desk_of(u32 number)
 {
 	u32 *place = bpf_map_lookup_elem(&desk_numbers, &number), at;
+	struct post *post;
 
+	if (!place || *place || bpf_map_pop_elem(&spare_desks, &at))
+		return desk_of(number);
 	/* Where another processor was first, that one's stands. */
-	if (place && !*place && !bpf_map_pop_elem(&spare_desks, &at) && __sync_val_compare_and_swap(place, 0, at))
+	if (__sync_val_compare_and_swap(place, 0, at)) {
 		bpf_map_push_elem(&spare_desks, &at, 0);
-	return desk_of(number);
+		return desk_of(number);
+	}
+	post = desk_of(number);
+	/* Whoever had it before may have been about to begin a step as it was taken from them. */
+	if (post)
+		post->desk.is_busy = 0;
+	return post;
 }
 
 /* An update comes in, behind the ACK that it was made of. 1 if it is one. */

@@ -45,8 +45,12 @@ pub(crate) fn no_agent(what: &str) -> String {
 pub(crate) struct Agents {
     /// CLAMP's receivers: the flow's stream, its host, its table, τ \[B\] and φ.
     clients: Vec<Client>,
-    /// What the proxy is told, and the table of the first flow that it is for.
-    proxy: Option<(Vec<String>, usize)>,
+    /// What the proxy is told.
+    proxy: Option<Vec<String>>,
+    /// Whether it takes the place of all laws; else access points without one keep theirs.
+    takes_all: bool,
+    /// The key that wants agents.
+    key: String,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +103,14 @@ impl Agents {
                 _ => {}
             }
         }
-        if let Some((number, params)) = (0..).zip(&scenario.ap).find_map(|(i, ap)| Some((i, ap.proxy?))) {
+        let key = clients.first().map(|client: &Client| format!("flow[{}].receiver", client.table));
+        let mut proxies = (0..).zip(&scenario.ap).filter_map(|(i, ap)| Some((i, ap.proxy?)));
+        if let Some((number, params)) = proxies.next() {
+            if let Some((other, _)) = proxies.find(|(_, other)| *other != params) {
+                let message =
+                    format!("one agent has all access points: wanted the same as ap[{number}].proxy, or none");
+                return Err(ScenarioError::at(&format!("ap[{other}].proxy"), message));
+            }
             let words = proxy_words(&params).ok_or_else(|| {
                 let message = format!(
                     "{:?}: lasthop-agent does not have it: wanted \"share-kernel\", \"clamp-kernel\" or \"station-kernel\"",
@@ -107,15 +118,14 @@ impl Agents {
                 );
                 ScenarioError::at(&format!("ap[{number}].proxy"), message)
             })?;
-            return Ok(Self { clients: vec![], proxy: Some((words, 0)) });
+            return Ok(Self { clients, proxy: Some(words), takes_all: false, key: format!("ap[{number}].proxy") });
         }
         if !proxy {
-            return Ok(Self { clients, proxy: None });
+            return Ok(Self { clients, key: key.unwrap_or_default(), ..Self::default() });
         }
-        let first = clients.first();
-        let words = match (first, shared) {
-            (Some(client), None) => (clamp_words(scenario, client.held)?, client.table),
-            (None, Some(table)) => (share_words(scenario)?, table),
+        let words = match (clients.first(), shared) {
+            (Some(client), None) => clamp_words(scenario, client.held)?,
+            (None, Some(_)) => share_words(scenario)?,
             (Some(_), Some(_)) => {
                 return Err(ScenarioError::at(
                     "--proxy",
@@ -126,27 +136,27 @@ impl Agents {
                 return Err(ScenarioError::at("--proxy", "no receiver has a law: wanted \"clamp\" or \"share\""));
             }
         };
-        Ok(Self { clients: vec![], proxy: Some(words) })
+        Ok(Self { clients: vec![], proxy: Some(words), takes_all: true, key: "--proxy".to_owned() })
     }
 
     /// Whether a flow's receiver obeys its law then.
     pub(crate) fn serves(&self, flow: &StageFlow) -> bool {
-        self.proxy.is_some() || self.clients.iter().any(|client| client.table == flow.table)
+        self.takes_all || self.clients.iter().any(|client| client.table == flow.table)
     }
 
-    /// The table of the first flow that wants one.
-    pub(crate) fn first_table(&self) -> Option<usize> {
-        self.proxy.as_ref().map(|(_, table)| *table).or_else(|| self.clients.first().map(|client| client.table))
+    /// The key that wants one, if any does.
+    pub(crate) fn key(&self) -> Option<&str> {
+        (self.proxy.is_some() || !self.clients.is_empty()).then_some(&self.key)
     }
 
     /// Starts them where they belong.
     pub(crate) fn start(&self, house: &House, plan: &Plan) -> Result<AgentsAtWork, SystemError> {
         let mut running = AgentsAtWork { is_told: vec![false; house.hosts.len() + 1], ..AgentsAtWork::default() };
         let start = |words: &[String], namespace: &Namespace| {
-            let agent = agent().ok_or_else(|| SystemError::new(no_agent("for the receivers")))?;
+            let agent = agent().ok_or_else(|| SystemError::new(no_agent("to obey prices or to be the proxy")))?;
             Helper::start(&agent, words, Some(namespace))
         };
-        if let Some((words, _)) = &self.proxy {
+        if let Some(words) = &self.proxy {
             running.helpers.push(start(words, house.gateway.as_ref().unwrap_or(&house.servers))?);
             running.kind = Some("proxy");
         }
@@ -176,7 +186,7 @@ impl Agents {
             }
             running.helpers.push(start(&words, namespace)?);
             running.is_told[host + 1] = true;
-            running.kind = Some("client");
+            running.kind.get_or_insert("client");
         }
         Ok(running)
     }

@@ -342,9 +342,11 @@ fn fit_gateway(plan: &Plan, fittings: &Fittings, settings: &Settings) -> Result<
     let (to_servers, towards_servers) = open(&routing, TO_SERVERS, fittings.mtu)?;
     forward(settings)?;
     for ip in versions() {
-        let [_, of_hosts, _] = plan.prefixes(ip);
+        let [_, of_hosts, between] = plan.prefixes(ip);
         let add = |to, index| routing.add_route(to, Via::Device(index)).attempt("add a route of the gateway");
         add(of_hosts, towards_hosts)?;
+        // The way to the machine is in the same range.
+        add(between, towards_servers)?;
         add(any(ip), towards_servers)?;
     }
     Ok([to_servers, to_hosts])

@@ -216,14 +216,12 @@ impl Cast {
 
     /// Puts the agents where they belong. A command goes on without them, and is told so; flows of the scenario do not.
     fn start_agents(&mut self, house: &House, plan: &Plan) -> Result<AgentsAtWork, Error> {
-        let Some(table) = self.agents.first_table() else { return Ok(AgentsAtWork::default()) };
+        let Some(key) = self.agents.key() else { return Ok(AgentsAtWork::default()) };
         match self.agents.start(house, plan) {
             Ok(running) => Ok(running),
-            Err(error) if self.runs_flows => {
-                Err(ScenarioError::at(&format!("flow[{table}].receiver"), error.to_string()).into())
-            }
+            Err(error) if self.runs_flows => Err(ScenarioError::at(key, error.to_string()).into()),
             Err(error) => {
-                let line = format!("flow[{table}].receiver: what the command opens does not obey it: {error}");
+                let line = format!("{key}: what the command opens does not obey it: {error}");
                 self.not_met.push(line);
                 Ok(AgentsAtWork::default())
             }

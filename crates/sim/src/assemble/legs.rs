@@ -27,9 +27,9 @@ impl Leg {
         Self { over: Some(place), delay, loss: Loss::None }
     }
 
-    /// The number of the node that it crosses.
+    /// The number of the node that it crosses; a gateway stands before one.
     pub(super) fn node(&self) -> Option<usize> {
-        let mut place = self.over?;
+        let mut place = self.over.filter(|place| !matches!(place, Place::Gateway(_)))?;
         place.node_mut().map(|node| *node as usize)
     }
 

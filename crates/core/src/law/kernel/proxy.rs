@@ -58,8 +58,8 @@ parameters! {
 }
 
 kinds! {
-    /// The law of a proxy beside an access point, for flows whose ends know nothing of it: as `lasthop-agent proxy` has it, but for the
-    /// station window.
+    /// The law of a proxy beside an access point, for flows whose ends know nothing of it: as `lasthop-agent proxy` has it, but for
+    /// `station`.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum ProxyParams {
         /// The share window.
