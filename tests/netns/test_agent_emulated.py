@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The agent beside an emulated access point: what a scenario says of its queue, it makes of it."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -101,11 +102,14 @@ def test_the_proxy_stands_at_a_gateway_in_front_of_the_access_point(
     # This machine is behind it as well.
     command += "ping -c 1 $LASTHOP_HOST > /dev/null && ping -c 1 $LASTHOP_HOST6 > /dev/null"
     serve = ("--serve", "iperf3 -s -1")
-    done = box.run(PROXY, *offload, *serve, inner=["sh", "-c", command])
+    told = ("--json", "told.json")
+    done = box.run(PROXY, *offload, *serve, *told, inner=["sh", "-c", command])
     assert done.returncode == 0, done.stderr
     fastest = re.search(r"= ([0-9.]+)/", done.stdout)
     assert done.stdout.count("ttl=63") == 3, done.stdout
     assert fastest and 40.0 <= float(fastest[1]) < 45.0, done.stdout
+    summary = json.loads((box.folder / "told.json").read_text())
+    assert summary["emulation"]["agent"] == "proxy" and summary["queues"][0]["mean_delay_s"] < 0.04
 
 
 @pytest.mark.parametrize("law", ["share-kernel", "station-kernel"])

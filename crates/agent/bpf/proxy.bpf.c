@@ -9,6 +9,7 @@
  *                 (windows)
  */
 #include "counts.h"
+#include "desks.h"
 #include "kernel.h"
 #include "packet.h"
 #include "proxy.h"
@@ -79,15 +80,6 @@ static __always_inline struct station_key client_of(const struct packet *p)
 
 	__builtin_memcpy(key.client, p->key.client, sizeof(key.client));
 	return key;
-}
-
-/* A connection has a seat no more. */
-static __always_inline void leave_desk(struct flow *f, const struct flow_key *key)
-{
-	struct post *post = settings.is_station && f->seat ? desk_of(f->station) : 0;
-
-	if (post)
-		desk_leave(&post->desk, f, key);
 }
 
 /* A connection ends: nothing of it is under way any more. 0: it is not over yet, and goes once it has been silent. */
@@ -319,15 +311,6 @@ __noinline int told_of(const struct flow *own, struct station *s, u32 i, u64 way
 	}
 	give(&s->lock);
 	return !!f;
-}
-
-static __always_inline int is_same_client(const struct flow_key *a, const struct flow_key *b)
-{
-	u32 other = 0;
-
-	for (u32 i = 0; i < 4; i++)
-		other |= a->client[i] ^ b->client[i];
-	return !other;
 }
 
 /* Sends updates for the seats that have moved. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * The station window's desks, and the window updates that are made of the ACK at hand: for a moment its headers are those of an
- * update, and a copy of it comes in at the device behind the ACK. There it passes as it is.
+ * The station window's updates, which are made of the ACK at hand: for a moment its headers are those of an update, and a copy of
+ * it comes in at the device behind the ACK. There it passes as it is.
  */
 #ifndef LASTHOP_UPDATES_H
 #define LASTHOP_UPDATES_H
 
 #include "kernel.h"
-#include "lock.h"
 #include "packet.h"
 #include "proxy.h"
 #include "state.h"
@@ -20,35 +19,6 @@ extern const volatile struct settings settings;
 
 /* An IPv6 header, and TCP's with a time stamp. */
 #define HEADERS_MOST 72
-
-/* A desk, and which way the ACKs of each seat go. */
-struct post {
-	struct desk desk;
-	u64 ways[SEATS];
-};
-
-/* A desk is large: there is one, or where queues are hidden, as many as there are numbers for. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct post);
-} desks SEC(".maps");
-
-/* By the number of what shares a queue: the number of its desk, and one; 0: it has none. As long as `queues`. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} desk_numbers SEC(".maps");
-
-/* The desks that are nobody's, each by its number and one; the agent fills it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 256);
-	__type(value, u32);
-} spare_desks SEC(".maps");
 
 /* The headers of the ACK at hand and of an update, from IP's on, and what that is to say. */
 struct letter {
@@ -64,37 +34,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct letter);
 } letters SEC(".maps");
-
-/* The desk of what shares a queue; none if that has none. */
-static __always_inline struct post *desk_of(u32 number)
-{
-	u32 *place = bpf_map_lookup_elem(&desk_numbers, &number), at;
-
-	if (!place || !*place)
-		return 0;
-	at = *place - 1;
-	return bpf_map_lookup_elem(&desks, &at);
-}
-
-/* The same; it gets one if it has none and there is any left. */
-static __always_inline struct post *new_desk_of(u32 number)
-{
-	u32 *place = bpf_map_lookup_elem(&desk_numbers, &number), at;
-	struct post *post;
-
-	if (!place || *place || bpf_map_pop_elem(&spare_desks, &at))
-		return desk_of(number);
-	/* Where another processor was first, that one's stands. */
-	if (__sync_val_compare_and_swap(place, 0, at)) {
-		bpf_map_push_elem(&spare_desks, &at, 0);
-		return desk_of(number);
-	}
-	post = desk_of(number);
-	/* Whoever had it before may have been about to begin a step as it was taken from them. */
-	if (post)
-		post->desk.is_busy = 0;
-	return post;
-}
 
 /* An update comes in, behind the ACK that it was made of. 1 if it is one. */
 static __always_inline int is_update(struct __sk_buff *skb)

@@ -18,8 +18,7 @@ use crate::log::Log;
 use crate::plan::Plan;
 use crate::price;
 
-/// The device of the servers; that of host `h` is `h + 1`. Behind those of the hosts come the gateway's two, if there is one: towards
-/// the servers, and towards the hosts.
+/// The device of the servers; that of host `h` is `h + 1`, and behind those of the hosts come a gateway's.
 pub(crate) const SERVERS: u16 = 0;
 /// Most bytes that may be under way: what queues without a limit must not exceed, as all memory is locked.
 const MOST_UNDER_WAY: u64 = 1 << 30;
@@ -30,8 +29,8 @@ pub(crate) struct Edge {
     pub(crate) devices: Arc<[TunDevice]>,
     exits: Exits,
     plan: Plan,
-    /// Whether the last two devices are a gateway's.
-    pub(crate) has_gateway: bool,
+    /// The gateway's devices towards the servers and towards the hosts, if there is one.
+    pub(crate) gateway: Option<[u16; 2]>,
     /// Whether the host of each device is told prices.
     pub(crate) is_told: Vec<bool>,
     /// Whether each stream's data comes from its host.
@@ -66,7 +65,7 @@ impl Edge {
             devices,
             exits,
             plan,
-            has_gateway: false,
+            gateway: None,
             is_told: vec![],
             uploads,
             asks: false,
@@ -84,7 +83,7 @@ impl Edge {
     /// The stream of a packet that came from a device, and the device at which it is to leave.
     pub(crate) fn route(&mut self, from: u16, bytes: &[u8]) -> Option<(u32, u16, Addresses)> {
         let addresses = Addresses::of(&bytes[HEADROOM..]);
-        let [to_servers, to_hosts] = self.gateway().unwrap_or([SERVERS; 2]);
+        let [to_servers, to_hosts] = self.gateway.unwrap_or([SERVERS; 2]);
         let route = addresses.and_then(|addresses| match from {
             from if from == SERVERS || from == to_hosts => {
                 let (stream, host) = self.plan.stream_towards(addresses.from, addresses.to)?;
@@ -101,15 +100,9 @@ impl Edge {
         route
     }
 
-    /// The gateway's devices towards the servers and towards the hosts, if there is one.
-    fn gateway(&self) -> Option<[u16; 2]> {
-        let last = self.devices.len() as u16 - 1;
-        self.has_gateway.then_some([last - 1, last])
-    }
-
     /// Whether a device is the gateway's.
     pub(crate) fn is_gateway(&self, device: u16) -> bool {
-        self.gateway().is_some_and(|devices| devices.contains(&device))
+        self.gateway.is_some_and(|devices| devices.contains(&device))
     }
 
     /// Lets out what is to leave.
@@ -141,7 +134,7 @@ impl Edge {
 impl Ends<Frame> for Edge {
     fn take(&mut self, _: &mut Network<Frame>, place: Place, due: Instant, mut packet: Frame) {
         packet.answer();
-        if let (Place::Gateway(_), Some([to_servers, to_hosts])) = (place, self.gateway()) {
+        if let (Place::Gateway(_), Some([to_servers, to_hosts])) = (place, self.gateway) {
             // What goes to the servers comes in from the hosts.
             packet.exit = if packet.exit == SERVERS { to_hosts } else { to_servers };
             return self.exits.take(due, packet);

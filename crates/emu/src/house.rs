@@ -109,6 +109,12 @@ impl House {
         self.nested
     }
 
+    /// The gateway's devices by their numbers, if there is one: towards the servers, and towards the hosts.
+    pub(crate) fn gateway_devices(&self) -> Option<[u16; 2]> {
+        let first = 1 + self.hosts.len() as u16;
+        self.gateway.is_some().then_some([first, first + 1])
+    }
+
     /// Whether the machine can be reached from inside.
     pub(crate) fn reaches_machine(&self) -> bool {
         self.way.is_some()

@@ -279,7 +279,7 @@ impl Play {
         let (exits, writer) = Exits::new(clock, Arc::clone(&devices), options.offload, are_two);
         let mut edge = Edge::new(clock, (devices, exits), Splitter::new(cast.mtu), plan.clone(), uploads);
         let (network, flows) = stage.take_network();
-        edge.has_gateway = house.gateway.is_some();
+        edge.gateway = house.gateway_devices();
         edge.recorder = stage.recorder.take();
         edge.asks = cast.controls.ask;
         if let (Some(prefix), Some((down, up))) = (&options.log, cast.logged) {

@@ -68,6 +68,7 @@ FACE(u64, window_beside_held, (u64 window_bytes, u32 mss_bytes, u32 held_bytes, 
 FACE(int, is_after, (u32 a, u32 b), (a, b))
 FACE(u32, right_edge, (u32 ack, u64 window_bytes, u32 edge), (ack, window_bytes, edge))
 FACE(u16, window_field, (u32 ack, u32 edge, u32 scale, u16 own), (ack, edge, scale, own))
+FACE(u64, window_before_rounding, (u64 window_bytes, u32 scale), (window_bytes, scale))
 FACE(u32, gaimd_friendly_alpha_q16, (u32 beta_q16), (beta_q16))
 FACE(u64, gaimd_increase_q16, (u64 window_q16, u32 alpha_q16, u32 acked), (window_q16, alpha_q16, acked))
 FACE(u64, gaimd_decrease_q16, (u64 window_q16, u32 beta_q16), (window_q16, beta_q16))

@@ -226,12 +226,9 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	READ_ANEW();
 	if (flow_holds(f))
 		bytes = flow_window_beside_held(bytes, f->mss, flow_held_bytes(f), told->is_probing, f->weight_q8, f->fair, told->timer_ns);
-	/*
-	 * The header's field is rounded up, by half of its unit in the mean. Where the queue is seen that makes up for what receivers
-	 * hold back, which is not asked there.
-	 */
+	/* Where the queue is seen that makes up for what receivers hold back, which is not asked there. */
 	if (settings->is_hidden)
-		bytes = excess(bytes, (1ULL << flow_scale(f)) / 2);
+		bytes = window_before_rounding(bytes, flow_scale(f));
 	return whole_segments(bytes, f->mss, told->random);
 }
 

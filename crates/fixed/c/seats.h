@@ -83,14 +83,24 @@ LASTHOP_INLINE u64 seat_wire_bytes(const struct seat *seat, u64 payload_bytes)
 	return payload_bytes * seat->wire_q10 >> 10;
 }
 
+LASTHOP_INLINE int is_same_client(const struct flow_key *a, const struct flow_key *b)
+{
+	u32 other = 0;
+
+	UNROLLED
+	for (int i = 0; i < 4; i++)
+		other |= a->client[i] ^ b->client[i];
+	return !other;
+}
+
 LASTHOP_INLINE int is_same_key(const struct flow_key *a, const struct flow_key *b)
 {
 	u32 other = (u32)(a->client_port ^ b->client_port) | (u32)(a->server_port ^ b->server_port);
 
 	UNROLLED
 	for (int i = 0; i < 4; i++)
-		other |= (a->client[i] ^ b->client[i]) | (a->server[i] ^ b->server[i]);
-	return !other;
+		other |= a->server[i] ^ b->server[i];
+	return !other && is_same_client(a, b);
 }
 
 /* Whether it has sent something new of late: if not, its seat may be taken. */
@@ -322,7 +332,6 @@ LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 	struct seat *seat;
 	struct round *r;
 	u64 wire_bytes;
-	u32 apart = 0;
 
 	if (!d)
 		return 0;
@@ -345,13 +354,9 @@ LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 		seat->window_bytes = flow_window_beside_held(seat->window_bytes, seat->mss, seat->receiver_held_bytes - 1, r->is_draining,
 							     256, r->held * least(seat->rate, 1ULL << 34) >> 16, r->timer_ns);
 	READ_ANEW();
-	/* The header's field is rounded up, as in proxy_share_window. */
 	if (r->is_hidden)
-		seat->window_bytes = most(excess(seat->window_bytes, (1ULL << (seat->scale & 15)) / 2), 1);
-	UNROLLED
-	for (int n = 0; n < 4; n++)
-		apart |= seat->key.client[n] ^ mine->key.client[n];
-	if (i != own && !apart && seat->form && seat->form == r->form && !seat->is_closing && seat->own)
+		seat->window_bytes = most(window_before_rounding(seat->window_bytes, seat->scale), 1);
+	if (i != own && is_same_client(&seat->key, &mine->key) && seat->form && seat->form == r->form && !seat->is_closing && seat->own)
 		r->moved |= 1U << (i & 31);
 	return 0;
 }

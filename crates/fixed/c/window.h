@@ -72,4 +72,10 @@ LASTHOP_INLINE u16 window_field(u32 ack, u32 edge, u32 scale, u16 own)
 	return (u16)least(((u64)(edge - ack) + up) >> (scale & 15), own);
 }
 
+/* A window less what that adds in the mean: half of the field's unit. */
+LASTHOP_INLINE u64 window_before_rounding(u64 window_bytes, u32 scale)
+{
+	return excess(window_bytes, (1ULL << (scale & 15)) / 2);
+}
+
 #endif

@@ -26,4 +26,8 @@ unsafe extern "C" {
     /// The header's field for that edge: rounded up, so that the edge stays, at most the receiver's own, never raised. An edge that is no later than the ACK says nothing: the field stays as it is, so that no window of ours is ever zero.
     #[link_name = "lasthop_window_field"]
     pub safe fn window_field(ack: u32, edge: u32, scale: u32, own: u16) -> u16;
+
+    /// A window \[B\] less what its field, of a unit of 2^`scale` B, adds to it in the mean.
+    #[link_name = "lasthop_window_before_rounding"]
+    pub safe fn window_before_rounding(window_bytes: u64, scale: u32) -> u64;
 }

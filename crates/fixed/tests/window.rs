@@ -83,6 +83,23 @@ proptest! {
 }
 
 #[test]
+fn what_fields_say_is_the_window_in_the_mean() {
+    for scale in 0..=10 {
+        let windows = 20_000..20_000 + (1u64 << scale);
+        let said: u64 = windows
+            .clone()
+            .map(|window| {
+                let edge = right_edge(0, window_before_rounding(window, scale), 0);
+                u64::from(window_field(0, edge, scale, u16::MAX)) << scale
+            })
+            .sum();
+        // To half a byte.
+        assert!(said.abs_diff(windows.clone().sum()) <= (1 << scale) / 2, "{scale}");
+    }
+    assert_eq!([window_before_rounding(100, 10), window_before_rounding(100, 0)], [0, 100]);
+}
+
+#[test]
 fn an_edge_behind_the_ack_leaves_the_field_alone() {
     assert_eq!(window_field(1000, 1000, 7, 500), 500);
     assert_eq!(window_field(1000, 900, 7, 500), 500);
