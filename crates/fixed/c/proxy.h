@@ -101,7 +101,7 @@ LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings
 LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, struct flow *f, struct station *s,
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
-	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0;
+	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns;
 	u32 fresh = 0;
 
 	f->seen_ns = now_ns;
@@ -146,8 +146,12 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			shortest_ns = flow_client_ns(f, found.nearest_ns) + recent_least(&f->upstream);
 		}
 	}
-	if (counted_q8)
+	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
+		own_ns = flow_delay_ns(f, found.nearest_ns);
+		station_weigh(s, counted_q8, share_short_ns(settings->target_ns, own_ns, settings->g_q10),
+			      share_kappa_q10(settings->theta_ns, own_ns));
+	}
 	if (settings->is_hidden && (counted_q8 || fresh))
 		station_forward(s, now_ns, fresh, client_ns);
 }
@@ -163,6 +167,8 @@ struct told {
 	u32 random;
 	u32 price_q30; /* CLAMP's */
 	u32 is_probing;
+	u32 kappa_q10; /* the mean of all flows' */
+	u64 short_ns; /* the mean of their m */
 	u64 timer_ns; /* of receivers that hold ACKs back */
 };
 
@@ -213,13 +219,12 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	u64 target_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
 	u64 fair = share_fair(rate, most(told->weights_q8, f->weight_q8));
 	u32 kappa_q10 = share_kappa_q10(settings->theta_ns, delay_ns);
-	s64 room_ns = share_room_ns(target_ns, told->wait_ns, kappa_q10);
-	u64 horizon_ns = share_horizon_ns(delay_ns, room_ns, settings->g_q10, target_ns);
+	s64 room_ns = share_room_ns(share_rest_ns(target_ns, told->short_ns, told->kappa_q10), told->wait_ns, kappa_q10);
 	u64 bytes;
 
 	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
 	f->fair_ns = now_ns;
-	bytes = share_window_bytes(f->weight_q8, f->fair, told->is_probing ? delay_ns / 2 : horizon_ns);
+	bytes = share_window_bytes(f->weight_q8, f->fair, told->is_probing ? delay_ns / 2 : share_horizon_ns(delay_ns, room_ns));
 	/* Where the queue is hidden, all rates are of payload. */
 	if (!settings->is_hidden)
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
@@ -248,14 +253,18 @@ LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
 }
 
 /* What the path holds at the rate that the law goes by over its windows as long as no queue is seen; 0 where that is no more. */
-LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *settings, const struct flow *f, u64 nearest_ns)
+LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *settings, const struct flow *f, const struct station *s)
 {
-	u64 delay_ns = flow_delay_ns(f, nearest_ns);
-	u64 short_ns = least(excess(1024, settings->g_q10) * delay_ns >> 10, settings->target_ns);
-	u64 lacking_ns = most(short_ns, least(3 * delay_ns / 10, 10 * NS_PER_MS));
-	u32 kappa_q10 = settings->is_station ? settings->kappa_q10 : share_kappa_q10(settings->theta_ns, delay_ns);
-	s64 room_ns = share_room_ns(settings->target_ns, 0, kappa_q10);
+	u64 delay_ns = flow_delay_ns(f, recent_least(&s->path.least));
+	u64 short_ns = share_short_ns(settings->target_ns, delay_ns, settings->g_q10);
+	u64 lacking_ns = excess(least(3 * delay_ns / 10, 10 * NS_PER_MS), short_ns);
+	s64 room_ns;
 
+	if (settings->is_station)
+		room_ns = share_room_ns(settings->target_ns, 0, settings->kappa_q10) - (s64)short_ns;
+	else
+		room_ns = share_room_ns(share_rest_ns(settings->target_ns, s->short_ns, s->kappa_q10), 0,
+					share_kappa_q10(settings->theta_ns, delay_ns));
 	if (settings->is_clamp || room_ns >= (s64)lacking_ns)
 		return 0;
 	return (u32)((delay_ns << 10) / most(delay_ns - lacking_ns + (u64)room_ns, 1));
@@ -341,7 +350,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 							flow_delay_ns(f, recent_least(&s->path.least)) + settings->target_ns +
 								(flow_holds(f) ? s->timer_ns : 0));
 		READ_ANEW();
-		s->short_q10 = proxy_falls_short_q10(settings, f, recent_least(&s->path.least));
+		s->short_q10 = proxy_falls_short_q10(settings, f, s);
 		READ_ANEW();
 		station_hear(s, s->sent_ns, s->newly_bytes);
 		if (s->wants_probe || s->has_moved)
@@ -361,6 +370,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		told.price_q30 = station_price_q30(s, now_ns, station_a_of(settings, s, mss));
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
+	told.kappa_q10 = s->kappa_q10;
+	told.short_ns = s->short_ns;
 	told.nearest_ns = recent_least(&s->path.least);
 	told.span_began_ns = s->path.least.began_ns;
 	told.timer_ns = s->timer_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * The share window: w = phi rho (max(g d, d - T) + T + kappa (T - y)), kappa = theta/(theta + d). Rates up to 2^34 B/s (137 Gbit/s),
- * from 10 kB/s on; times up to 2^36 ns (68 s); weights in Q8; g and kappa in Q10.
+ * The share window where one agent has all flows of a queue: beyond#25 w = phi rho (d + y* + kappa (y* - y)), kappa = theta/(theta + d).
+ * Rates up to 2^34 B/s (137 Gbit/s), from 10 kB/s on; times up to 2^36 ns (68 s); weights in Q8; g and kappa in Q10.
  */
 #ifndef LASTHOP_SHARE_H
 #define LASTHOP_SHARE_H
@@ -129,16 +129,28 @@ LASTHOP_INLINE u32 share_kappa_q10(u64 theta_ns, u64 delay_ns)
 	return theta ? (u32)least((theta << 10) / (theta + least(delay_ns, 1ULL << 36)), 1023) : 0;
 }
 
-/* r = T + kappa (T - y), less than nothing where y asks for that. Each up to 2^36 ns. */
+/* r = T + kappa (T - y), less than nothing where y asks for that. T may be y*. Each up to 2^36 ns. */
 LASTHOP_INLINE s64 share_room_ns(u64 target_ns, u64 wait_ns, u32 kappa_q10)
 {
 	return (s64)(target_ns + (kappa_q10 * target_ns >> 10)) - (s64)(kappa_q10 * least(wait_ns, 1ULL << 36) >> 10);
 }
 
-/* max(g d, d - T) + r, and 0 where that is less. d up to 2^36 ns. */
-LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, s64 room_ns, u32 g_q10, u64 target_ns)
+/* m = min((1 - g) d, T): what one that knows nothing of others leaves empty of its path (beyond#13). d up to 2^36 ns. */
+LASTHOP_INLINE u64 share_short_ns(u64 target_ns, u64 delay_ns, u32 g_q10)
 {
-	s64 horizon_ns = (s64)most(g_q10 * delay_ns >> 10, excess(delay_ns, target_ns)) + room_ns;
+	return least(excess(1024, g_q10) * least(delay_ns, 1ULL << 36) >> 10, target_ns);
+}
+
+/* y*: beyond#15 T - m/(1 + kappa), of the means of m and kappa. T up to 2^36 ns. */
+LASTHOP_INLINE u64 share_rest_ns(u64 target_ns, u64 short_ns, u32 kappa_q10)
+{
+	return excess(target_ns, (least(short_ns, 1ULL << 36) << 10) / (1024 + kappa_q10));
+}
+
+/* d + r, and 0 where that is less. d up to 2^36 ns. */
+LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, s64 room_ns)
+{
+	s64 horizon_ns = (s64)delay_ns + room_ns;
 
 	return horizon_ns > 0 ? (u64)horizon_ns : 0;
 }

@@ -252,6 +252,11 @@ struct station {
 	u64 last_delay_most_ns; /* in the one before */
 	u64 delay_least_ns; /* the shortest, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
+	u64 short_q8_ns; /* m of all of them, each by its weight, the sum */
+	u64 kappa_q18; /* and of kappa */
+	u64 short_ns; /* the mean of m */
+	u32 kappa_q10; /* and of kappa */
+	u32 pad;
 	u32 epoch;
 	u32 price_q30; /* CLAMP's, the last that was asked for */
 

@@ -312,6 +312,15 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 	s->surely_bytes = (u32)least(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), ~0U);
 }
 
+/* The means of m and kappa of all flows of the epoch so far. */
+LASTHOP_INLINE void station_take_means(struct station *s)
+{
+	if (!s->weights_q8)
+		return;
+	s->short_ns = s->short_q8_ns / s->weights_q8;
+	s->kappa_q10 = (u32)(s->kappa_q18 / s->weights_q8);
+}
+
 /* Opens another epoch where the running one is over. */
 LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 {
@@ -320,6 +329,8 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 
 	if (since_ns < epoch_ns || now_ns < s->epoch_ns)
 		return;
+	station_take_means(s);
+	s->short_q8_ns = s->kappa_q18 = 0;
 	s->last_weights_q8 = since_ns < 2 * epoch_ns ? s->weights_q8 : 0;
 	s->weights_q8 = 0;
 	s->last_delay_most_ns = since_ns < 2 * epoch_ns ? s->delay_most_ns : 0;
@@ -345,6 +356,16 @@ LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns,
 	s->delay_most_ns = most(s->delay_most_ns, least(delay_ns, NS_PER_S));
 	if (shortest_ns && (!s->delay_least_ns || shortest_ns < s->delay_least_ns))
 		s->delay_least_ns = least(shortest_ns, NS_PER_S);
+}
+
+/* The m and kappa of a flow that has joined: by their means the queue rests. */
+LASTHOP_INLINE void station_weigh(struct station *s, u64 weight_q8, u64 short_ns, u32 kappa_q10)
+{
+	s->short_q8_ns += weight_q8 * least(short_ns, NS_PER_S);
+	s->kappa_q18 += weight_q8 * kappa_q10;
+	/* As Phi: of this epoch or of the last, whichever had more. */
+	if (s->weights_q8 > s->last_weights_q8)
+		station_take_means(s);
 }
 
 /* CLAMP's average where the queue holds so much now. */

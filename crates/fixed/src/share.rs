@@ -73,13 +73,21 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_kappa_q10"]
     pub safe fn kappa_q10(theta_ns: u64, delay_ns: u64) -> u32;
 
-    /// r = T + kappa (T - y), less than nothing where y asks for that. Each up to 2^36 ns.
+    /// r = T + kappa (T - y), less than nothing where y asks for that. T may be y*. Each up to 2^36 ns.
     #[link_name = "lasthop_share_room_ns"]
     pub safe fn room_ns(target_ns: u64, wait_ns: u64, kappa_q10: u32) -> i64;
 
-    /// max(g d, d - T) + r, and 0 where that is less. d up to 2^36 ns.
+    /// m = min((1 - g) d, T): what one that knows nothing of others leaves empty of its path (beyond#13). d up to 2^36 ns.
+    #[link_name = "lasthop_share_short_ns"]
+    pub safe fn short_ns(target_ns: u64, delay_ns: u64, g_q10: u32) -> u64;
+
+    /// y*: beyond#15 T - m/(1 + kappa), of the means of m and kappa. T up to 2^36 ns.
+    #[link_name = "lasthop_share_rest_ns"]
+    pub safe fn rest_ns(target_ns: u64, short_ns: u64, kappa_q10: u32) -> u64;
+
+    /// d + r, and 0 where that is less. d up to 2^36 ns.
     #[link_name = "lasthop_share_horizon_ns"]
-    pub safe fn horizon_ns(delay_ns: u64, room_ns: i64, g_q10: u32, target_ns: u64) -> u64;
+    pub safe fn horizon_ns(delay_ns: u64, room_ns: i64) -> u64;
 
     /// phi rho times the horizon, as bytes on the wire. Up to 2^34 B.
     #[link_name = "lasthop_share_window_bytes"]

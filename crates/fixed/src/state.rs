@@ -366,6 +366,11 @@ pub struct StationRecord {
     last_delay_most_ns: u64,
     delay_least_ns: u64,
     last_delay_least_ns: u64,
+    short_q8_ns: u64,
+    kappa_q18: u64,
+    short_ns: u64,
+    kappa_q10: u32,
+    pad: u32,
     epoch: u32,
     /// CLAMP's price \[2⁻³⁰ s\]; 0 with another law.
     pub price_q30: u32,

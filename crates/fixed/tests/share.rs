@@ -3,6 +3,7 @@
 
 use lasthop_core::estimator;
 use lasthop_core::law::share::{FALL, RISE, equations};
+use lasthop_core::model::standing::share_wait;
 use lasthop_fixed::share::*;
 use lasthop_fixed::{arith, estimate};
 use proptest::prelude::*;
@@ -123,27 +124,33 @@ proptest! {
         prop_assert!(theta == 0 || delay == 0 || kappa_q10(theta, delay) <= kappa_q10(theta, delay / 2));
     }
 
-    /// The horizon and the window together are the law's: φ ρ̄ (max(g d, d − T) + r)·payload/size.
+    /// Where the queue rests, by the path and κ of flows that are alike.
+    #[test]
+    fn rests(delay in 0u64..1u64 << 36, target in 1_000_000u64..1u64 << 34, g in 1..=1024u32, kappa in 0..1024u32) {
+        let (g_f, kappa_f) = (f64::from(g) / 1024.0, f64::from(kappa) / 1024.0);
+        let exact_s = share_wait(target as f64 * 1e-9, g_f, kappa_f, delay as f64 * 1e-9).unwrap();
+        close(rest_ns(target, short_ns(target, delay, g), kappa) as f64, exact_s * 1e9, 1e-12, 2.0);
+    }
+
+    /// The horizon and the window together are the law's: φ ρ̄ (d + y* + κ(y* − y))·payload/size.
     #[test]
     fn windows(
-        (delay, target, wait) in (0u64..1u64 << 36, 1_000_000u64..1u64 << 34, 0u64..1u64 << 36),
-        (g, kappa) in (0..=1024u32, 0..1024u32),
+        (delay, rest, wait) in (0u64..1u64 << 36, 1_000_000u64..1u64 << 34, 0u64..1u64 << 36),
+        kappa in 0..1024u32,
         (phi, rho) in (1u32..=65_536, any_length(34)),
         (mss, header) in (1..65_536u32, 0..256u32),
     ) {
         let s = |ns: u64| ns as f64 * 1e-9;
-        let (g_f, kappa_f, phi_f) = (f64::from(g) / 1024.0, f64::from(kappa) / 1024.0, f64::from(phi) / 256.0);
-        let room_s = equations::room(s(target), kappa_f, s(wait));
-        let path_s = equations::counted_path(g_f, s(delay), s(target));
-        let exact_s = (path_s + room_s).max(0.0);
-        let found_ns = horizon_ns(delay, room_ns(target, wait, kappa), g, target);
+        let (kappa_f, phi_f) = (f64::from(kappa) / 1024.0, f64::from(phi) / 256.0);
+        let exact_s = (s(delay) + equations::room(s(rest), kappa_f, s(wait))).max(0.0);
+        let found_ns = horizon_ns(delay, room_ns(rest, wait, kappa));
         close(s(found_ns), exact_s, 1e-12, 3e-9);
         // A horizon counts for 2^36 ns at most, a window and a flow's rate for 2^34 of their units.
         prop_assume!(found_ns <= 1 << 36);
         let most = (1u128 << 42) * 1_000_000_000 / (u128::from(phi) * u128::from(found_ns.max(1_000_000_000)));
         let rho = rho.min(u64::try_from(most).unwrap() - 1).max(1);
         let payload_share = f64::from(mss) / f64::from(mss + header);
-        let exact = equations::window(phi_f, rho as f64, path_s, room_s, payload_share).max(0.0);
+        let exact = equations::even_window(phi_f, rho as f64, s(delay), s(rest), kappa_f, s(wait), payload_share).max(0.0);
         prop_assume!(exact < payload_share * (1u64 << 34) as f64 && phi_f * (rho as f64) < (1u64 << 34) as f64);
         let found = payload(window_bytes(phi, rho, found_ns), mss, header) as f64;
         // A rate in sixteenths of a byte, and 3 ns.

@@ -94,6 +94,20 @@ fn the_station_windows_proxy_holds_a_queue_that_it_does_not_see() {
     }
 }
 
+#[test]
+fn flows_of_unlike_paths_have_even_shares() {
+    let mixed = mixed();
+    let receiver = ("flow[*].receiver", "{ kind = \"plain\", ack_every = 2 }");
+    for set in [("ap[0].delay", "5 ms"), QDISC, receiver] {
+        let jain = run(&mixed, &[set]).fairness.jain.unwrap();
+        assert!(jain > 0.998, "{set:?}: {jain}");
+        // Windows of two to nine segments.
+        let many = [set, ("flow[*].count", "4"), ("flow[*].stagger", "0.1 s")];
+        let jain = run(&mixed, &many).fairness.jain.unwrap();
+        assert!(jain > 0.994, "{set:?}: {jain}");
+    }
+}
+
 /// Four downloads 40 ms away.
 const FOUR: [(&str, &str); 2] = [("flow[0].count", "4"), ("flow[0].stagger", "0.1 s")];
 

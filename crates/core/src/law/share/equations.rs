@@ -103,6 +103,15 @@ pub fn counted_path(g: f64, delay_s: f64, target_s: f64) -> f64 {
     (g * delay_s).max(delay_s - target_s)
 }
 
+/// w in bytes of payload where one agent has all flows of a queue, and knows for how long that lasts at rest, `rest_s`
+/// ([`share_wait`](crate::model::standing::share_wait)). There each window is the path and the queue at the flow's share: none has more
+/// of it because its path is short.
+#[inline]
+pub fn even_window(phi: f64, share: f64, delay_s: f64, rest_s: f64, kappa: f64, wait_s: f64, payload: f64) -> f64 {
+    //= beyond#25  w = φ ρ̄ (d + y* + κ(y* − y))·payload/size
+    window(phi, share, delay_s, room(rest_s, kappa, wait_s), payload)
+}
+
 /// What is advertised \[B\]: whole segments, so that the mean over `dither`s in [0, 1) is the window.
 #[inline]
 pub fn advertised(window_bytes: f64, mss_bytes: f64, dither: f64) -> f64 {
