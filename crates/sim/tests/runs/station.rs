@@ -143,6 +143,18 @@ fn short_downloads_are_over_sooner() {
 }
 
 #[test]
+fn flows_that_come_and_go_with_little_leave_the_line_to_a_download() {
+    let thin = "[[flow]]\nname = \"thin\"\nstation = \"phone\"\nrtt = \"40 ms\"\ncount = 60\nspread = \"1 s\"\nsender = \"cubic\"\n\
+        receiver = \"station\"\napp = { kind = \"cbr\", rate = \"20 kbit/s\" }\n";
+    let text = AP.to_owned() + thin;
+    let summary = run(&text, &[("flow[0].count", "1"), ("ap[0].radio.rate", "6 Mbit/s"), ("duration", "40 s")]);
+    // Each sends a segment each .6 s, and is taken to be away in between.
+    let utilisation = summary.queues[0].utilisation.unwrap();
+    assert!(utilisation > 0.95, "{utilisation}");
+    assert!(summary.flows[1..].iter().all(|flow| flow.goodput_bps > 19e3));
+}
+
+#[test]
 fn on_a_thin_uplink_every_second_segment_is_acknowledged() {
     // Of 12 Mbit/s one segment is 40 bytes of acknowledgement: all of them would be 320 kbit/s.
     let over = |uplink: &str, thins: &str| {

@@ -115,6 +115,8 @@ pub struct StationAgent {
     present: Vec<usize>,
     /// When the last packet came \[s\].
     last_s: f64,
+    /// The station's time that has passed, longer pauses left out \[s\].
+    heard_s: f64,
     /// By how much the round trips exceed what they have been, without the wait in the queue.
     excess_s: RecentLeast,
     /// When acknowledgements last waited for each other \[s\].
@@ -138,6 +140,7 @@ impl StationAgent {
             flows: vec![],
             present: vec![],
             last_s: 0.0,
+            heard_s: 0.0,
             excess_s: RecentLeast::new(CROWDED_S),
             crowded_s: None,
         })
@@ -173,8 +176,12 @@ impl StationAgent {
         let sent_bytes = self.lines[line].learn(arrival);
         let waits = arrival.told.waits();
         let own_gap_s = t_s - self.flows[flow].at(line).map_or(0.0, |passage| passage.last_s);
+        self.heard_s += gap_s.min(LONGEST_PAUSE_S);
         for &i in &self.present {
             self.flows[i].pass(gap_s.min(LONGEST_PAUSE_S));
+        }
+        if !self.present.contains(&flow) {
+            self.flows[flow].comes_back(self.heard_s);
         }
         self.lines[line].pass(line_gap_s.min(LONGEST_PAUSE_S));
         self.lines[line].sent(sent_bytes);
@@ -274,10 +281,14 @@ impl StationAgent {
 
     /// Who is there, now that a packet of `flow` has come.
     fn attend(&mut self, t_s: f64, flow: usize, waited_s: f64) {
-        let flows = &self.flows;
+        let (flows, heard_s) = (&mut self.flows, self.heard_s);
         self.present.retain(|&i| {
             let memory_s = MEMORY_S.max(MEMORY_ROUNDS * flows[i].d_s) + waited_s;
-            t_s - flows[i].last_s <= memory_s
+            let stays = t_s - flows[i].last_s <= memory_s;
+            if !stays {
+                flows[i].left_s = heard_s;
+            }
+            stays
         });
         if !self.present.contains(&flow) {
             self.present.push(flow);

@@ -55,6 +55,8 @@ pub(super) struct StationFlow {
     /// When the last packet came \[s\].
     pub(super) last_s: f64,
     at_present: Taken,
+    /// When it was last taken to be away, of the station's time \[s\].
+    pub(super) left_s: f64,
     /// By how much it holds more than its window, when that was last found \[segments\].
     over_segments: f64,
     /// Whether it has no more to send.
@@ -80,6 +82,7 @@ impl StationFlow {
             dither: 0.0,
             last_s: 0.0,
             at_present: Taken::default(),
+            left_s: 0.0,
             over_segments: 0.0,
             is_limited: false,
             passages: vec![],
@@ -113,6 +116,11 @@ impl StationFlow {
         if dithers {
             self.dither = equations::next_dither(self.dither);
         }
+    }
+
+    /// It was away until `heard_s` of the station's time had passed, and took nothing meanwhile.
+    pub(super) fn comes_back(&mut self, heard_s: f64) {
+        self.at_present.pass(heard_s - self.left_s, PRESENT_S);
     }
 
     /// So much of the station's time has passed.
