@@ -215,11 +215,11 @@ class House:
     @contextmanager
     def download(
         self, seconds: float, flows: int = 1, host: str = SERVER, port: int = 5201,
-        pace_bps: float = 0, at: str = CLIENT,
+        pace_bps: float = 0, at: str = CLIENT, block_bytes: int = 0,
     ) -> Iterator[dict[str, Any]]:  # fmt: skip
         """Flows from the server to an address of the client; what they came to is there at the end.
 
-        Each sends as fast as it can, or at a pace.
+        Each sends as fast as it can, or at a pace, in blocks of so many bytes or of iperf3's own.
         """
         server = self.start("server", "iperf3", "-s", "-1", "-p", port)
         deadline = time.monotonic() + PATIENCE_S
@@ -228,6 +228,8 @@ class House:
             time.sleep(0.02)
         options = ["-R", "-J", "-O", "1", "-t", seconds, "-P", flows, "-p", port]
         options += ["-b", int(pace_bps)]
+        if block_bytes:
+            options += ["-l", block_bytes]
         if at != CLIENT:
             options += ["-B", at]
         client = self.start("client", "iperf3", "-c", host, *options)

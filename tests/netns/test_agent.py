@@ -140,6 +140,24 @@ def test_who_wants_less_than_its_share_has_it_and_others_the_rest(slow: str) -> 
 
 @pytest.mark.measured
 @pytest.mark.parametrize("slow", ["modem", "router"])
+@pytest.mark.parametrize("law", ["share", "station"])
+def test_many_that_have_little_to_send_leave_the_line_to_a_download(law: str, slow: str) -> None:
+    each_bps, count = 20e3, 40
+    with house(slow=slow) as built:
+        built.agent("--law", law)
+        with (
+            built.download(11, flows=count, port=5202, pace_bps=each_bps, block_bytes=1000) as thin,
+            built.download(7) as greedy,
+        ):
+            time.sleep(3)
+            waits_ms = built.ping_ms(60)
+    assert thin["bps"] >= 0.9 * count * each_bps
+    assert greedy["bps"] >= 0.93 * (LINE_BPS - count * each_bps)
+    assert statistics.mean(waits_ms) <= 32
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("slow", ["modem", "router"])
 def test_connections_on_several_processors_share_as_on_one(slow: str) -> None:
     demand("" if (os.cpu_count() or 1) > 1 else "no second processor")
     with house(slow=slow) as built:

@@ -35,6 +35,7 @@ FACE(u64, share_error_q20, (u64 rate_log_q16, u64 forecast_log_q16), (rate_log_q
 FACE(u64, share_loss_q20, (u64 before_q20, u64 error_q20), (before_q20, error_q20))
 FACE(int, share_is_better, (u64 loss_q20, u64 present_q20), (loss_q20, present_q20))
 FACE(u64, share_fair, (u64 rate, u64 weights_q8), (rate, weights_q8))
+FACE(u64, share_of_rest, (u64 rate, u64 weights_q8, u64 taken, u64 limited_q8), (rate, weights_q8, taken, limited_q8))
 FACE(u64, share_smoothed, (u64 before, u64 fair, u64 gap_ns, u64 delay_ns), (before, fair, gap_ns, delay_ns))
 FACE(u64, share_wait_ns, (u64 queue_bytes, u64 rate), (queue_bytes, rate))
 FACE(u32, share_kappa_q10, (u64 theta_ns, u64 delay_ns), (theta_ns, delay_ns))

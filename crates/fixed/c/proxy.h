@@ -149,9 +149,14 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
 		own_ns = flow_delay_ns(f, found.nearest_ns);
-		station_weigh(s, counted_q8, share_short_ns(settings->target_ns, own_ns, settings->g_q10),
-			      share_kappa_q10(settings->theta_ns, own_ns));
+		f->flags &= ~FLOW_LESS;
+		if (flow_takes_less(f, now_ns))
+			station_limit(s, f, counted_q8);
+		else
+			station_weigh(s, counted_q8, share_short_ns(settings->target_ns, own_ns, settings->g_q10),
+				      share_kappa_q10(settings->theta_ns, own_ns));
 	}
+	f->joined_bytes += settings->is_hidden ? fresh : p->size_bytes;
 	if (settings->is_hidden && (counted_q8 || fresh))
 		station_forward(s, now_ns, fresh, client_ns);
 }
@@ -161,6 +166,8 @@ struct told {
 	u64 rate; /* mu */
 	u64 wait_ns; /* y */
 	u64 weights_q8; /* Phi */
+	u64 limited_q8; /* of it those that use less than a quarter of their windows */
+	u64 taken; /* what these take */
 	u64 nearest_ns; /* to the nearest client and back, without the queue */
 	u64 span_began_ns; /* of its minima */
 	u64 others_q10; /* what of the traffic is not steered */
@@ -217,7 +224,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	u64 delay_ns = flow_delay_ns(f, told->nearest_ns);
 	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings->is_hidden);
 	u64 target_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
-	u64 fair = share_fair(rate, most(told->weights_q8, f->weight_q8));
+	u64 fair = share_of_rest(rate, most(told->weights_q8, f->weight_q8), told->taken, told->limited_q8);
 	u32 kappa_q10 = share_kappa_q10(settings->theta_ns, delay_ns);
 	s64 room_ns = share_room_ns(share_rest_ns(target_ns, told->short_ns, told->kappa_q10), told->wait_ns, kappa_q10);
 	u64 bytes;
@@ -370,6 +377,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		told.price_q30 = station_price_q30(s, now_ns, station_a_of(settings, s, mss));
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
+	told.limited_q8 = station_limited(s);
+	told.taken = station_taken(s);
 	told.kappa_q10 = s->kappa_q10;
 	told.short_ns = s->short_ns;
 	told.nearest_ns = recent_least(&s->path.least);
@@ -387,6 +396,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	if (is_after(p->ack, f->ack)) {
 		u32 acked = p->ack - f->ack;
 
+		flow_uses(f, now_ns, acked);
 		f->acknowledged_bytes += acked;
 		f->ack = p->ack;
 		f->duplicates = 0;

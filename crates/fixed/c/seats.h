@@ -109,6 +109,16 @@ LASTHOP_INLINE int seat_is_there(const struct seat *seat, u64 now_ns, u64 wait_n
 	return seat->last_ns && now_ns <= seat->last_ns + most(ABSENT_NS, 2 * seat->delay_ns) + wait_ns;
 }
 
+/* A connection ends: nobody sends updates for it, and its seat is free. */
+LASTHOP_INLINE void desk_leave(struct desk *d, struct flow *f, const struct flow_key *key)
+{
+	struct seat *seat = &d->seats[(f->seat - 1) & (SEATS - 1)];
+
+	if (f->seat && is_same_key(&seat->key, key))
+		seat->last_ns = 0;
+	f->seat = 0;
+}
+
 /* The seat of a connection and one: its own, or one that is free, or that of who has been silent for longest; 0: none is left. */
 LASTHOP_INLINE u32 desk_sit(struct desk *d, struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns)
 {
@@ -415,13 +425,18 @@ LASTHOP_INLINE u32 updates_form_of(const struct packet *p)
 LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct desk *d, struct flow *f, struct station *s,
 			      const struct packet *p, u64 now_ns, u32 *own)
 {
-	u64 weights_q8 = station_weights(s), delay_ns, rtt_ns, bytes, rate;
+	u64 weights_q8 = station_weights(s) - station_limited(s), delay_ns, rtt_ns, bytes, rate;
 	struct round *r = &d->round;
 	struct seat *seat;
 	u32 sits;
 
 	delay_ns = flow_delay_ns(f, recent_least(&s->path.least));
 	rtt_ns = f->rtt_ns + recent_least(&f->upstream);
+	/* Seats are for those that want them. */
+	if (f->flags & FLOW_LESS) {
+		desk_leave(d, f, &p->key);
+		return 0;
+	}
 	desk_advance(d, now_ns);
 	READ_ANEW();
 	sits = desk_sit(d, f, p, now_ns, most(excess(rtt_ns, delay_ns), s->timer_ns));
@@ -439,8 +454,8 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	seat_count(seat, now_ns, bytes, most(rtt_ns, delay_ns));
 	recent_least_add(&d->crowd, now_ns, f->ack_delay_ns, CROWD_NS);
 	READ_ANEW();
-	/* What others leave; beyond those with a seat, each has its part. */
-	rate = share_rate_beside(station_rate(s), s->others_q10, !settings->is_hidden);
+	/* What others leave, and those that use less than a quarter of their windows; beyond those with a seat, each has its part. */
+	rate = excess(share_rate_beside(station_rate(s), s->others_q10, !settings->is_hidden), station_taken(s));
 	if (d->refused_ns && now_ns - d->refused_ns < NS_PER_S && d->weights_q8 && d->weights_q8 < weights_q8)
 		rate = least(rate, 1ULL << 34) * d->weights_q8 / weights_q8;
 	if (!rate || d->is_busy || (now_ns - d->stepped_ns < STEP_NS && seat->window_bytes))
@@ -513,16 +528,6 @@ LASTHOP_INLINE int desk_update(struct desk *d, u32 i, struct update *u)
 	u->window = window;
 	u->pad = 0;
 	return 1;
-}
-
-/* A connection ends: nobody sends updates for it, and its seat is free. */
-LASTHOP_INLINE void desk_leave(struct desk *d, struct flow *f, const struct flow_key *key)
-{
-	struct seat *seat = &d->seats[(f->seat - 1) & (SEATS - 1)];
-
-	if (f->seat && is_same_key(&seat->key, key))
-		seat->last_ns = 0;
-	f->seat = 0;
 }
 
 #endif

@@ -107,6 +107,13 @@ LASTHOP_INLINE u64 share_fair(u64 rate, u64 weights_q8)
 	return weights_q8 ? (rate << 8) / weights_q8 : 0;
 }
 
+/* rho with those apart who take less than their part: `taken` is theirs, and of the weights `limited_q8`. */
+LASTHOP_INLINE u64 share_of_rest(u64 rate, u64 weights_q8, u64 taken, u64 limited_q8)
+{
+	/* beyond#18 */
+	return weights_q8 > limited_q8 ? share_fair(excess(rate, taken), weights_q8 - limited_q8) : share_fair(rate, weights_q8);
+}
+
 /* rho smoothed over 1.5 d upwards and 1.25 d downwards; the first is its value. Up to 2^34 B/s. */
 LASTHOP_INLINE u64 share_smoothed(u64 before, u64 fair, u64 gap_ns, u64 delay_ns)
 {

@@ -22,6 +22,8 @@
 #define TICK_BUSY_NS (30 * NS_PER_MS)
 /* The least epoch over which flows are counted. */
 #define EPOCH_NS (300 * NS_PER_MS)
+/* The time over which it is averaged what a flow takes. */
+#define TAKEN_NS NS_PER_S
 /* Minima are of one to two spans, but for paths over a hidden queue (path_settled_ns). */
 #define LEAST_SPAN_NS (10 * NS_PER_S)
 /* A time stamp that was not echoed in time is given up. */
@@ -165,6 +167,7 @@ struct clock {
 #define FLOW_COUNTED 512 /* it was counted in some epoch */
 #define FLOW_LOOKED_AT 1024 /* whether its receiver holds ACKs back is known beyond its first segments */
 #define FLOW_APART 2048 /* a segment is looked at for how long the one before it is held back */
+#define FLOW_LESS 4096 /* it uses less than a quarter of its window */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /* Under the lock of its station; first what each packet needs, for that to be in few lines of the cache. */
@@ -224,6 +227,15 @@ struct flow {
 	u32 sample_end[SAMPLES]; /* the sequence number behind it */
 	u32 sample_place_bytes[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
 
+	u64 joined_ns; /* when it last joined an epoch; 0: never */
+	u64 joined_bytes; /* what it has sent since */
+	u64 taken; /* what it takes, over a second [B/s] */
+	u64 held_ns; /* the last ACK of something new; since it joined an epoch, and over a second [B 1024 ns]: */
+	u64 used; /* what was acknowledged, each byte for its round trip */
+	u64 held; /* its window */
+	u64 used_mean;
+	u64 held_mean;
+
 	/* CLAMP's. */
 	u64 delivery; /* its rate [B/s] */
 	u64 clamp_q16; /* w */
@@ -252,7 +264,11 @@ struct station {
 	u64 last_delay_most_ns; /* in the one before */
 	u64 delay_least_ns; /* the shortest, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
-	u64 short_q8_ns; /* m of all of them, each by its weight, the sum */
+	u64 limited_q8; /* the weights of those that use less than a quarter of their windows */
+	u64 last_limited_q8; /* in the one before */
+	u64 taken; /* what these take [B/s] */
+	u64 last_taken; /* in the one before */
+	u64 short_q8_ns; /* m of all others, each by its weight, the sum */
 	u64 kappa_q18; /* and of kappa */
 	u64 short_ns; /* the mean of m */
 	u32 kappa_q10; /* and of kappa */

@@ -202,6 +202,17 @@ LASTHOP_INLINE u64 station_weights(const struct station *s)
 	return most(s->last_weights_q8, s->weights_q8);
 }
 
+/* Of these, those that use less than a quarter of their windows, and what that is. */
+LASTHOP_INLINE u64 station_limited(const struct station *s)
+{
+	return s->last_weights_q8 >= s->weights_q8 ? s->last_limited_q8 : s->limited_q8;
+}
+
+LASTHOP_INLINE u64 station_taken(const struct station *s)
+{
+	return s->last_weights_q8 >= s->weights_q8 ? s->last_taken : s->taken;
+}
+
 /* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
 LASTHOP_INLINE int station_is_floored(const struct station *s, u32 mss, u64 span_ns)
 {
@@ -312,13 +323,15 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 	s->surely_bytes = (u32)least(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), ~0U);
 }
 
-/* The means of m and kappa of all flows of the epoch so far. */
+/* The means of m and kappa of all flows of the epoch so far that take their share. */
 LASTHOP_INLINE void station_take_means(struct station *s)
 {
-	if (!s->weights_q8)
+	u64 weights_q8 = s->weights_q8 - s->limited_q8;
+
+	if (!weights_q8)
 		return;
-	s->short_ns = s->short_q8_ns / s->weights_q8;
-	s->kappa_q10 = (u32)(s->kappa_q18 / s->weights_q8);
+	s->short_ns = s->short_q8_ns / weights_q8;
+	s->kappa_q10 = (u32)(s->kappa_q18 / weights_q8);
 }
 
 /* Opens another epoch where the running one is over. */
@@ -331,6 +344,9 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 		return;
 	station_take_means(s);
 	s->short_q8_ns = s->kappa_q18 = 0;
+	s->last_limited_q8 = s->limited_q8;
+	s->last_taken = s->taken;
+	s->limited_q8 = s->taken = 0;
 	s->last_weights_q8 = since_ns < 2 * epoch_ns ? s->weights_q8 : 0;
 	s->weights_q8 = 0;
 	s->last_delay_most_ns = since_ns < 2 * epoch_ns ? s->delay_most_ns : 0;
@@ -358,7 +374,15 @@ LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns,
 		s->delay_least_ns = least(shortest_ns, NS_PER_S);
 }
 
-/* The m and kappa of a flow that has joined: by their means the queue rests. */
+/* The flow that has joined uses less than a quarter of its window. */
+LASTHOP_INLINE void station_limit(struct station *s, struct flow *f, u64 weight_q8)
+{
+	f->flags |= FLOW_LESS;
+	s->limited_q8 += weight_q8;
+	s->taken += f->taken;
+}
+
+/* The m and kappa of one that takes its share: by their means the queue rests. */
 LASTHOP_INLINE void station_weigh(struct station *s, u64 weight_q8, u64 short_ns, u32 kappa_q10)
 {
 	s->short_q8_ns += weight_q8 * least(short_ns, NS_PER_S);

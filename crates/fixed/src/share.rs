@@ -61,6 +61,10 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_fair"]
     pub safe fn fair(rate: u64, weights_q8: u64) -> u64;
 
+    /// rho with those apart who take less than their part: `taken` is theirs, and of the weights `limited_q8`.
+    #[link_name = "lasthop_share_of_rest"]
+    pub safe fn of_rest(rate: u64, weights_q8: u64, taken: u64, limited_q8: u64) -> u64;
+
     /// rho smoothed over 1.5 d upwards and 1.25 d downwards; the first is its value. Up to 2^34 B/s.
     #[link_name = "lasthop_share_smoothed"]
     pub safe fn smoothed(before: u64, fair: u64, gap_ns: u64, delay_ns: u64) -> u64;

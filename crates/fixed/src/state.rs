@@ -188,6 +188,15 @@ pub struct FlowRecord {
     sample: [u64; 8],
     sample_end: [u32; 8],
     sample_place_bytes: [u32; 8],
+    joined_ns: u64,
+    joined_bytes: u64,
+    /// What it takes, over a second \[B/s\].
+    pub taken: u64,
+    held_ns: u64,
+    used: u64,
+    held: u64,
+    used_mean: u64,
+    held_mean: u64,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
@@ -366,6 +375,10 @@ pub struct StationRecord {
     last_delay_most_ns: u64,
     delay_least_ns: u64,
     last_delay_least_ns: u64,
+    limited_q8: u64,
+    last_limited_q8: u64,
+    taken: u64,
+    last_taken: u64,
     short_q8_ns: u64,
     kappa_q18: u64,
     short_ns: u64,

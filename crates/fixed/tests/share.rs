@@ -108,6 +108,12 @@ proptest! {
     }
 
     #[test]
+    fn shares_of_the_rest(rate in any_length(34), taken in any_length(34), weights in 1u64..1u64 << 24, limited in 0u64..1u64 << 24) {
+        let [rate_f, taken_f, weights_f, limited_f] = [rate as f64, taken as f64, weights as f64 / 256.0, limited as f64 / 256.0];
+        close(of_rest(rate, weights, taken, limited) as f64, equations::share_of_rest(rate_f, weights_f, taken_f, limited_f), 0.0, 1.0);
+    }
+
+    #[test]
     fn smoothing(before in any_length(34), sample in any_length(34), gap_ns in any_length(36), delay_ns in 1_000u64..1u64 << 36) {
         let rounds = if sample > before { RISE } else { FALL };
         let (gap_s, delay_s) = (gap_ns as f64 * 1e-9, delay_ns as f64 * 1e-9);

@@ -108,6 +108,30 @@ fn flows_of_unlike_paths_have_even_shares() {
     }
 }
 
+#[test]
+fn flows_that_have_little_to_send_leave_the_line_to_a_download() {
+    let thin = "[[flow]]\nname = \"thin\"\nstation = \"m\"\nrtt = \"40 ms\"\ncount = 20\nspread = \"1 s\"\nsender = \"linux-cubic\"\n\
+        receiver = \"linux\"\napp = { kind = \"cbr\", rate = \"20 kbit/s\" }\n";
+    let text = DOWNLOAD.to_owned() + thin;
+    for law in [
+        "kind = \"share-kernel\"",
+        "kind = \"share-kernel\", queue = \"qdisc\"",
+        "kind = \"station\"",
+        "kind = \"station-kernel\"",
+    ] {
+        for count in ["1", "20", "60"] {
+            let proxy = format!("{{ {law}, target = \"20 ms\" }}");
+            let summary = run(&text, &[("ap[0].proxy", &proxy), ("flow[1].count", count)]);
+            let utilisation = summary.queues[0].utilisation.unwrap();
+            let (_, delay_ms) = found(&summary);
+            assert!(utilisation > 0.95 && delay_ms < 26.0, "{law} {count}: {utilisation}, {delay_ms}");
+            // They get what they want.
+            let thin = summary.flows[1..].iter().map(|flow| flow.goodput_bps).fold(f64::INFINITY, f64::min);
+            assert!(thin > 19e3, "{law} {count}: {thin}");
+        }
+    }
+}
+
 /// Four downloads 40 ms away.
 const FOUR: [(&str, &str); 2] = [("flow[0].count", "4"), ("flow[0].stagger", "0.1 s")];
 
