@@ -10,6 +10,8 @@ use crate::estimator::Present;
 const OVER_S: f64 = 1.0;
 /// A flow that has come only lately is still on its way to its share \[s\].
 const AT_LEAST_S: f64 = 2.0;
+/// For how long a flow that sends nothing is known: one that sends now and then is away in between, and is no new one each time \[s\].
+const KNOWN_S: f64 = 10.0;
 /// How often it is looked who takes less \[s\].
 const EVERY_S: f64 = 0.1;
 
@@ -20,8 +22,9 @@ pub(super) struct Limited {
     part: f64,
     taking: BTreeMap<u64, Taking>,
     next_s: f64,
-    /// What those take who take less \[B/s\], and their weights.
-    taken: (f64, f64),
+    /// Those who take less, and what all of them take \[B/s\].
+    limited: Vec<u64>,
+    taken: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +36,7 @@ struct Taking {
 
 impl Limited {
     pub(super) fn new(part: f64) -> Self {
-        Self { part, taking: BTreeMap::new(), next_s: 0.0, taken: (0.0, 0.0) }
+        Self { part, taking: BTreeMap::new(), next_s: 0.0, limited: vec![], taken: 0.0 }
     }
 
     /// A packet of `flow` leaves at `t_s`, on a line of `line_rate`, of which `flows` have parts.
@@ -43,34 +46,34 @@ impl Limited {
         taking.last_s = t_s;
         if t_s >= self.next_s {
             self.next_s = t_s + EVERY_S;
-            self.taking.retain(|&flow, _| flows.is_there(flow));
-            self.taken = self.look(t_s, line_rate, flows);
+            self.taking.retain(|_, taking| t_s - taking.last_s <= KNOWN_S);
+            self.look(t_s, line_rate, flows);
         }
     }
 
-    /// What a flow of weight 1 may have of a line of `line_rate`.
-    pub(super) fn share(&self, line_rate: f64, weights: f64) -> f64 {
-        let (taken, theirs) = self.taken;
-        equations::share_of_rest(line_rate, weights, taken, theirs)
+    /// What a flow of weight 1 may have of a line of `line_rate`. Who is away will be back for what it takes, and has no part of the weights.
+    pub(super) fn share(&self, line_rate: f64, flows: &Present) -> f64 {
+        let there = self.limited.iter().filter(|&&flow| flows.is_there(flow));
+        let theirs: f64 = there.map(|&flow| flows.weight(flow)).sum();
+        equations::share_of_rest(line_rate, flows.weights(), self.taken, theirs)
     }
 
     /// Water is filled in: with those apart who take less, the share of the others is larger, and more may take less than that.
-    fn look(&self, t_s: f64, line_rate: f64, flows: &Present) -> (f64, f64) {
-        let mut taken = (0.0, 0.0);
+    fn look(&mut self, t_s: f64, line_rate: f64, flows: &Present) {
+        (self.limited, self.taken) = (vec![], 0.0);
         loop {
-            let share = equations::share_of_rest(line_rate, flows.weights(), taken.0, taken.1);
-            let mut found = (0.0, 0.0);
-            for (&flow, taking) in &self.taking {
-                let weight = flows.weight(flow);
+            let share = self.share(line_rate, flows);
+            let found = self.taking.iter().filter_map(|(&flow, taking)| {
                 let rate = taking.rate * libm::exp((taking.last_s - t_s) / OVER_S);
-                if t_s - taking.since_s >= AT_LEAST_S && rate < self.part * weight * share {
-                    found = (found.0 + rate, found.1 + weight);
-                }
+                let is_limited = t_s - taking.since_s >= AT_LEAST_S && rate < self.part * flows.weight(flow) * share;
+                is_limited.then_some((flow, rate))
+            });
+            let (limited, rates): (Vec<_>, Vec<_>) = found.unzip();
+            // If nobody were left to have the rest, it is because who has had little so far cannot take it at once.
+            if limited.len() <= self.limited.len() || limited.len() == self.taking.len() {
+                return;
             }
-            if found.1 <= taken.1 {
-                return taken;
-            }
-            taken = found;
+            (self.limited, self.taken) = (limited, rates.iter().sum());
         }
     }
 }
@@ -81,15 +84,20 @@ mod tests {
 
     /// Packets of 1000 B: flow 1 each 10 ms, flow 2 each 100 ms.
     fn after(seconds: u32) -> (Limited, f64) {
+        with_each(seconds, 100)
+    }
+
+    /// The same, flow 2 each so many milliseconds.
+    fn with_each(seconds: u32, each_ms: u32) -> (Limited, f64) {
         let (mut limited, mut flows) = (Limited::new(0.5), Present::new(0.3));
         for ms in (10..=seconds * 1000).step_by(10) {
             let t_s = f64::from(ms) * 1e-3;
-            for flow in [1, 2].into_iter().filter(|&flow| flow == 1 || ms % 100 == 0) {
+            for flow in [1, 2].into_iter().filter(|&flow| flow == 1 || ms % each_ms == 0) {
                 flows.see(t_s, flow);
                 limited.departed(t_s, (flow, 1000.0), 110e3, &flows);
             }
         }
-        let share = limited.share(110e3, flows.weights());
+        let share = limited.share(110e3, &flows);
         (limited, share)
     }
 
@@ -110,11 +118,18 @@ mod tests {
     }
 
     #[test]
+    fn who_sends_now_and_then_is_known() {
+        // It is away for half of the time, and takes 1.7 kB/s.
+        let (_, share) = with_each(30, 600);
+        assert!((share / 108.3e3 - 1.0).abs() < 0.02, "{share}");
+    }
+
+    #[test]
     fn who_has_gone_is_forgotten() {
         let (mut limited, _) = after(10);
         let mut flows = Present::new(0.3);
-        flows.see(20.0, 1);
-        limited.departed(20.0, (1, 1000.0), 110e3, &flows);
-        assert_eq!(limited.share(110e3, flows.weights()), 110e3);
+        flows.see(21.0, 1);
+        limited.departed(21.0, (1, 1000.0), 110e3, &flows);
+        assert_eq!(limited.share(110e3, &flows), 110e3);
     }
 }

@@ -130,7 +130,7 @@ impl ShareRouter {
     /// What a flow of weight 1 may have of a line of `rate`, where the weights are `weights`.
     fn share(&self, rate: f64, weights: f64) -> f64 {
         match &self.limited {
-            Some(limited) => limited.share(rate, weights),
+            Some(limited) => limited.share(rate, &self.flows),
             None => equations::share(rate, weights),
         }
     }
