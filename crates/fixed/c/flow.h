@@ -139,15 +139,20 @@ LASTHOP_INLINE u64 flow_client_ns(const struct flow *f, u64 nearest_ns)
 /* An ACK of so much that is new: by Little's law what it acknowledges was under way for a round trip, and all that time the window was open. */
 LASTHOP_INLINE void flow_uses(struct flow *f, u64 now_ns, u32 acked)
 {
-	u64 gap_ns = least(excess(now_ns, f->held_ns), NS_PER_S), open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
+	u64 gap_ns = f->held_ns ? least(excess(now_ns, f->held_ns), NS_PER_S) : 0;
+	u64 open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
 
 	f->used += acked * ((f->rtt_ns + recent_least(&f->upstream)) >> 10);
 	f->held += open_bytes * (gap_ns >> 10);
 	f->held_ns = now_ns;
+	f->joined_bytes += acked;
 }
 
-/* It joins an epoch: whether it has no more to send, station#13 u < I/4 over a second. At first it counts as if it had used all. */
-LASTHOP_INLINE int flow_takes_less(struct flow *f, u64 now_ns)
+/*
+ * It joins an epoch: whether it has no more to send, as it has used less than half of its window over a second (station#13). Who is
+ * known since two seconds ago or less is on its way to its share.
+ */
+LASTHOP_INLINE int flow_idles(struct flow *f, u64 now_ns)
 {
 	u64 gap_ns = now_ns - f->joined_ns, keep_q31 = decay_over_q31(gap_ns, TAKEN_NS);
 
@@ -156,11 +161,19 @@ LASTHOP_INLINE int flow_takes_less(struct flow *f, u64 now_ns)
 		f->used_mean = times_q31(f->used_mean, keep_q31) + f->used;
 		f->held_mean = times_q31(f->held_mean, keep_q31) + f->held;
 	} else {
-		f->used_mean = f->held_mean = (u64)FIRST_SEGMENTS * f->mss << 20;
+		f->known_ns = now_ns;
 	}
 	f->joined_ns = now_ns;
 	f->joined_bytes = f->used = f->held = 0;
-	return f->used_mean < f->held_mean / 4;
+	return f->used_mean < f->held_mean / 2 && now_ns - f->known_ns > 2 * NS_PER_S;
+}
+
+/* Whether it has filled its window, of more than three segments: it has more to send after all. */
+LASTHOP_INLINE int flow_fills(const struct flow *f)
+{
+	u32 under_way = f->sent - f->ack, open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
+
+	return under_way > 3 * f->mss && under_way >= open_bytes - open_bytes / 4;
 }
 
 /* d: its round trip without the queue, and with what its ACKs wait for each other. */

@@ -102,7 +102,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
 	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns;
-	u32 fresh = 0;
+	u32 fresh = 0, was_limited = 0;
 
 	f->seen_ns = now_ns;
 	if (weight_q8) {
@@ -139,6 +139,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			client_ns = flow_client_ns(f, found.nearest_ns);
 		}
 		if (f->epoch != found.epoch || !(f->flags & FLOW_COUNTED)) {
+			was_limited = f->flags & FLOW_LIMITED_NOW && f->epoch + 1 == found.epoch;
 			f->epoch = found.epoch;
 			f->flags |= FLOW_COUNTED;
 			counted_q8 = f->weight_q8;
@@ -149,14 +150,16 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
 		own_ns = flow_delay_ns(f, found.nearest_ns);
-		f->flags &= ~FLOW_LESS;
-		if (flow_takes_less(f, now_ns))
+		f->flags &= ~(FLOW_IDLES | FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
+		f->flags |= (flow_idles(f, now_ns) ? FLOW_IDLES : 0) | (was_limited ? FLOW_LIMITED_BEFORE : 0);
+		if (f->flags & FLOW_IDLES)
 			station_limit(s, f, counted_q8);
 		else
 			station_weigh(s, counted_q8, share_short_ns(settings->target_ns, own_ns, settings->g_q10),
 				      share_kappa_q10(settings->theta_ns, own_ns));
 	}
-	f->joined_bytes += settings->is_hidden ? fresh : p->size_bytes;
+	if (f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) && fresh && flow_fills(f))
+		station_unlimit(s, f);
 	if (settings->is_hidden && (counted_q8 || fresh))
 		station_forward(s, now_ns, fresh, client_ns);
 }
@@ -166,7 +169,7 @@ struct told {
 	u64 rate; /* mu */
 	u64 wait_ns; /* y */
 	u64 weights_q8; /* Phi */
-	u64 limited_q8; /* of it those that use less than a quarter of their windows */
+	u64 limited_q8; /* of it those that count for what they take */
 	u64 taken; /* what these take */
 	u64 nearest_ns; /* to the nearest client and back, without the queue */
 	u64 span_began_ns; /* of its minima */
@@ -224,7 +227,10 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	u64 delay_ns = flow_delay_ns(f, told->nearest_ns);
 	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings->is_hidden);
 	u64 target_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
-	u64 fair = share_of_rest(rate, most(told->weights_q8, f->weight_q8), told->taken, told->limited_q8);
+	u64 weights_q8 = most(told->weights_q8, f->weight_q8);
+	/* Who takes less has its share, and others what it leaves of that. */
+	u64 fair = f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) ? share_fair(rate, weights_q8) :
+									  share_of_rest(rate, weights_q8, told->taken, told->limited_q8);
 	u32 kappa_q10 = share_kappa_q10(settings->theta_ns, delay_ns);
 	s64 room_ns = share_room_ns(share_rest_ns(target_ns, told->short_ns, told->kappa_q10), told->wait_ns, kappa_q10);
 	u64 bytes;
@@ -400,8 +406,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		f->acknowledged_bytes += acked;
 		f->ack = p->ack;
 		f->duplicates = 0;
-		/* Who has a seat at a desk has its window from there. */
-		if (!settings->is_station || !f->seat) {
+		/* Who has a seat at a desk, and keeps it, has its window from there. */
+		if (!settings->is_station || !f->seat || f->flags & FLOW_IDLES) {
 			if (told.rate && f->mss)
 				f->window_bytes = settings->is_clamp ? proxy_clamp_window(settings, f, now_ns, acked, &told) :
 								       proxy_share_window(settings, f, now_ns, &told);

@@ -114,8 +114,12 @@ LASTHOP_INLINE void desk_leave(struct desk *d, struct flow *f, const struct flow
 {
 	struct seat *seat = &d->seats[(f->seat - 1) & (SEATS - 1)];
 
-	if (f->seat && is_same_key(&seat->key, key))
+	if (f->seat && is_same_key(&seat->key, key)) {
 		seat->last_ns = 0;
+		/* What it was granted stands. */
+		if (is_after(seat->edge, f->edge))
+			f->edge = seat->edge;
+	}
 	f->seat = 0;
 }
 
@@ -432,8 +436,8 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 
 	delay_ns = flow_delay_ns(f, recent_least(&s->path.least));
 	rtt_ns = f->rtt_ns + recent_least(&f->upstream);
-	/* Seats are for those that want them. */
-	if (f->flags & FLOW_LESS) {
+	/* Seats are for those that have more to send. */
+	if (f->flags & FLOW_IDLES) {
 		desk_leave(d, f, &p->key);
 		return 0;
 	}
@@ -454,7 +458,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	seat_count(seat, now_ns, bytes, most(rtt_ns, delay_ns));
 	recent_least_add(&d->crowd, now_ns, f->ack_delay_ns, CROWD_NS);
 	READ_ANEW();
-	/* What others leave, and those that use less than a quarter of their windows; beyond those with a seat, each has its part. */
+	/* What others leave, and those that count for what they take; beyond those with a seat, each has its part. */
 	rate = excess(share_rate_beside(station_rate(s), s->others_q10, !settings->is_hidden), station_taken(s));
 	if (d->refused_ns && now_ns - d->refused_ns < NS_PER_S && d->weights_q8 && d->weights_q8 < weights_q8)
 		rate = least(rate, 1ULL << 34) * d->weights_q8 / weights_q8;

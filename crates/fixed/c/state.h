@@ -167,7 +167,9 @@ struct clock {
 #define FLOW_COUNTED 512 /* it was counted in some epoch */
 #define FLOW_LOOKED_AT 1024 /* whether its receiver holds ACKs back is known beyond its first segments */
 #define FLOW_APART 2048 /* a segment is looked at for how long the one before it is held back */
-#define FLOW_LESS 4096 /* it uses less than a quarter of its window */
+#define FLOW_IDLES 4096 /* it uses less than half of its window */
+#define FLOW_LIMITED_NOW 8192 /* so it is counted for what it takes in the epoch that it has joined */
+#define FLOW_LIMITED_BEFORE 16384 /* and was in the one before */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /* Under the lock of its station; first what each packet needs, for that to be in few lines of the cache. */
@@ -227,8 +229,9 @@ struct flow {
 	u32 sample_end[SAMPLES]; /* the sequence number behind it */
 	u32 sample_place_bytes[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
 
-	u64 joined_ns; /* when it last joined an epoch; 0: never */
-	u64 joined_bytes; /* what it has sent since */
+	u64 known_ns; /* when it first joined an epoch; 0: never */
+	u64 joined_ns; /* when it last did */
+	u64 joined_bytes; /* what has been acknowledged since */
 	u64 taken; /* what it takes, over a second [B/s] */
 	u64 held_ns; /* the last ACK of something new; since it joined an epoch, and over a second [B 1024 ns]: */
 	u64 used; /* what was acknowledged, each byte for its round trip */
@@ -264,7 +267,7 @@ struct station {
 	u64 last_delay_most_ns; /* in the one before */
 	u64 delay_least_ns; /* the shortest, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
-	u64 limited_q8; /* the weights of those that use less than a quarter of their windows */
+	u64 limited_q8; /* the weights of those that count for what they take */
 	u64 last_limited_q8; /* in the one before */
 	u64 taken; /* what these take [B/s] */
 	u64 last_taken; /* in the one before */

@@ -202,7 +202,7 @@ LASTHOP_INLINE u64 station_weights(const struct station *s)
 	return most(s->last_weights_q8, s->weights_q8);
 }
 
-/* Of these, those that use less than a quarter of their windows, and what that is. */
+/* Of these, those that count for what they take, and what that is. */
 LASTHOP_INLINE u64 station_limited(const struct station *s)
 {
 	return s->last_weights_q8 >= s->weights_q8 ? s->last_limited_q8 : s->limited_q8;
@@ -344,8 +344,8 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 		return;
 	station_take_means(s);
 	s->short_q8_ns = s->kappa_q18 = 0;
-	s->last_limited_q8 = s->limited_q8;
-	s->last_taken = s->taken;
+	s->last_limited_q8 = since_ns < 2 * epoch_ns ? s->limited_q8 : 0;
+	s->last_taken = since_ns < 2 * epoch_ns ? s->taken : 0;
 	s->limited_q8 = s->taken = 0;
 	s->last_weights_q8 = since_ns < 2 * epoch_ns ? s->weights_q8 : 0;
 	s->weights_q8 = 0;
@@ -374,12 +374,31 @@ LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns,
 		s->delay_least_ns = least(shortest_ns, NS_PER_S);
 }
 
-/* The flow that has joined uses less than a quarter of its window. */
+/* The flow that has joined counts for what it takes. */
 LASTHOP_INLINE void station_limit(struct station *s, struct flow *f, u64 weight_q8)
 {
-	f->flags |= FLOW_LESS;
+	f->flags |= FLOW_LIMITED_NOW;
+	f->taken = least(f->taken, station_rate(s) * weight_q8 / most(station_weights(s), weight_q8));
 	s->limited_q8 += weight_q8;
 	s->taken += f->taken;
+}
+
+/* It has its share at once. */
+LASTHOP_INLINE void station_unlimit(struct station *s, struct flow *f)
+{
+	u32 is_last = f->epoch + 1 == s->epoch, is_now = f->epoch == s->epoch;
+
+	if (is_now && f->flags & FLOW_LIMITED_NOW) {
+		s->limited_q8 = excess(s->limited_q8, f->weight_q8);
+		s->taken = excess(s->taken, f->taken);
+	}
+	if (is_last ? f->flags & FLOW_LIMITED_NOW : is_now && f->flags & FLOW_LIMITED_BEFORE) {
+		s->last_limited_q8 = excess(s->last_limited_q8, f->weight_q8);
+		s->last_taken = excess(s->last_taken, f->taken);
+	}
+	f->flags &= ~(FLOW_IDLES | FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
+	f->used_mean = most(f->used_mean, f->held_mean);
+	f->used = most(f->used, f->held);
 }
 
 /* The m and kappa of one that takes its share: by their means the queue rests. */

@@ -188,6 +188,7 @@ pub struct FlowRecord {
     sample: [u64; 8],
     sample_end: [u32; 8],
     sample_place_bytes: [u32; 8],
+    known_ns: u64,
     joined_ns: u64,
     joined_bytes: u64,
     /// What it takes, over a second \[B/s\].
