@@ -26,7 +26,7 @@ pub fn share(rate: f64, weights: f64) -> f64 {
 /// ρ \[B/s\] with those apart who take less than their part: they take `taken` B/s and weigh `theirs`.
 #[inline]
 pub fn share_of_rest(rate: f64, weights: f64, taken: f64, theirs: f64) -> f64 {
-    //= beyond#18  ρ = (μ̂ − Σ_L r)/(Φ − Σ_L φ), L: r < ℓ φ ρ
+    //= beyond#18  ρ = (μ̂ − Σ_L r)/(Φ − Σ_L φ), L: r < ℓ φ μ̂/Φ
     if weights > theirs { share((rate - taken).max(0.0), weights - theirs) } else { share(rate, weights) }
 }
 

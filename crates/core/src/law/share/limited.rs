@@ -25,6 +25,9 @@ pub(super) struct Limited {
     /// Those who take less, and what all of them take \[B/s\].
     limited: Vec<u64>,
     taken: f64,
+    /// μ̂/Φ \[B/s\] over a second, and until when.
+    even: f64,
+    even_s: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +39,15 @@ struct Taking {
 
 impl Limited {
     pub(super) fn new(part: f64) -> Self {
-        Self { part, taking: BTreeMap::new(), next_s: 0.0, limited: vec![], taken: 0.0 }
+        Self {
+            part,
+            taking: BTreeMap::new(),
+            next_s: 0.0,
+            limited: vec![],
+            taken: 0.0,
+            even: 0.0,
+            even_s: f64::NEG_INFINITY,
+        }
     }
 
     /// A packet of `flow` leaves at `t_s`, on a line of `line_rate`, of which `flows` have parts.
@@ -44,10 +55,13 @@ impl Limited {
         let taking = self.taking.entry(flow).or_insert(Taking { since_s: t_s, last_s: t_s, rate: 0.0 });
         taking.rate = taking.rate * libm::exp((taking.last_s - t_s) / OVER_S) + size_bytes / OVER_S;
         taking.last_s = t_s;
+        self.even =
+            equations::follow(self.even, equations::share(line_rate, flows.weights()), t_s - self.even_s, 1.0, OVER_S);
+        self.even_s = t_s;
         if t_s >= self.next_s {
             self.next_s = t_s + EVERY_S;
             self.taking.retain(|_, taking| t_s - taking.last_s <= KNOWN_S);
-            self.look(t_s, line_rate, flows);
+            self.look(t_s, flows);
         }
     }
 
@@ -58,23 +72,15 @@ impl Limited {
         equations::share_of_rest(line_rate, flows.weights(), self.taken, theirs)
     }
 
-    /// Water is filled in: with those apart who take less, the share of the others is larger, and more may take less than that.
-    fn look(&mut self, t_s: f64, line_rate: f64, flows: &Present) {
-        (self.limited, self.taken) = (vec![], 0.0);
-        loop {
-            let share = self.share(line_rate, flows);
-            let found = self.taking.iter().filter_map(|(&flow, taking)| {
-                let rate = taking.rate * libm::exp((taking.last_s - t_s) / OVER_S);
-                let is_limited = t_s - taking.since_s >= AT_LEAST_S && rate < self.part * flows.weight(flow) * share;
-                is_limited.then_some((flow, rate))
-            });
-            let (limited, rates): (Vec<_>, Vec<_>) = found.unzip();
-            // If nobody were left to have the rest, it is because who has had little so far cannot take it at once.
-            if limited.len() <= self.limited.len() || limited.len() == self.taking.len() {
-                return;
-            }
-            (self.limited, self.taken) = (limited, rates.iter().sum());
-        }
+    /// Whose rate has been less than their part of an even share, both over a second: a line that becomes faster finds nobody limited.
+    fn look(&mut self, t_s: f64, flows: &Present) {
+        let found = self.taking.iter().filter_map(|(&flow, taking)| {
+            let rate = taking.rate * libm::exp((taking.last_s - t_s) / OVER_S);
+            let is_limited = t_s - taking.since_s >= AT_LEAST_S && rate < self.part * flows.weight(flow) * self.even;
+            is_limited.then_some((flow, rate))
+        });
+        let (limited, rates): (Vec<_>, Vec<f64>) = found.unzip();
+        (self.limited, self.taken) = (limited, rates.iter().sum());
     }
 }
 
