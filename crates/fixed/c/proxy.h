@@ -147,6 +147,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			shortest_ns = flow_client_ns(f, found.nearest_ns) + recent_least(&f->upstream);
 		}
 	}
+	READ_ANEW();
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
 		own_ns = flow_delay_ns(f, found.nearest_ns);
@@ -158,6 +159,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			station_weigh(s, counted_q8, share_short_ns(settings->target_ns, own_ns, settings->g_q10),
 				      share_kappa_q10(settings->theta_ns, own_ns));
 	}
+	READ_ANEW();
 	if (f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) && fresh && flow_fills(f))
 		station_unlimit(s, f);
 	if (settings->is_hidden && (counted_q8 || fresh))
