@@ -132,6 +132,29 @@ fn flows_that_have_little_to_send_leave_the_line_to_a_download() {
     }
 }
 
+#[test]
+fn who_begins_to_send_more_has_its_share_within_a_round_trip_and_whoever_came_first() {
+    let more = |app: &str| {
+        format!(
+            "[[flow]]\nname = \"more\"\nstation = \"m\"\nrtt = \"90 ms\"\ncount = 8\nstart = \"2 s\"\nsender = \"linux-cubic\"\n\
+            receiver = \"linux\"\napp = {app}\n"
+        )
+    };
+    let proxy = ("ap[0].proxy", "{ kind = \"share-kernel\", target = \"20 ms\" }");
+    // Half a second each six, in step, of 1.5 times the line: granted all that the download does not need, each would wait for 200 ms.
+    let bursts = "{ kind = \"on-off\", rate = \"7.5 Mbit/s\", on = \"0.5 s\", off = \"5.5 s\", exponential = false }";
+    let line = [proxy, ("ap[0].radio.rate", "20 Mbit/s"), ("flow[0].rtt", "90 ms")];
+    let queue = &run(&(DOWNLOAD.to_owned() + &more(bursts)), &line).queues[0];
+    assert!(queue.p95_delay_s.unwrap() < 0.05 && queue.drops == 0, "{:?}", queue.p95_delay_s);
+    // A fifth of the line, whether the download is there before or not.
+    let streams = more("{ kind = \"cbr\", rate = \"150 kbit/s\" }");
+    for start in ["0 s", "8 s"] {
+        let set = [proxy, ("ap[0].radio.rate", "6 Mbit/s"), ("flow[0].start", start), ("warmup", "15 s")];
+        let utilisation = run(&(DOWNLOAD.to_owned() + &streams), &set).queues[0].utilisation.unwrap();
+        assert!(utilisation > 0.9, "{start}: {utilisation}");
+    }
+}
+
 /// Four downloads 40 ms away.
 const FOUR: [(&str, &str); 2] = [("flow[0].count", "4"), ("flow[0].stagger", "0.1 s")];
 
