@@ -137,15 +137,19 @@ LASTHOP_INLINE u64 flow_client_ns(const struct flow *f, u64 nearest_ns)
 }
 
 /* An ACK of so much that is new: by Little's law what it acknowledges was under way for a round trip, and all that time the window was open. */
-LASTHOP_INLINE void flow_uses(struct flow *f, u64 now_ns, u32 acked)
+LASTHOP_APART int flow_uses(struct flow *f, u64 now_ns, u32 acked)
 {
-	u64 gap_ns = f->held_ns ? least(excess(now_ns, f->held_ns), NS_PER_S) : 0;
-	u64 open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
+	u64 gap_ns, open_bytes;
 
+	if (!f)
+		return 0;
+	gap_ns = f->held_ns ? least(excess(now_ns, f->held_ns), NS_PER_S) : 0;
+	open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
 	f->used += acked * ((f->rtt_ns + recent_least(&f->upstream)) >> 10);
 	f->held += open_bytes * (gap_ns >> 10);
 	f->held_ns = now_ns;
 	f->joined_bytes += acked;
+	return 0;
 }
 
 /*

@@ -239,6 +239,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 
 	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
 	f->fair_ns = now_ns;
+	READ_ANEW();
 	bytes = share_window_bytes(f->weight_q8, f->fair, told->is_probing ? delay_ns / 2 : share_horizon_ns(delay_ns, room_ns));
 	/* Where the queue is hidden, all rates are of payload. */
 	if (!settings->is_hidden)
@@ -275,12 +276,14 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 	u64 lacking_ns = excess(least(3 * delay_ns / 10, 10 * NS_PER_MS), short_ns);
 	s64 room_ns;
 
+	if (settings->is_clamp)
+		return 0;
 	if (settings->is_station)
 		room_ns = share_room_ns(settings->target_ns, 0, settings->kappa_q10) - (s64)short_ns;
 	else
 		room_ns = share_room_ns(share_rest_ns(settings->target_ns, s->short_ns, s->kappa_q10), 0,
 					share_kappa_q10(settings->theta_ns, delay_ns));
-	if (settings->is_clamp || room_ns >= (s64)lacking_ns)
+	if (room_ns >= (s64)lacking_ns)
 		return 0;
 	return (u32)((delay_ns << 10) / most(delay_ns - lacking_ns + (u64)room_ns, 1));
 }
@@ -385,8 +388,10 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		told.price_q30 = station_price_q30(s, now_ns, station_a_of(settings, s, mss));
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
-	told.limited_q8 = station_limited(s);
-	told.taken = station_taken(s);
+	if (!settings->is_clamp) {
+		told.limited_q8 = station_limited(s);
+		told.taken = station_taken(s);
+	}
 	told.kappa_q10 = s->kappa_q10;
 	told.short_ns = s->short_ns;
 	told.nearest_ns = recent_least(&s->path.least);
@@ -405,6 +410,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		u32 acked = p->ack - f->ack;
 
 		flow_uses(f, now_ns, acked);
+		READ_ANEW();
 		f->acknowledged_bytes += acked;
 		f->ack = p->ack;
 		f->duplicates = 0;
