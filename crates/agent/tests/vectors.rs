@@ -12,7 +12,7 @@ use zerocopy::{FromZeros, IntoBytes};
 
 /// How often each function is called with each settings; `LASTHOP_VECTORS` says another number.
 fn vectors() -> usize {
-    std::env::var("LASTHOP_VECTORS").map_or(1000, |count| count.parse().unwrap())
+    std::env::var("LASTHOP_VECTORS").map_or(2000, |count| count.parse().unwrap())
 }
 
 /// Functions that keep one thing: called in any order, so that each goes on with what others have made of it.
@@ -228,7 +228,7 @@ fn compare(object: &Object, settings: &Settings) {
     // They are no constants: each gives many values, as far as it was called often enough for that.
     for (which, name) in names.iter().enumerate().filter(|(_, name)| !NOTHING.contains(name)) {
         let found = results.range((which, 0)..=(which, u64::MAX)).count();
-        let wanted = if YES_OR_NO.contains(name) { calls[which].min(100) / 50 } else { (calls[which] / 40).min(16) };
+        let wanted = if YES_OR_NO.contains(name) { calls[which].min(100) / 50 } else { (calls[which] / 40).min(20) };
         assert!(found >= wanted, "{name}: {found} values in {} calls", calls[which]);
     }
 }

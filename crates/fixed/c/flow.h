@@ -169,15 +169,15 @@ LASTHOP_INLINE int flow_idles(struct flow *f, u64 now_ns)
 	}
 	f->joined_ns = now_ns;
 	f->joined_bytes = f->used = f->held = 0;
-	return f->used_mean < f->held_mean / 2 && now_ns - f->known_ns > 2 * NS_PER_S;
+	return f->used_mean < f->held_mean / 2 && now_ns - f->known_ns > SETTLING_NS;
 }
 
-/* Whether it has filled its window, of more than three segments: it has more to send after all. */
+/* Whether it has filled three quarters of a window of more than a few segments: it has more to send after all. */
 LASTHOP_INLINE int flow_fills(const struct flow *f)
 {
 	u32 under_way = f->sent - f->ack, open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
 
-	return under_way > 3 * f->mss && under_way >= open_bytes - open_bytes / 4;
+	return under_way > FILLED_SEGMENTS * f->mss && under_way >= open_bytes - open_bytes / 4;
 }
 
 /* d: its round trip without the queue, and with what its ACKs wait for each other. */

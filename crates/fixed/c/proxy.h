@@ -151,9 +151,9 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
 		own_ns = flow_delay_ns(f, found.nearest_ns);
-		f->flags &= ~(FLOW_IDLES | FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
-		f->flags |= (flow_idles(f, now_ns) ? FLOW_IDLES : 0) | (was_limited ? FLOW_LIMITED_BEFORE : 0);
-		if (f->flags & FLOW_IDLES)
+		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
+		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
+		if (flow_idles(f, now_ns))
 			station_limit(s, f, counted_q8);
 		else
 			station_weigh(s, counted_q8, share_short_ns(settings->target_ns, own_ns, settings->g_q10),
@@ -415,7 +415,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		f->ack = p->ack;
 		f->duplicates = 0;
 		/* Who has a seat at a desk, and keeps it, has its window from there. */
-		if (!settings->is_station || !f->seat || f->flags & FLOW_IDLES) {
+		if (!settings->is_station || !f->seat || f->flags & FLOW_LIMITED_NOW) {
 			if (told.rate && f->mss)
 				f->window_bytes = settings->is_clamp ? proxy_clamp_window(settings, f, now_ns, acked, &told) :
 								       proxy_share_window(settings, f, now_ns, &told);

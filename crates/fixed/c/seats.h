@@ -109,7 +109,7 @@ LASTHOP_INLINE int seat_is_there(const struct seat *seat, u64 now_ns, u64 wait_n
 	return seat->last_ns && now_ns <= seat->last_ns + most(ABSENT_NS, 2 * seat->delay_ns) + wait_ns;
 }
 
-/* A connection ends: nobody sends updates for it, and its seat is free. */
+/* A connection ends, or has no more to send: nobody sends updates for it, and its seat is free. */
 LASTHOP_INLINE void desk_leave(struct desk *d, struct flow *f, const struct flow_key *key)
 {
 	struct seat *seat = &d->seats[(f->seat - 1) & (SEATS - 1)];
@@ -437,7 +437,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	delay_ns = flow_delay_ns(f, recent_least(&s->path.least));
 	rtt_ns = f->rtt_ns + recent_least(&f->upstream);
 	/* Seats are for those that have more to send. */
-	if (f->flags & FLOW_IDLES) {
+	if (f->flags & FLOW_LIMITED_NOW) {
 		desk_leave(d, f, &p->key);
 		return 0;
 	}

@@ -22,8 +22,11 @@
 #define TICK_BUSY_NS (30 * NS_PER_MS)
 /* The least epoch over which flows are counted. */
 #define EPOCH_NS (300 * NS_PER_MS)
-/* The time over which it is averaged what a flow takes. */
+/* The time over which it is averaged what a flow takes, and since when one is known that is not on its way to its share any more. */
 #define TAKEN_NS NS_PER_S
+#define SETTLING_NS (2 * NS_PER_S)
+/* A window of so many segments is not filled by one that has little to send. */
+#define FILLED_SEGMENTS 3
 /* Minima are of one to two spans, but for paths over a hidden queue (path_settled_ns). */
 #define LEAST_SPAN_NS (10 * NS_PER_S)
 /* A time stamp that was not echoed in time is given up. */
@@ -167,9 +170,8 @@ struct clock {
 #define FLOW_COUNTED 512 /* it was counted in some epoch */
 #define FLOW_LOOKED_AT 1024 /* whether its receiver holds ACKs back is known beyond its first segments */
 #define FLOW_APART 2048 /* a segment is looked at for how long the one before it is held back */
-#define FLOW_IDLES 4096 /* it uses less than half of its window */
-#define FLOW_LIMITED_NOW 8192 /* so it is counted for what it takes in the epoch that it has joined */
-#define FLOW_LIMITED_BEFORE 16384 /* and was in the one before */
+#define FLOW_LIMITED_NOW 4096 /* it has no more to send, and counts for what it takes in the epoch that it has joined */
+#define FLOW_LIMITED_BEFORE 8192 /* and did in the one before */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /* Under the lock of its station; first what each packet needs, for that to be in few lines of the cache. */

@@ -196,21 +196,27 @@ LASTHOP_INLINE u64 station_left_at(const struct station *s, u64 t_ns)
 	return excess(due, s->arrived_bytes);
 }
 
-/* Phi: of the flows seen in this epoch or in the last, whichever were more. */
+/* Whether flows are those of the last epoch: whichever had more, that or the running one. */
+LASTHOP_INLINE int station_goes_by_last(const struct station *s)
+{
+	return s->last_weights_q8 >= s->weights_q8;
+}
+
+/* Phi. */
 LASTHOP_INLINE u64 station_weights(const struct station *s)
 {
-	return most(s->last_weights_q8, s->weights_q8);
+	return station_goes_by_last(s) ? s->last_weights_q8 : s->weights_q8;
 }
 
 /* Of these, those that count for what they take, and what that is. */
 LASTHOP_INLINE u64 station_limited(const struct station *s)
 {
-	return s->last_weights_q8 >= s->weights_q8 ? s->last_limited_q8 : s->limited_q8;
+	return station_goes_by_last(s) ? s->last_limited_q8 : s->limited_q8;
 }
 
 LASTHOP_INLINE u64 station_taken(const struct station *s)
 {
-	return s->last_weights_q8 >= s->weights_q8 ? s->last_taken : s->taken;
+	return station_goes_by_last(s) ? s->last_taken : s->taken;
 }
 
 /* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
@@ -396,7 +402,7 @@ LASTHOP_INLINE void station_unlimit(struct station *s, struct flow *f)
 		s->last_limited_q8 = excess(s->last_limited_q8, f->weight_q8);
 		s->last_taken = excess(s->last_taken, f->taken);
 	}
-	f->flags &= ~(FLOW_IDLES | FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
+	f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 	f->used_mean = most(f->used_mean, f->held_mean);
 	f->used = most(f->used, f->held);
 }
@@ -406,8 +412,7 @@ LASTHOP_INLINE void station_weigh(struct station *s, u64 weight_q8, u64 short_ns
 {
 	s->short_q8_ns += weight_q8 * least(short_ns, NS_PER_S);
 	s->kappa_q18 += weight_q8 * kappa_q10;
-	/* As Phi: of this epoch or of the last, whichever had more. */
-	if (s->weights_q8 > s->last_weights_q8)
+	if (!station_goes_by_last(s))
 		station_take_means(s);
 }
 
