@@ -25,9 +25,10 @@ parameters! {
         /// Gain of the integral per second: about b over the time in which a has come to where it belongs, which is to be ten round
         /// trips or more.
         pub integral: f64 = 0.2, in above(0.0);
-        /// ε: by what share of its error each packet corrects what is held. The queue over the rate of the busy line is held, and on a line
-        /// that fades packets wait for more or less than that; with 10⁻⁴ they come to wait for T in the mean, in some ten thousand packets.
-        pub correction: f64 = 0.0, in 0.0..=0.01;
+        /// ε: by what share of its error each packet corrects what is held, from the first one on that waits for T. The queue over the
+        /// rate of the busy line is held, and on a line that fades packets wait for more or less than that; with 2·10⁻⁵ they come to
+        /// wait for T in the mean, in some fifty thousand packets, and a step of the rate moves what is held by little.
+        pub correction: f64 = 2e-5, in 0.0..=0.01;
         /// How the queue is averaged. An average takes of the phase, but without one the price answers to bunches of packets, which
         /// go round on paths whose round-trip times are far apart.
         pub average: Average = Average::AtArrivals(AtArrivals { gain: 2.0 });
@@ -57,6 +58,8 @@ pub struct IntegralRouter {
     target_s: f64,
     /// S: what is held in its place \[s\].
     held_s: f64,
+    /// Whether a packet has waited for the target: until then the flows are only on their way to it.
+    was_reached: bool,
     b: f64,
     gain: f64,
     correction: f64,
@@ -79,6 +82,7 @@ impl IntegralRouter {
         Ok(Self {
             target_s: params.target.as_secs_f64(),
             held_s: params.target.as_secs_f64(),
+            was_reached: false,
             b: params.b,
             gain: params.integral,
             correction: params.correction,
@@ -113,7 +117,8 @@ impl IntegralRouter {
     /// The packet that leaves has waited for `waited_s`.
     #[inline]
     pub fn waited(&mut self, waited_s: f64) {
-        if self.correction > 0.0 {
+        self.was_reached |= waited_s >= self.target_s;
+        if self.correction > 0.0 && self.was_reached {
             self.held_s = equations::corrected(self.held_s, waited_s, self.target_s, self.correction);
         }
     }
@@ -217,6 +222,8 @@ mod tests {
         assert_eq!(equations::corrected(0.1, 0.0, 0.025, 0.01), 0.1);
         let usual = IntegralParams { correction: 0.01, ..IntegralParams::new(Duration::from_millis(25)) };
         let mut router = IntegralRouter::new(usual).unwrap();
+        router.waited(0.02);
+        assert_eq!(router.held_s, 0.025, "the queue is on its way to the target");
         router.waited(0.05);
         assert!((router.held_s - 0.02475).abs() < 1e-15);
         router = IntegralRouter::new(IntegralParams { correction: 0.0, ..usual }).unwrap();
