@@ -284,10 +284,8 @@ LASTHOP_INLINE void flow_apart(struct flow *f, u64 now_ns, u32 end, u32 payload,
  * An ACK tells of so much. Where that ends with the segment that is looked at, the one before was held back for as long as it came
  * after that, and for its own time on the line at least: so pairs leave little with a receiver, and segments that are paced half of one.
  */
-LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told_bytes, u64 segment_ns)
+LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told_bytes, u64 rate)
 {
-	u64 apart_ns = told_bytes > f->mss ? most(f->second_ns, least(segment_ns, NS_PER_S)) : 1;
-
 	if (f->heard_ns)
 		f->told_ns = (u32)smoothed(f->told_ns, most(least(excess(now_ns, f->heard_ns), NS_PER_S), 1), 5);
 	f->heard_ns = now_ns;
@@ -295,10 +293,13 @@ LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told
 		return;
 	f->flags &= ~FLOW_APART;
 	f->passed_segments = 0;
-	if (f->second_end == ack)
-		f->apart_ns = (u32)smoothed(f->apart_ns, apart_ns, 5);
-	else
+	if (f->second_end == ack) {
+		u64 segment_ns = least(lasts_ns(f->mss, rate), NS_PER_S);
+
+		f->apart_ns = (u32)smoothed(f->apart_ns, told_bytes > f->mss ? most(f->second_ns, segment_ns) : 1, 5);
+	} else {
 		f->pass_segments = (f->pass_segments + 1) & (PASS_SEGMENTS - 1);
+	}
 }
 
 /*

@@ -179,8 +179,7 @@ struct told {
 	u32 random;
 	u32 price_q30; /* CLAMP's */
 	u32 is_probing;
-	u32 kappa_q10; /* the mean of all flows' */
-	u64 short_ns; /* the mean of their m */
+	u64 lacking_ns; /* by what the queue rests below T */
 	u64 timer_ns; /* of receivers that hold ACKs back */
 };
 
@@ -201,6 +200,7 @@ LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, 
 	if (!f->clamp_q16)
 		f->clamp_q16 = (u64)FIRST_SEGMENTS * f->mss << 16;
 	f->clamp_ns = now_ns;
+	READ_ANEW();
 	change_q16 = clamp_force_q16(f->weight_q8, settings->tau_bytes, told->price_q30, rate);
 	change_q16 = clamp_scaled_change_q16(change_q16, delay_ns, gap_ns);
 	change_q16 = clamp_clipped_q16(change_q16, acked, CLAMP_MOST_BYTES);
@@ -234,7 +234,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	u64 fair = f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) ? share_fair(rate, weights_q8) :
 									  share_of_rest(rate, weights_q8, told->taken, told->limited_q8);
 	u32 kappa_q10 = share_kappa_q10(settings->theta_ns, delay_ns);
-	s64 room_ns = share_room_ns(share_rest_ns(target_ns, told->short_ns, told->kappa_q10), told->wait_ns, kappa_q10);
+	s64 room_ns = share_room_ns(share_rest_ns(target_ns, told->lacking_ns), told->wait_ns, kappa_q10);
 	u64 bytes;
 
 	f->fair = share_smoothed(f->fair, fair, now_ns - f->fair_ns, delay_ns);
@@ -274,15 +274,19 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 	u64 delay_ns = flow_delay_ns(f, recent_least(&s->path.least));
 	u64 short_ns = share_short_ns(settings->target_ns, delay_ns, settings->g_q10);
 	u64 lacking_ns = excess(least(3 * delay_ns / 10, 10 * NS_PER_MS), short_ns);
+	u64 rest_ns = share_rest_ns(settings->target_ns, s->lacking_ns);
 	s64 room_ns;
 
 	if (settings->is_clamp)
 		return 0;
-	if (settings->is_station)
+	if (settings->is_station) {
 		room_ns = share_room_ns(settings->target_ns, 0, settings->kappa_q10) - (s64)short_ns;
-	else
-		room_ns = share_room_ns(share_rest_ns(settings->target_ns, s->short_ns, s->kappa_q10), 0,
-					share_kappa_q10(settings->theta_ns, delay_ns));
+	} else {
+		/* The room is no less than where the queue rests. */
+		if (rest_ns >= lacking_ns)
+			return 0;
+		room_ns = share_room_ns(rest_ns, 0, share_kappa_q10(settings->theta_ns, delay_ns));
+	}
 	if (room_ns >= (s64)lacking_ns)
 		return 0;
 	return (u32)((delay_ns << 10) / most(delay_ns - lacking_ns + (u64)room_ns, 1));
@@ -317,7 +321,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		flow_told(f, s, s->newly_bytes);
 		READ_ANEW();
 		if (s->newly_bytes)
-			flow_was_apart(f, now_ns, p->ack, s->newly_bytes, lasts_ns(f->mss, station_rate(s)));
+			flow_was_apart(f, now_ns, p->ack, s->newly_bytes, station_rate(s));
 		READ_ANEW();
 		if (forwarded_ns) {
 			f->rtt_ns = now_ns - forwarded_ns;
@@ -392,8 +396,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		told.limited_q8 = station_limited(s);
 		told.taken = station_taken(s);
 	}
-	told.kappa_q10 = s->kappa_q10;
-	told.short_ns = s->short_ns;
+	told.lacking_ns = s->lacking_ns;
 	told.nearest_ns = recent_least(&s->path.least);
 	told.span_began_ns = s->path.least.began_ns;
 	told.timer_ns = s->timer_ns;

@@ -148,10 +148,16 @@ LASTHOP_INLINE u64 share_short_ns(u64 target_ns, u64 delay_ns, u32 g_q10)
 	return least(excess(1024, g_q10) * least(delay_ns, 1ULL << 36) >> 10, target_ns);
 }
 
-/* y*: beyond#15 T - m/(1 + kappa), of the means of m and kappa. T up to 2^36 ns. */
-LASTHOP_INLINE u64 share_rest_ns(u64 target_ns, u64 short_ns, u32 kappa_q10)
+/* m/(1 + kappa), of the means of m and kappa: by what y* is short of T (beyond#15). */
+LASTHOP_INLINE u64 share_lacking_ns(u64 short_ns, u32 kappa_q10)
 {
-	return excess(target_ns, (least(short_ns, 1ULL << 36) << 10) / (1024 + kappa_q10));
+	return (least(short_ns, 1ULL << 36) << 10) / (1024 + kappa_q10);
+}
+
+/* y*. T up to 2^36 ns. */
+LASTHOP_INLINE u64 share_rest_ns(u64 target_ns, u64 lacking_ns)
+{
+	return excess(target_ns, lacking_ns);
 }
 
 /* d + r, and 0 where that is less. d up to 2^36 ns. */
@@ -181,6 +187,8 @@ LASTHOP_INLINE u64 share_rate_beside(u64 rate, u64 others_q10, int is_all)
 {
 	u64 left_q10 = excess(1024, others_q10), ours_q10 = most(left_q10, 512);
 
+	if (!others_q10)
+		return least(rate, 1ULL << 34);
 	return least(rate, 1ULL << 34) * ours_q10 / (is_all ? 1024 : most(left_q10, 64));
 }
 
@@ -193,7 +201,7 @@ LASTHOP_INLINE u64 share_target_beside_ns(u64 target_ns, u64 wait_ns, u64 others
 	u64 y_ns = least(wait_ns, 1ULL << 36);
 	u64 over_ns = least(excess(y_ns * least(others_q10, 1024) >> 10, 3 * target_ns), target_ns);
 
-	return target_ns ? target_ns + excess(y_ns, target_ns) / 16 * 15 / 1024 * (over_ns * 1024 / target_ns) : 0;
+	return over_ns ? target_ns + excess(y_ns, target_ns) / 16 * 15 / 1024 * (over_ns * 1024 / target_ns) : target_ns;
 }
 
 /* What of it is payload, where a full segment of mss bytes takes so much more on the wire. */

@@ -9,7 +9,13 @@
 /* The rate that the law goes by; 0 as long as it is unknown. */
 LASTHOP_INLINE u64 station_rate(const struct station *s)
 {
-	return share_rate_over(&s->rate, s->chosen);
+	return s->known_rate;
+}
+
+/* It is another one: to find it takes a division, and packets ask for it several times each. */
+LASTHOP_INLINE void station_find_rate(struct station *s)
+{
+	s->known_rate = share_rate_over(&s->rate, s->chosen);
 }
 
 /* A tick is over: it judges the forecasts, or bounds the rate from below where the queue was mostly empty. */
@@ -39,6 +45,7 @@ LASTHOP_APART int station_tick(struct station *s, u64 now_ns)
 		}
 		if (s->chosen < SHARE_HORIZONS && share_is_better(best_q20, s->loss_q20[s->chosen]))
 			s->chosen = best;
+		station_find_rate(s);
 	}
 	if (2 * s->tick_busy_ns < tick_ns) {
 		u64 rate = rate_of(s->tick_bytes, tick_ns), more = rate + (rate >> 2);
@@ -48,6 +55,7 @@ LASTHOP_APART int station_tick(struct station *s, u64 now_ns)
 			more = least(more, 1ULL << 34) * s->short_q10 >> 10;
 		if ((s->short_q10 ? more : rate) > station_rate(s))
 			share_rate_raise(&s->rate, more);
+		station_find_rate(s);
 	}
 	UNROLLED
 	for (u32 i = 0; i < SHARE_HORIZONS; i++)
@@ -79,6 +87,7 @@ LASTHOP_INLINE void station_served(struct station *s, u64 now_ns, u64 elapsed_ns
 		s->span_bytes += bytes;
 		if (s->span_ns >= SHARE_LEAST_SPAN_NS) {
 			share_rate_add(&s->rate, s->span_ns, s->span_bytes);
+			station_find_rate(s);
 			s->span_ns = 0;
 			s->span_bytes = 0;
 		}
@@ -329,15 +338,14 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 	s->surely_bytes = (u32)least(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), ~0U);
 }
 
-/* The means of m and kappa of all flows of the epoch so far that take their share. */
+/* Where the queue rests, by the means of m and kappa of all flows of the epoch so far that take their share. */
 LASTHOP_INLINE void station_take_means(struct station *s)
 {
 	u64 weights_q8 = s->weights_q8 - s->limited_q8;
 
 	if (!weights_q8)
 		return;
-	s->short_ns = s->short_q8_ns / weights_q8;
-	s->kappa_q10 = (u32)(s->kappa_q18 / weights_q8);
+	s->lacking_ns = share_lacking_ns(s->short_q8_ns / weights_q8, (u32)(s->kappa_q18 / weights_q8));
 }
 
 /* Opens another epoch where the running one is over. */

@@ -99,9 +99,9 @@ unsafe extern "C" {
     #[link_name = "lasthop_flow_apart"]
     pub safe fn apart(flow: &mut FlowRecord, now_ns: u64, end: u32, payload: u32, is_first: i32);
 
-    /// An acknowledgement tells of so much of it, where a segment takes so long on the line.
+    /// An acknowledgement tells of so much of it, on a line of that rate \[B/s\].
     #[link_name = "lasthop_flow_was_apart"]
-    pub safe fn was_apart(flow: &mut FlowRecord, now_ns: u64, ack: u32, told_bytes: u32, segment_ns: u64);
+    pub safe fn was_apart(flow: &mut FlowRecord, now_ns: u64, ack: u32, told_bytes: u32, rate: u64);
 
     /// What its receiver holds back in the mean \[B\]: of n segments that an acknowledgement tells of (n − 1)/2 at most.
     #[link_name = "lasthop_flow_held_bytes"]

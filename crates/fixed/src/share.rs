@@ -85,9 +85,13 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_short_ns"]
     pub safe fn short_ns(target_ns: u64, delay_ns: u64, g_q10: u32) -> u64;
 
-    /// y*: beyond#15 T - m/(1 + kappa), of the means of m and kappa. T up to 2^36 ns.
+    /// m/(1 + kappa), of the means of m and kappa: by what y* is short of T (beyond#15).
+    #[link_name = "lasthop_share_lacking_ns"]
+    pub safe fn lacking_ns(short_ns: u64, kappa_q10: u32) -> u64;
+
+    /// y*. T up to 2^36 ns.
     #[link_name = "lasthop_share_rest_ns"]
-    pub safe fn rest_ns(target_ns: u64, short_ns: u64, kappa_q10: u32) -> u64;
+    pub safe fn rest_ns(target_ns: u64, lacking_ns: u64) -> u64;
 
     /// d + r, and 0 where that is less. d up to 2^36 ns.
     #[link_name = "lasthop_share_horizon_ns"]

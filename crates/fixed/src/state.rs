@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::estimate::{BinnedRate, RecentLeast};
-use crate::share::{self, BusyRate, HORIZONS};
+use crate::share::{BusyRate, HORIZONS};
 
 /// What the programs are told when they are loaded: `struct settings`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -382,9 +382,8 @@ pub struct StationRecord {
     last_taken: u64,
     short_q8_ns: u64,
     kappa_q18: u64,
-    short_ns: u64,
-    kappa_q10: u32,
-    pad: u32,
+    lacking_ns: u64,
+    known_rate: u64,
     epoch: u32,
     /// CLAMP's price \[2⁻³⁰ s\]; 0 with another law.
     pub price_q30: u32,
@@ -466,7 +465,7 @@ impl StationKey {
 impl StationRecord {
     /// μ̂ \[B/s\]; none as long as it is unknown.
     pub fn rate(&self) -> Option<f64> {
-        known(share::rate_over(&self.rate, self.chosen)).map(|rate| rate as f64)
+        known(self.known_rate).map(|rate| rate as f64)
     }
 
     /// Over which time that is \[ms\].

@@ -135,7 +135,7 @@ proptest! {
     fn rests(delay in 0u64..1u64 << 36, target in 1_000_000u64..1u64 << 34, g in 1..=1024u32, kappa in 0..1024u32) {
         let (g_f, kappa_f) = (f64::from(g) / 1024.0, f64::from(kappa) / 1024.0);
         let exact_s = share_wait(target as f64 * 1e-9, g_f, kappa_f, delay as f64 * 1e-9).unwrap();
-        close(rest_ns(target, short_ns(target, delay, g), kappa) as f64, exact_s * 1e9, 1e-12, 2.0);
+        close(rest_ns(target, lacking_ns(short_ns(target, delay, g), kappa)) as f64, exact_s * 1e9, 1e-12, 2.0);
     }
 
     /// The horizon and the window together are the law's: φ ρ̄ (d + y* + κ(y* − y))·payload/size.

@@ -149,7 +149,7 @@ impl Twos {
         self.now_ns += ms * Self::MS;
         while let Some((at_ns, ack)) = self.acks.front().copied().filter(|&(at_ns, _)| at_ns <= self.now_ns) {
             self.acks.pop_front();
-            proxy::was_apart(&mut self.flow, at_ns, ack, 2 * Self::MSS, Self::MS);
+            proxy::was_apart(&mut self.flow, at_ns, ack, 2 * Self::MSS, 1000 * u64::from(Self::MSS));
         }
         self
     }
