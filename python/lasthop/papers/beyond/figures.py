@@ -53,7 +53,7 @@ FORMS = {
     "unsmoothed": "share not smoothed",
     "kappa-0": "κ = 0",
     "rounded": "no dither",
-    "limited": "who takes less counts less",
+    "in-full": "who takes less counts in full",
     "horizon-50": "horizon of 50 ms",
 }
 SKIPPED = "SKIPPED: LASTHOP_TRACES names no folder with *.down files"

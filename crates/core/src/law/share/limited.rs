@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use super::equations;
 use crate::estimator::Present;
 
-/// The time over which what a flow takes is averaged \[s\].
-const OVER_S: f64 = 1.0;
+/// The times over which what a flow takes is averaged \[s\]. It takes less if it does over each: one that has more to send again shows it
+/// within the shortest, and one that is only slow to follow the line takes its share over the longest.
+const OVER_S: [f64; 3] = [0.05, 1.0, 4.0];
+/// So many packets within the shortest show nothing: one that sends now and then sends one or two.
+const PACKETS: f64 = 3.0;
 /// A flow that has come only lately is still on its way to its share \[s\].
 const AT_LEAST_S: f64 = 2.0;
 /// For how long a flow that sends nothing is known: one that sends now and then is away in between, and is no new one each time \[s\].
@@ -22,65 +25,139 @@ pub(super) struct Limited {
     part: f64,
     taking: BTreeMap<u64, Taking>,
     next_s: f64,
-    /// Those who take less, and what all of them take \[B/s\].
-    limited: Vec<u64>,
+    /// Those that are there and count in full.
+    in_full: Present,
+    /// What all others take \[B/s\].
     taken: f64,
-    /// μ̂/Φ \[B/s\] over a second, and until when.
-    even: f64,
+    /// μ̂/Φ \[B/s\] over these times.
+    even: [f64; 3],
     even_s: f64,
 }
 
+/// What a flow takes.
 #[derive(Clone, Copy, Debug)]
 struct Taking {
     since_s: f64,
     last_s: f64,
-    rate: f64,
+    /// Over each of these times \[B/s\], at `last_s`.
+    rates: [f64; 3],
+    largest_bytes: f64,
+    /// What it counts for where it takes less \[B/s\]: the less of the longer two.
+    counts_for: Option<f64>,
+}
+
+/// What is left after so long of an average over each of these times.
+fn left(gap_s: f64) -> [f64; 3] {
+    let fourth = |x: f64| (x * x) * (x * x);
+    let four = libm::exp(-gap_s / OVER_S[2]);
+    let one = fourth(four);
+    [fourth(fourth(one)) * fourth(one), one, four]
+}
+
+impl Taking {
+    fn new(t_s: f64) -> Self {
+        Self { since_s: t_s, last_s: t_s, rates: [0.0; 3], largest_bytes: 0.0, counts_for: None }
+    }
+
+    fn rates(&self, t_s: f64) -> [f64; 3] {
+        let left = left(t_s - self.last_s);
+        std::array::from_fn(|i| self.rates[i] * left[i])
+    }
+
+    fn push(&mut self, t_s: f64, size_bytes: f64) {
+        self.rates = self.rates(t_s);
+        self.last_s = t_s;
+        self.largest_bytes = self.largest_bytes.max(size_bytes);
+        for (rate, over_s) in self.rates.iter_mut().zip(OVER_S) {
+            *rate += size_bytes / over_s;
+        }
+    }
+
+    /// What it counts for if it takes less than these rates, each over its time: a line that becomes faster finds nobody limited.
+    fn less_than(&self, t_s: f64, rates: [f64; 3]) -> Option<f64> {
+        let taken = self.rates(t_s);
+        let is_less = t_s - self.since_s >= AT_LEAST_S
+            && taken[0] < rates[0].max(PACKETS * self.largest_bytes / OVER_S[0])
+            && taken[1] < rates[1]
+            && taken[2] < rates[2];
+        is_less.then_some(taken[1].min(taken[2]))
+    }
 }
 
 impl Limited {
-    pub(super) fn new(part: f64) -> Self {
+    pub(super) fn new(part: f64, memory_s: f64) -> Self {
         Self {
             part,
             taking: BTreeMap::new(),
             next_s: 0.0,
-            limited: vec![],
+            in_full: Present::new(memory_s),
             taken: 0.0,
-            even: 0.0,
+            even: [0.0; 3],
             even_s: f64::NEG_INFINITY,
         }
     }
 
-    /// A packet of `flow` leaves at `t_s`, on a line of `line_rate`, of which `flows` have parts.
-    pub(super) fn departed(&mut self, t_s: f64, (flow, size_bytes): (u64, f64), line_rate: f64, flows: &Present) {
-        let taking = self.taking.entry(flow).or_insert(Taking { since_s: t_s, last_s: t_s, rate: 0.0 });
-        taking.rate = taking.rate * libm::exp((taking.last_s - t_s) / OVER_S) + size_bytes / OVER_S;
-        taking.last_s = t_s;
-        self.even =
-            equations::follow(self.even, equations::share(line_rate, flows.weights()), t_s - self.even_s, 1.0, OVER_S);
-        self.even_s = t_s;
-        if t_s >= self.next_s {
-            self.next_s = t_s + EVERY_S;
-            self.taking.retain(|_, taking| t_s - taking.last_s <= KNOWN_S);
-            self.look(t_s, flows);
+    /// A flow has a weight other than 1.
+    pub(super) fn weigh(&mut self, flow: u64, weight: f64) {
+        self.in_full.weigh(flow, weight);
+    }
+
+    /// Whether a flow counts for what it takes.
+    fn is_limited(&self, flow: u64) -> bool {
+        self.taking.get(&flow).is_some_and(|taking| taking.counts_for.is_some())
+    }
+
+    /// A packet of `flow` has joined the queue at `t_s`.
+    pub(super) fn arrived(&mut self, t_s: f64, flow: u64) {
+        if !self.is_limited(flow) {
+            self.in_full.see(t_s, flow);
         }
     }
 
-    /// What a flow of weight 1 may have of a line of `line_rate`. Who is away will be back for what it takes, and has no part of the weights.
-    pub(super) fn share(&self, line_rate: f64, flows: &Present) -> f64 {
-        let there = self.limited.iter().filter(|&&flow| flows.is_there(flow));
-        let theirs: f64 = there.map(|&flow| flows.weight(flow)).sum();
-        equations::share_of_rest(line_rate, flows.weights(), self.taken, theirs)
+    /// A packet of `flow` that came at `arrived_s` leaves at `t_s`, on a line of which each flow of weight 1 has `even`.
+    pub(super) fn departed(&mut self, t_s: f64, (flow, size_bytes): (u64, f64), arrived_s: f64, even: f64) {
+        for (mean, left) in self.even.iter_mut().zip(left(t_s - self.even_s)) {
+            *mean = even + left * (*mean - even);
+        }
+        self.even_s = t_s;
+        let least = self.even.map(|mean| self.part * self.in_full.weight(flow) * mean);
+        let taking = self.taking.entry(flow).or_insert_with(|| Taking::new(t_s));
+        taking.push(t_s, size_bytes);
+        // Who has more to send again counts in full at once.
+        if let Some(counted) = taking.counts_for
+            && taking.less_than(t_s, least).is_none()
+        {
+            taking.counts_for = None;
+            self.taken = (self.taken - counted).max(0.0);
+        }
+        if taking.counts_for.is_none() {
+            self.in_full.see(t_s, flow);
+        }
+        self.in_full.forget(t_s, arrived_s);
+        if t_s >= self.next_s {
+            self.next_s = t_s + EVERY_S;
+            self.look(t_s);
+        }
     }
 
-    /// Whose rate has been less than their part of an even share, both over a second: a line that becomes faster finds nobody limited.
-    fn look(&mut self, t_s: f64, flows: &Present) {
-        let found = self.taking.iter().filter_map(|(&flow, taking)| {
-            let rate = taking.rate * libm::exp((taking.last_s - t_s) / OVER_S);
-            let is_limited = t_s - taking.since_s >= AT_LEAST_S && rate < self.part * flows.weight(flow) * self.even;
-            is_limited.then_some((flow, rate))
-        });
-        let (limited, rates): (Vec<_>, Vec<f64>) = found.unzip();
-        (self.limited, self.taken) = (limited, rates.iter().sum());
+    /// What a flow may have for each of its weight, on a line of `line_rate` of which `weights` have parts: who takes less may have an even
+    /// share, and others what is left of that.
+    pub(super) fn share(&self, flow: Option<u64>, line_rate: f64, weights: f64) -> f64 {
+        if flow.is_some_and(|flow| self.is_limited(flow)) {
+            return equations::share(line_rate, weights);
+        }
+        equations::share_of_rest(line_rate, weights, self.taken, weights - self.in_full.weights())
+    }
+
+    /// Who takes less than their part now.
+    fn look(&mut self, t_s: f64) {
+        self.taking.retain(|_, taking| t_s - taking.last_s <= KNOWN_S);
+        self.taken = 0.0;
+        for (&flow, taking) in &mut self.taking {
+            let part = self.part * self.in_full.weight(flow);
+            taking.counts_for = taking.less_than(t_s, self.even.map(|mean| part * mean));
+            self.taken += taking.counts_for.unwrap_or(0.0);
+        }
     }
 }
 
@@ -95,15 +172,16 @@ mod tests {
 
     /// The same, flow 2 each so many milliseconds.
     fn with_each(seconds: u32, each_ms: u32) -> (Limited, f64) {
-        let (mut limited, mut flows) = (Limited::new(0.5), Present::new(0.3));
+        let (mut limited, mut flows) = (Limited::new(0.5, 0.3), Present::new(0.3));
         for ms in (10..=seconds * 1000).step_by(10) {
             let t_s = f64::from(ms) * 1e-3;
             for flow in [1, 2].into_iter().filter(|&flow| flow == 1 || ms % each_ms == 0) {
                 flows.see(t_s, flow);
-                limited.departed(t_s, (flow, 1000.0), 110e3, &flows);
+                flows.forget(t_s, t_s);
+                limited.departed(t_s, (flow, 1000.0), t_s, 110e3 / flows.weights());
             }
         }
-        let share = limited.share(110e3, &flows);
+        let share = limited.share(Some(1), 110e3, flows.weights());
         (limited, share)
     }
 
@@ -131,11 +209,23 @@ mod tests {
     }
 
     #[test]
+    fn who_takes_less_may_have_an_even_share_and_counts_in_full_once_it_has_more() {
+        let (mut limited, _) = after(10);
+        assert_eq!(limited.share(Some(2), 110e3, 2.0), 55e3);
+        // A packet each 20 ms is nearly an even share: after a quarter of a second nobody has more.
+        for packet in 0..12 {
+            let t_s = 10.0 + 0.02 * f64::from(packet);
+            limited.departed(t_s, (2, 1000.0), t_s, 55e3);
+        }
+        assert_eq!(limited.share(Some(1), 110e3, 2.0), 55e3);
+        assert_eq!(limited.taken, 0.0);
+    }
+
+    #[test]
     fn who_has_gone_is_forgotten() {
         let (mut limited, _) = after(10);
-        let mut flows = Present::new(0.3);
-        flows.see(21.0, 1);
-        limited.departed(21.0, (1, 1000.0), 110e3, &flows);
-        assert_eq!(limited.share(110e3, &flows), 110e3);
+        limited.departed(21.0, (1, 1000.0), 21.0, 110e3);
+        assert_eq!(limited.share(Some(1), 110e3, 1.0), 110e3);
+        assert_eq!(limited.taking.len(), 1);
     }
 }

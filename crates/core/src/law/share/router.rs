@@ -6,7 +6,7 @@ use super::limited::Limited;
 use crate::error::ParameterError;
 use crate::estimator::{BusyRate, Present, RateEstimator};
 use crate::packet::{ShareStamp, Signal};
-use crate::parameter::{Parameter, above, above_to, between};
+use crate::parameter::{Parameter, above, above_to};
 use crate::role::{Held, MarkerLaw, Passing};
 use crate::units::{Duration, Instant};
 use crate::{kinds, parameters};
@@ -30,10 +30,10 @@ parameters! {
         pub fair: bool = false;
         /// For how long a flow that sends nothing keeps its part of the line; longer while packets wait for longer.
         pub memory: Duration = Duration::from_millis(300), in above(Duration::ZERO);
-        /// A flow that takes less than this part of its share over a second, by its application's doing or another queue's, counts for
-        /// what it takes, and the others have the rest of its share; by default every flow counts in full. Of ½ nothing is lost by
-        /// flows that are only slow to follow the line.
-        pub limited: Option<f64> = None, in between(0.0, 1.0);
+        /// A flow that takes less than this part of its share over a second and over four, by its application's doing or another queue's, counts for
+        /// what it takes, and the others have the rest of its share. By ½ nothing is lost by flows that are only slow to follow the
+        /// line; with 0 every flow counts in full.
+        pub limited: f64 = 0.5, in 0.0..1.0;
         /// Horizon of the line's rate, in busy time; by default the one of 25, 50 … 1600 ms that has foretold the rate best.
         pub horizon: Option<Duration> = None, in above(Duration::ZERO);
     }
@@ -63,7 +63,7 @@ kinds! {
 /// router.arrived(0.0, 2, false);
 /// router.departed(0.012, (1, 1500.0), 0.0);
 /// router.departed(0.024, (2, 1500.0), 0.0);
-/// let stamp = router.stamp(1250.0, 0.024);
+/// let stamp = router.stamp(1, 1250.0, 0.024);
 /// assert!((stamp.share / 62_500.0 - 1.0).abs() < 1e-6);
 /// // 1250 B take 10 ms, where 25 are wanted.
 /// assert!((stamp.wait_s - 0.01).abs() < 1e-6 && (stamp.target_s - 0.025).abs() < 1e-6);
@@ -93,7 +93,7 @@ impl ShareRouter {
             form: params.form,
             rate: horizon.unwrap_or_default(),
             flows: Present::new(params.memory.as_secs_f64()),
-            limited: params.limited.map(Limited::new),
+            limited: (params.limited > 0.0).then(|| Limited::new(params.limited, params.memory.as_secs_f64())),
         })
     }
 
@@ -104,6 +104,9 @@ impl ShareRouter {
             self.rate.begin(t_s);
         }
         self.flows.see(t_s, flow);
+        if let Some(limited) = &mut self.limited {
+            limited.arrived(t_s, flow);
+        }
     }
 
     /// A packet of a flow, of so many bytes, has left at `t_s`; it came at `arrived_s`.
@@ -113,7 +116,8 @@ impl ShareRouter {
         self.flows.see(t_s, flow);
         self.flows.forget(t_s, arrived_s);
         if let (Some(limited), Some(rate)) = (&mut self.limited, self.rate.rate()) {
-            limited.departed(t_s, (flow, size_bytes), rate, &self.flows);
+            let even = equations::share(rate, self.flows.weights());
+            limited.departed(t_s, (flow, size_bytes), arrived_s, even);
         }
     }
 
@@ -127,11 +131,12 @@ impl ShareRouter {
         self.rate.rate().filter(|&rate| rate > 0.0)
     }
 
-    /// What a flow of weight 1 may have of a line of `rate`, where the weights are `weights`.
-    fn share(&self, rate: f64, weights: f64) -> f64 {
+    /// What `flow` may have, for each of its weight, of a line of `rate`; without one, whichever takes its share.
+    fn share(&self, flow: Option<u64>, rate: f64) -> f64 {
+        let weights = self.flows.weights();
         match &self.limited {
-            Some(limited) => limited.share(rate, &self.flows),
-            None => equations::share(rate, weights),
+            Some(limited) if weights > 0.0 => limited.share(flow, rate, weights),
+            _ => equations::share(rate, if weights > 0.0 { weights } else { 1.0 }),
         }
     }
 
@@ -145,13 +150,13 @@ impl ShareRouter {
         self.flows.weights()
     }
 
-    /// What a packet is told that has waited for `waited_s` and leaves `behind_bytes`: no share while the line's rate is unknown.
+    /// What a packet of `flow` is told that has waited for `waited_s` and leaves `behind_bytes`: no share while the line's rate is unknown.
     #[inline]
-    pub fn stamp(&self, behind_bytes: f64, waited_s: f64) -> ShareStamp {
+    pub fn stamp(&self, flow: u64, behind_bytes: f64, waited_s: f64) -> ShareStamp {
         let as_wanted =
             ShareStamp { share: 0.0, target_s: self.target_s as f32, wait_s: self.target_s as f32, waited_s: 0.0 };
         let Some(rate) = self.line_rate() else { return as_wanted };
-        let share = self.share(rate, self.flows.weights());
+        let share = self.share(Some(flow), rate);
         let wait_s = equations::wait(behind_bytes, rate);
         match self.form {
             Form::TwoNumbers => {
@@ -175,6 +180,9 @@ impl MarkerLaw for ShareRouter {
 
     fn weigh(&mut self, flow: u64, weight: f64) {
         self.flows.weigh(flow, weight);
+        if let Some(limited) = &mut self.limited {
+            limited.weigh(flow, weight);
+        }
     }
 
     #[inline]
@@ -185,16 +193,16 @@ impl MarkerLaw for ShareRouter {
     #[inline]
     fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
         self.departed(now.as_secs_f64(), (packet.flow, packet.size.as_f64()), packet.arrived.as_secs_f64());
-        signal.lower_share(self.stamp(held.bytes.as_f64(), (now - packet.arrived).as_secs_f64()));
+        signal.lower_share(self.stamp(packet.flow, held.bytes.as_f64(), (now - packet.arrived).as_secs_f64()));
     }
 
     fn on_rest(&mut self, now: Instant) {
         self.rested(now.as_secs_f64());
     }
 
-    /// What a flow of weight 1 may have, and the line's rate.
+    /// What a flow of weight 1 may have that takes its share, and the line's rate.
     fn fair_rate(&self) -> Option<(f64, f64)> {
         let rate = self.line_rate()?;
-        Some((self.share(rate, self.flows.weights().max(1.0)), rate))
+        Some((self.share(None, rate), rate))
     }
 }

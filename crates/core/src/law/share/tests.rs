@@ -112,19 +112,19 @@ fn router(params: ShareRouterParams) -> ShareRouter {
 
 #[test]
 fn a_router_stamps_what_it_measures() {
-    let stamp = router(ShareRouterParams::default()).stamp(1500.0, 0.04);
+    let stamp = router(ShareRouterParams::default()).stamp(1, 1500.0, 0.04);
     // 100 kB/s for two; 15 ms wait.
     close(f64::from(stamp.share), 50e3);
     close(f64::from(stamp.target_s), 0.025);
     close(f64::from(stamp.wait_s), 0.015);
     close(f64::from(stamp.waited_s), 0.04);
     let fresh = ShareRouter::new(ShareRouterParams::default()).unwrap();
-    assert_eq!(fresh.stamp(1500.0, 0.04).share, 0.0, "nothing has left yet");
+    assert_eq!(fresh.stamp(1, 1500.0, 0.04).share, 0.0, "nothing has left yet");
 }
 
 #[test]
 fn each_parameter_of_a_router_is_live() {
-    let told = |params| router(params).stamp(1500.0, 0.04);
+    let told = |params| router(params).stamp(1, 1500.0, 0.04);
     let usual = ShareRouterParams::default();
     close(f64::from(told(ShareRouterParams { target: Duration::from_millis(45), ..usual }).target_s), 0.045);
     close(f64::from(told(usual).wait_s), 0.015);
@@ -157,7 +157,7 @@ fn weights_are_counted_and_not_flows() {
     router.arrived(0.0, 2, false);
     router.departed(0.01, (1, 1000.0), 0.0);
     assert_eq!(router.weights(), 4.0);
-    close(f64::from(router.stamp(0.0, 0.01).share), 25e3);
+    close(f64::from(router.stamp(1, 0.0, 0.01).share), 25e3);
 }
 
 fn receiver(keys: ReceiverKeys) -> ShareReceiver {
@@ -283,7 +283,7 @@ proptest! {
             let (arrived_s, flow) = queue.pop_front().unwrap();
             router.departed(t_s, (flow as u64, size_bytes), arrived_s);
             let behind_bytes = size_bytes * queue.len() as f64;
-            let stamp = Some(router.stamp(behind_bytes, t_s - arrived_s));
+            let stamp = Some(router.stamp(1, behind_bytes, t_s - arrived_s));
             if queue.is_empty() {
                 router.rested(t_s);
             }
