@@ -276,7 +276,7 @@ struct station {
 	u64 short_q8_ns; /* m of all others, each by its weight, the sum */
 	u64 kappa_q18; /* and of kappa */
 	u64 lacking_ns; /* by what the queue rests below T, of their means */
-	u64 known_rate; /* mu; 0: not known */
+	u64 known_rate; /* mu [B/s]; 0: not known */
 	u32 epoch;
 	u32 price_q30; /* CLAMP's, the last that was asked for */
 

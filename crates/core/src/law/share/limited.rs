@@ -46,7 +46,8 @@ struct Taking {
     counts_for: Option<f64>,
 }
 
-/// What is left after so long of an average over each of these times.
+/// What is left after so long of an average over each of [`OVER_S`]: one exponential, as 4 s are four times the second and 80 times the
+/// shortest.
 fn left(gap_s: f64) -> [f64; 3] {
     let fourth = |x: f64| (x * x) * (x * x);
     let four = libm::exp(-gap_s / OVER_S[2]);
@@ -183,6 +184,16 @@ mod tests {
         }
         let share = limited.share(Some(1), 110e3, flows.weights());
         (limited, share)
+    }
+
+    #[test]
+    fn what_is_left_of_an_average_goes_by_its_time() {
+        for gap_s in [0.0, 0.01, 0.3, 2.0] {
+            for (found, over_s) in left(gap_s).into_iter().zip(OVER_S) {
+                assert!((found - libm::exp(-gap_s / over_s)).abs() < 1e-14, "{gap_s} {over_s}");
+            }
+        }
+        assert_eq!(left(f64::INFINITY), [0.0; 3]);
     }
 
     //= beyond#18
