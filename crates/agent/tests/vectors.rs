@@ -56,13 +56,14 @@ const TOGETHER: [&[&str]; 7] = [
     ],
 ];
 /// What says yes or no.
-const YES_OR_NO: [&str; 13] = [
+const YES_OR_NO: [&str; 14] = [
     "desk_is_slower",
     "desk_is_limited",
     "desk_is_crowded",
     "clamp_is_empty",
     "share_is_better",
     "share_outruns",
+    "share_holds",
     "share_path_changed",
     "share_wants_probe",
     "is_after",

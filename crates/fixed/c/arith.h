@@ -62,6 +62,17 @@ LASTHOP_INLINE u64 squared_q31(u64 factor_q31)
 	return (factor_q31 * factor_q31 + (ONE_Q31 >> 1)) >> 31;
 }
 
+/* x/6 and x/10 for x below 2^32, by a product: a program of the kernel is compiled to divide by a constant, too. */
+LASTHOP_INLINE u64 sixth(u64 x)
+{
+	return x * 0xaaaaaaabULL >> 34;
+}
+
+LASTHOP_INLINE u64 tenth(u64 x)
+{
+	return x * 0xcccccccdULL >> 35;
+}
+
 /*
  * e^(-t/1.6 s) for t up to 6.4 s, more counting as 6.4 s; within 1e-3. Its square is that of 800 ms, the square of
  * that one of 400 ms, and so on: one cubic for all horizons.
@@ -72,7 +83,7 @@ LASTHOP_INLINE u64 decay_1600ms_q31(u64 t_ns)
 	u64 u = (least(t_ns, 6400 * NS_PER_MS) * 175922) >> 20;
 	u64 u2 = squared_q31(u);
 	u64 u3 = times_q31(u2, u);
-	u64 e = ONE_Q31 - u + (u2 >> 1) - u3 / 6;
+	u64 e = ONE_Q31 - u + (u2 >> 1) - sixth(u3);
 
 	return squared_q31(squared_q31(squared_q31(e)));
 }
@@ -96,7 +107,7 @@ LASTHOP_INLINE u64 decay_q31(u64 x_q24)
 	u = (x_q24 << 7) >> halvings;
 	u2 = squared_q31(u);
 	u3 = times_q31(u2, u);
-	e = ONE_Q31 - u + (u2 >> 1) - u3 / 6;
+	e = ONE_Q31 - u + (u2 >> 1) - sixth(u3);
 	UNROLLED
 	for (u32 i = 0; i < 7; i++) {
 		if (i < halvings)

@@ -50,7 +50,7 @@ LASTHOP_INLINE int desk_is_slower(u64 other_ns, u64 delay_ns)
 /* How far ahead a flow fills the line: station#7 l = d - min(.3 d, 10 ms) if nobody is faster, else .9 d. */
 LASTHOP_INLINE u64 desk_lead_ns(u64 delay_ns, int is_fastest)
 {
-	return is_fastest ? delay_ns - least(3 * delay_ns / 10, 10 * NS_PER_MS) : 9 * delay_ns / 10;
+	return is_fastest ? delay_ns - share_lead_short_ns(delay_ns) : 9 * delay_ns / 10;
 }
 
 /* What there may be within a lead and in the queue: station#8 rho (l + T) + kappa (rho T - q). */

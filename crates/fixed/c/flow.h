@@ -309,9 +309,12 @@ LASTHOP_INLINE void flow_was_apart(struct flow *f, u64 now_ns, u32 ack, u32 told
 LASTHOP_INLINE u32 flow_held_bytes(const struct flow *f)
 {
 	u64 told_bytes = least(f->told_bytes_q8 >> 8, 1 << 20), over_bytes = excess(told_bytes, f->mss), half_bytes = f->mss / 2;
-	u64 apart_bytes = most(told_bytes * over_bytes / most(2 * f->mss, 1), f->mss);
+	u64 apart_bytes;
 
-	return (u32)(f->told_ns && f->apart_ns ? least(apart_bytes * f->apart_ns / f->told_ns, most(over_bytes / 2, half_bytes)) : half_bytes);
+	if (!f->told_ns || !f->apart_ns)
+		return (u32)half_bytes;
+	apart_bytes = most(told_bytes * over_bytes / most(2 * f->mss, 1), f->mss);
+	return (u32)least(apart_bytes * f->apart_ns / f->told_ns, most(over_bytes / 2, half_bytes));
 }
 
 /* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */
@@ -320,6 +323,8 @@ LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 
 {
 	if (is_draining)
 		return most(window_bytes, mss_bytes + mss_bytes / 16);
+	if (window_makes_pairs(window_bytes, mss_bytes))
+		return window_beside_held(window_bytes, mss_bytes, held_bytes, 0);
 	return window_beside_held(window_bytes, mss_bytes, held_bytes, share_window_bytes(phi_q8, fair, timer_ns));
 }
 

@@ -273,7 +273,7 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 {
 	u64 delay_ns = flow_delay_ns(f, recent_least(&s->path.least));
 	u64 short_ns = share_short_ns(settings->target_ns, delay_ns, settings->g_q10);
-	u64 lacking_ns = excess(least(3 * delay_ns / 10, 10 * NS_PER_MS), short_ns);
+	u64 lacking_ns = excess(share_lead_short_ns(delay_ns), short_ns);
 	u64 rest_ns = share_rest_ns(settings->target_ns, s->lacking_ns);
 	s64 room_ns;
 

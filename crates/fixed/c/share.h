@@ -74,6 +74,9 @@ LASTHOP_INLINE void share_rate_raise(struct share_rate *r, u64 rate)
 /* Whether so much in such a time shows more than the rate that is known. */
 LASTHOP_INLINE int share_outruns(u64 bytes, u64 t_ns, u64 rate)
 {
+	/* Mostly there is room for the products: b/t > r as b > r t. */
+	if (t_ns && !(t_ns >> 30 | bytes >> 34 | rate >> 34))
+		return bytes * NS_PER_S >= (rate + 1) * t_ns;
 	return rate_of(bytes, t_ns) > rate;
 }
 
@@ -148,6 +151,13 @@ LASTHOP_INLINE u64 share_short_ns(u64 target_ns, u64 delay_ns, u32 g_q10)
 	return least(excess(1024, g_q10) * least(delay_ns, 1ULL << 36) >> 10, target_ns);
 }
 
+/* min(.3 d, 10 ms), by which a lead is shorter than its path (station#7). */
+LASTHOP_INLINE u64 share_lead_short_ns(u64 delay_ns)
+{
+	/* From a third of .1 s on it is 10 ms. */
+	return tenth(3 * least(delay_ns, 33333334));
+}
+
 /* m/(1 + kappa), of the means of m and kappa: by what y* is short of T (beyond#15). */
 LASTHOP_INLINE u64 share_lacking_ns(u64 short_ns, u32 kappa_q10)
 {
@@ -177,6 +187,15 @@ LASTHOP_INLINE u64 share_window_bytes(u32 phi_q8, u64 fair, u64 horizon_ns)
 	if (rate_q4 >> 28)
 		return least((rate_q4 >> 10) * least(horizon_ns, 1ULL << 36) / (16 * NS_PER_S >> 10), 1ULL << 34);
 	return rate_q4 * least(horizon_ns, 1ULL << 36) / (16 * NS_PER_S);
+}
+
+/* Whether a path so long holds so many bytes at that rate: share_window_bytes for a weight of 1 is no less. */
+LASTHOP_INLINE int share_holds(u64 rate, u64 horizon_ns, u64 bytes)
+{
+	/* 2^30 ns are more than a second: mostly no division is needed to see it. */
+	if (bytes <= 1ULL << 34 && (least(rate, 1ULL << 34) >> 10) * (least(horizon_ns, 1ULL << 36) >> 20) >= bytes)
+		return 1;
+	return share_window_bytes(256, rate, horizon_ns) >= bytes;
 }
 
 /*

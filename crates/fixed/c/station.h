@@ -231,7 +231,7 @@ LASTHOP_INLINE u64 station_taken(const struct station *s)
 /* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
 LASTHOP_INLINE int station_is_floored(const struct station *s, u32 mss, u64 span_ns)
 {
-	return share_window_bytes(256, station_rate(s), span_ns) < (station_weights(s) >> 8) * mss;
+	return !share_holds(station_rate(s), span_ns, (station_weights(s) >> 8) * mss);
 }
 
 /* What receivers can hold back: of each connection a segment, and another one that has come since. */

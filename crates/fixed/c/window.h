@@ -17,6 +17,12 @@ LASTHOP_INLINE u64 whole_segments(u64 window_bytes, u32 mss_bytes, u32 random)
 	return most(n, 1) * mss_bytes;
 }
 
+/* Whether it is of a segment and a half at least. */
+LASTHOP_INLINE int window_makes_pairs(u64 window_bytes, u32 mss_bytes)
+{
+	return window_bytes >= mss_bytes + mss_bytes / 2;
+}
+
 /*
  * The window of a connection whose receiver acknowledges every second segment, and holds back `held_bytes` in the mean. Below four
  * segments senders let single ones go, and one that makes no pair is held for a round trip: half of a segment there. A single segment
@@ -29,7 +35,7 @@ LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_
 	u64 half = mss_bytes / 2;
 
 	timed_bytes = least(timed_bytes, 1ULL << 34);
-	if (window_bytes >= mss_bytes + half)
+	if (window_makes_pairs(window_bytes, mss_bytes))
 		return window_bytes + most(held_bytes, least(half, excess(4 * (u64)mss_bytes, window_bytes) / 2));
 	return mss_bytes + most(excess(window_bytes + timed_bytes, mss_bytes) * mss_bytes / most(half + timed_bytes, 1), mss_bytes / 16);
 }

@@ -15,6 +15,14 @@ unsafe extern "C" {
     #[link_name = "lasthop_decay_1600ms_q31"]
     pub safe fn decay_1600ms_q31(t_ns: u64) -> u64;
 
+    /// x/6 for x below 2^32.
+    #[link_name = "lasthop_sixth"]
+    pub safe fn sixth(x: u64) -> u64;
+
+    /// x/10 for x below 2^32.
+    #[link_name = "lasthop_tenth"]
+    pub safe fn tenth(x: u64) -> u64;
+
     /// e^(-x) for x in Q24, any; within 2e-4 below 16, and 0 beyond. By halving until x is at most 1/8, a cubic, and as many squarings.
     #[link_name = "lasthop_decay_q31"]
     pub safe fn decay_q31(x_q24: u64) -> u64;

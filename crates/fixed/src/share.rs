@@ -85,6 +85,10 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_short_ns"]
     pub safe fn short_ns(target_ns: u64, delay_ns: u64, g_q10: u32) -> u64;
 
+    /// min(.3 d, 10 ms), by which a lead is shorter than its path (station#7).
+    #[link_name = "lasthop_share_lead_short_ns"]
+    pub safe fn lead_short_ns(delay_ns: u64) -> u64;
+
     /// m/(1 + kappa), of the means of m and kappa: by what y* is short of T (beyond#15).
     #[link_name = "lasthop_share_lacking_ns"]
     pub safe fn lacking_ns(short_ns: u64, kappa_q10: u32) -> u64;
@@ -100,6 +104,10 @@ unsafe extern "C" {
     /// phi rho times the horizon, as bytes on the wire. Up to 2^34 B.
     #[link_name = "lasthop_share_window_bytes"]
     pub safe fn window_bytes(phi_q8: u32, fair: u64, horizon_ns: u64) -> u64;
+
+    /// Whether a path so long holds so many bytes at that rate: [`window_bytes`] for a weight of 1 is no less.
+    #[link_name = "lasthop_share_holds"]
+    pub safe fn holds(rate: u64, horizon_ns: u64, bytes: u64) -> i32;
 
     /// The rate that steered flows share beside others: what those leave, and half of all at least. `is_all`: the rate is that of all, else that of the steered alone.
     #[link_name = "lasthop_share_rate_beside"]

@@ -22,6 +22,14 @@ proptest! {
     }
 
     #[test]
+    fn products_divide(x in any_length(32)) {
+        for x in [x, u64::from(u32::MAX) - x, x / 6 * 6, (x / 6 * 6).saturating_sub(1), x / 10 * 10, (x / 10 * 10).saturating_sub(1)] {
+            prop_assert_eq!(sixth(x), x / 6);
+            prop_assert_eq!(tenth(x), x / 10);
+        }
+    }
+
+    #[test]
     fn the_decay_of_1600_ms_and_its_squares(t_ns in 65_536..6_400_000_000u64) {
         let mut found = decay_1600ms_q31(t_ns);
         for halvings in 0..7 {

@@ -84,6 +84,29 @@ proptest! {
         prop_assert_eq!(outruns(bytes, 0, known) != 0, estimator::outruns(bytes_f, 0.0, known_f));
     }
 
+    /// A product in the place of a division says the same, near the rate as well.
+    #[test]
+    fn what_is_more_than_a_rate(bytes in any_length(44), t_ns in any_length(40), known in any_length(36), apart in 0u64..3) {
+        for known in [known, arith::rate_of(bytes, t_ns).saturating_sub(apart), arith::rate_of(bytes, t_ns) + apart] {
+            prop_assert_eq!(outruns(bytes, t_ns, known) != 0, arith::rate_of(bytes, t_ns) > known);
+        }
+    }
+
+    #[test]
+    fn what_a_path_holds(rate in any_length(36), horizon in any_length(38), bytes in any_length(40), apart in 0u64..3) {
+        let held = window_bytes(256, rate, horizon);
+        for bytes in [bytes, held.saturating_sub(apart), held + apart] {
+            prop_assert_eq!(holds(rate, horizon, bytes) != 0, held >= bytes);
+        }
+    }
+
+    #[test]
+    fn what_a_lead_is_short_by(delay in any_length(40)) {
+        for delay in [delay, delay % 40_000_000] {
+            prop_assert_eq!(lead_short_ns(delay), (3 * delay / 10).min(10_000_000));
+        }
+    }
+
     #[test]
     fn errors_of_forecasts(rate in any_length(34), forecast in any_length(34)) {
         // In nats, squared: Q20 of log2 times (ln 2)^2. The logs are within .009.
