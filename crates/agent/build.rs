@@ -12,6 +12,7 @@ fn main() {
     // Cargo gives all of these.
     let given = |name: &str| env::var(name).unwrap_or_else(|error| panic!("{name}: {error}"));
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".into());
+    let machine = given("CARGO_CFG_TARGET_ARCH");
     let folder = PathBuf::from(given("OUT_DIR"));
     for name in fs::read_dir("bpf").expect("the folder of the programs").flatten().map(|entry| entry.file_name()) {
         let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".bpf.c")) else { continue };
@@ -19,7 +20,12 @@ fn main() {
         let status = Command::new(&clang)
             .args(["-std=gnu11", "-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wextra", "-Werror"])
             .arg(format!("-I{}", given("DEP_BPF_INCLUDE")))
-            .args(["-I../fixed/c", &format!("-I/usr/include/{}-linux-gnu", given("CARGO_CFG_TARGET_ARCH")), "-c"])
+            .args([
+                "-I../fixed/c",
+                &format!("-I/usr/include/{machine}-linux-gnu"),
+                &format!("-DMACHINE_{machine}"),
+                "-c",
+            ])
             .arg(format!("bpf/{stem}.bpf.c"))
             .arg("-o")
             .arg(&object)
