@@ -23,8 +23,12 @@ const EVERY_S: f64 = 0.1;
 pub(super) struct Limited {
     /// The part of its share below which a flow counts for what it takes.
     part: f64,
+    /// For how long a flow that sends nothing is there \[s\].
+    memory_s: f64,
     taking: BTreeMap<u64, Taking>,
     next_s: f64,
+    /// When it was looked last \[s\].
+    looked_s: f64,
     /// Those that are there and count in full.
     in_full: Present,
     /// What all others take \[B/s\].
@@ -74,11 +78,17 @@ impl Taking {
         }
     }
 
-    /// What it counts for if it takes less than these rates, each over its time: a line that becomes faster finds nobody limited.
+    /// Whether this rate over the shortest time is less than that one, or shows nothing.
+    fn is_thin(&self, rate: f64, than: f64) -> bool {
+        rate < than.max(PACKETS * self.largest_bytes / OVER_S[0])
+    }
+
+    /// What it counts for if it takes less than these rates, each over its time, over the shortest one by its last packet: a line that
+    /// becomes faster finds nobody limited.
     fn less_than(&self, t_s: f64, rates: [f64; 3]) -> Option<f64> {
         let taken = self.rates(t_s);
         let is_less = t_s - self.since_s >= AT_LEAST_S
-            && taken[0] < rates[0].max(PACKETS * self.largest_bytes / OVER_S[0])
+            && self.is_thin(self.rates[0], rates[0])
             && taken[1] < rates[1]
             && taken[2] < rates[2];
         is_less.then_some(taken[1].min(taken[2]))
@@ -89,8 +99,10 @@ impl Limited {
     pub(super) fn new(part: f64, memory_s: f64) -> Self {
         Self {
             part,
+            memory_s,
             taking: BTreeMap::new(),
             next_s: 0.0,
+            looked_s: f64::NEG_INFINITY,
             in_full: Present::new(memory_s),
             taken: 0.0,
             even: [0.0; 3],
@@ -123,6 +135,13 @@ impl Limited {
         self.even_s = t_s;
         let least = self.even.map(|mean| self.part * self.in_full.weight(flow) * mean);
         let taking = self.taking.entry(flow).or_insert_with(|| Taking::new(t_s));
+        // Who went while it had its share is on its way to it again.
+        if t_s - taking.last_s > self.memory_s
+            && taking.counts_for.is_none()
+            && !taking.is_thin(taking.rates[0], least[0])
+        {
+            taking.since_s = t_s;
+        }
         taking.push(t_s, size_bytes);
         // Who has more to send again counts in full at once.
         if let Some(counted) = taking.counts_for
@@ -138,6 +157,7 @@ impl Limited {
         if t_s >= self.next_s {
             self.next_s = t_s + EVERY_S;
             self.look(t_s);
+            self.looked_s = t_s;
         }
     }
 
@@ -156,7 +176,10 @@ impl Limited {
         self.taken = 0.0;
         for (&flow, taking) in &mut self.taking {
             let part = self.part * self.in_full.weight(flow);
-            taking.counts_for = taking.less_than(t_s, self.even.map(|mean| part * mean));
+            // Who has gone with its share leaves all of it, and comes back with it.
+            if taking.counts_for.is_some() || taking.last_s > self.looked_s {
+                taking.counts_for = taking.less_than(t_s, self.even.map(|mean| part * mean));
+            }
             self.taken += taking.counts_for.unwrap_or(0.0);
         }
     }
@@ -230,6 +253,22 @@ mod tests {
         }
         assert_eq!(limited.share(Some(1), 110e3, 2.0), 55e3);
         assert_eq!(limited.taken, 0.0);
+    }
+
+    #[test]
+    fn who_has_gone_with_a_share_leaves_all_of_it() {
+        let (mut limited, mut flows) = (Limited::new(0.5, 0.3), Present::new(0.3));
+        for ms in (10..=20_000).step_by(10) {
+            let t_s = f64::from(ms) * 1e-3;
+            for flow in (1..=16).filter(|&flow| flow == 1 || ms <= 10_000) {
+                flows.see(t_s, flow);
+                flows.forget(t_s, t_s);
+                limited.departed(t_s, (flow, 1000.0), t_s, 1.6e6 / flows.weights());
+            }
+            if flows.weights() == 1.0 {
+                assert_eq!(limited.share(Some(1), 1.6e6, 1.0), 1.6e6, "{t_s}");
+            }
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ parameters! {
         /// For how long a flow that sends nothing keeps its part of the line; longer while packets wait for longer.
         pub memory: Duration = Duration::from_millis(300), in above(Duration::ZERO);
         /// A flow that takes less than this part of its share over a second and over four, by its application's doing or another queue's,
-        /// counts for what it takes, and the others have the rest of its share. By ½ nothing is lost by flows that are only slow to follow
+        /// counts for what it takes, and the others have the rest of its share; who goes while it has its share is none of these. By ½ nothing is lost by flows that are only slow to follow
         /// the line; with 0 every flow counts in full.
         pub limited: f64 = 0.5, in 0.0..1.0;
         /// Horizon of the line's rate, in busy time; by default the one of 25, 50 … 1600 ms that has foretold the rate best.
