@@ -7,6 +7,9 @@
 
 pub use crate::estimator::{over_arrivals, over_time, rate};
 
+/// σ: within which a line that rests shows that what the integral price has put together is too much \[s\].
+const AT_REST_S: f64 = 0.5;
+
 /// What of an averaged queue of `q` bytes is too much \[B\], with `a` in bytes: the price times μ_c.
 #[inline]
 pub fn linear(q: f64, a: f64, b: f64) -> f64 {
@@ -48,6 +51,14 @@ pub fn price(excess_bytes: f64, bytes: f64, elapsed_s: f64) -> f64 {
 pub fn integral(before_s: f64, wait_s: f64, target_s: f64, gain: f64, gap_s: f64) -> f64 {
     //= beyond#17  dI/dt = g·min(q/μ_c − T, T), I ≥ 0
     (before_s + gain * (wait_s - target_s).min(target_s) * gap_s).max(0.0)
+}
+
+/// What is left of that part \[s\] after a line has rested for `rest_s`: of what there would be a price for on an empty queue.
+#[inline]
+pub fn integral_at_rest(before_s: f64, target_s: f64, b: f64, rest_s: f64) -> f64 {
+    //= beyond#26  I ← bT + (I − bT) e^(−t/σ) where I > bT, σ = ½ s
+    let most_s = b * target_s;
+    if before_s > most_s { most_s + (before_s - most_s) * libm::exp(-rest_s / AT_REST_S) } else { before_s }
 }
 
 /// What is held in place of the target \[s\], after a packet that waited for `waited_s`.

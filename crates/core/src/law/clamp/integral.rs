@@ -27,13 +27,18 @@ parameters! {
         pub integral: f64 = 0.2, in above(0.0);
         /// ε: by what share of its error each packet corrects what is held, from the first one on that waits for T. The queue over the
         /// rate of the busy line is held, and on a line that fades packets wait for more or less than that; with 2·10⁻⁵ they come to
-        /// wait for T in the mean, in some fifty thousand packets, and a step of the rate moves what is held by little.
+        /// wait for T in the mean, in some fifty thousand packets, and a step of the rate moves what is held by little. It stays where
+        /// there has been no price for five seconds, as of flows that have no more to send, or no packet that waited for less.
         pub correction: f64 = 2e-5, in 0.0..=0.01;
         /// How the queue is averaged. An average takes of the phase, but without one the price answers to bunches of packets, which
         /// go round on paths whose round-trip times are far apart.
         pub average: Average = Average::AtArrivals(AtArrivals { gain: 2.0 });
     }
 }
+
+/// For how long without a price what is held is still raised, and for how long it is still lowered while no packet waits for less than the
+/// target: longer than a fade of somebody who walks \[s\].
+const OBEYS_S: f64 = 5.0;
 
 /// One queue's agent at the access router, with the integral price.
 ///
@@ -70,6 +75,12 @@ pub struct IntegralRouter {
     integral_s: f64,
     /// When it was brought forward last \[s\]; none while no rate was known.
     last_s: Option<f64>,
+    /// Since when the line rests \[s\].
+    rests_s: Option<f64>,
+    /// When the price was last above 0 \[s\].
+    priced_s: f64,
+    /// When a packet last waited for less than the target \[s\].
+    short_s: f64,
 }
 
 impl IntegralRouter {
@@ -90,6 +101,9 @@ impl IntegralRouter {
             service: BusyRate::default(),
             integral_s: 0.0,
             last_s: None,
+            rests_s: None,
+            priced_s: 0.0,
+            short_s: 0.0,
         })
     }
 
@@ -98,6 +112,11 @@ impl IntegralRouter {
     pub fn arrived(&mut self, t_s: f64, queue_bytes: f64, is_alone: bool) {
         if is_alone {
             self.service.begin(t_s);
+        }
+        // Where windows cannot obey, as of those that have a segment each, the price rises however little it does, and would be in the
+        // way for as long afterwards: a line that rests shows that there is nothing to ask for.
+        if let Some(since_s) = self.rests_s.take() {
+            self.integral_s = equations::integral_at_rest(self.integral_s, self.held_s, self.b, t_s - since_s);
         }
         self.queue.on_arrival(t_s, queue_bytes);
     }
@@ -114,11 +133,25 @@ impl IntegralRouter {
         self.last_s = Some(t_s);
     }
 
-    /// The packet that leaves has waited for `waited_s`.
+    /// Nothing is left to pass at `t_s`.
+    pub fn rests(&mut self, t_s: f64) {
+        self.service.rest(t_s);
+        self.rests_s = Some(t_s);
+    }
+
+    /// The packet that leaves at `t_s` has waited for `waited_s`.
     #[inline]
-    pub fn waited(&mut self, waited_s: f64) {
+    pub fn waited(&mut self, t_s: f64, waited_s: f64) {
         self.was_reached |= waited_s >= self.target_s;
-        if self.correction > 0.0 && self.was_reached {
+        // Where there has been no price for a while, it is not that which makes the queue short; and where it is always too long, no price
+        // makes it shorter.
+        let asked_s = if waited_s < self.target_s {
+            self.short_s = t_s;
+            self.priced_s
+        } else {
+            self.short_s
+        };
+        if self.correction > 0.0 && self.was_reached && t_s - asked_s <= OBEYS_S {
             self.held_s = equations::corrected(self.held_s, waited_s, self.target_s, self.correction);
         }
     }
@@ -149,7 +182,7 @@ impl MarkerLaw for IntegralRouter {
     }
 
     fn on_rest(&mut self, now: Instant) {
-        self.service.rest(now.as_secs_f64());
+        self.rests(now.as_secs_f64());
     }
 
     fn on_drop(&mut self, now: Instant, queued: Bytes) {
@@ -158,9 +191,14 @@ impl MarkerLaw for IntegralRouter {
 
     #[inline]
     fn on_departure(&mut self, now: Instant, packet: Passing, held: Held, signal: &mut Signal) {
-        self.waited(now.saturating_since(packet.arrived).as_secs_f64());
-        self.departed(now.as_secs_f64(), packet.size.as_f64(), held.bytes.as_f64());
-        signal.raise_price(self.price_s());
+        let t_s = now.as_secs_f64();
+        self.waited(t_s, now.saturating_since(packet.arrived).as_secs_f64());
+        self.departed(t_s, packet.size.as_f64(), held.bytes.as_f64());
+        let price_s = self.price_s();
+        if price_s > 0.0 {
+            self.priced_s = t_s;
+        }
+        signal.raise_price(price_s);
     }
 
     fn average_bytes(&self) -> Option<f64> {
@@ -213,6 +251,42 @@ mod tests {
         }
     }
 
+    //= beyond#26
+    #[test]
+    fn a_line_that_rests_lets_go_of_what_no_window_obeys() {
+        assert!((equations::integral_at_rest(0.21, 0.02, 0.5, 0.5) - 0.01 - 0.2 * libm::exp(-1.0)).abs() < 1e-15);
+        assert_eq!(equations::integral_at_rest(0.01, 0.02, 0.5, 0.5), 0.01, "an empty queue has no price");
+        let mut router = IntegralRouter::new(IntegralParams::new(Duration::from_millis(25))).unwrap();
+        // For a minute a queue stands that no price makes shorter: 25 ms too long at .2 a second are .3 s.
+        for step in 1..=60_000 {
+            router.arrived(f64::from(step) * 1e-3, 125e3, step == 1);
+            router.departed(f64::from(step) * 1e-3, 1250.0, 125e3);
+        }
+        assert!((router.integral_s / 0.3 - 1.0).abs() < 0.01, "{}", router.integral_s);
+        router.departed(60.001, 1250.0, 0.0);
+        router.rests(60.002);
+        router.arrived(62.502, 1250.0, true);
+        assert!((router.integral_s - 0.0125 - 0.2875 * libm::exp(-5.0)).abs() < 1e-4, "{}", router.integral_s);
+    }
+
+    //= beyond#22
+    #[test]
+    fn what_is_held_stays_where_the_price_does_nothing() {
+        let params = IntegralParams { correction: 0.01, ..IntegralParams::new(Duration::from_millis(25)) };
+        let mut router = IntegralRouter::new(params).unwrap();
+        router.waited(0.0, 0.025);
+        router.waited(1.0, 0.0);
+        let held_s = router.held_s;
+        assert!(held_s > 0.025);
+        router.waited(6.0, 0.0);
+        assert_eq!(router.held_s, held_s, "nobody asks for more");
+        router.waited(7.0, 0.05);
+        let lower_s = router.held_s;
+        assert!(lower_s < held_s);
+        router.waited(12.0, 0.05);
+        assert_eq!(router.held_s, lower_s, "nobody obeys");
+    }
+
     //= beyond#22
     #[test]
     fn what_is_held_moves_until_packets_wait_for_the_target() {
@@ -222,12 +296,12 @@ mod tests {
         assert_eq!(equations::corrected(0.1, 0.0, 0.025, 0.01), 0.1);
         let usual = IntegralParams { correction: 0.01, ..IntegralParams::new(Duration::from_millis(25)) };
         let mut router = IntegralRouter::new(usual).unwrap();
-        router.waited(0.02);
+        router.waited(0.0, 0.02);
         assert_eq!(router.held_s, 0.025, "the queue is on its way to the target");
-        router.waited(0.05);
+        router.waited(0.0, 0.05);
         assert!((router.held_s - 0.02475).abs() < 1e-15);
         router = IntegralRouter::new(IntegralParams { correction: 0.0, ..usual }).unwrap();
-        router.waited(0.05);
+        router.waited(0.0, 0.05);
         assert_eq!(router.held_s, 0.025);
     }
 
