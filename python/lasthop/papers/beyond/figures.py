@@ -54,6 +54,7 @@ FORMS = {
     "kappa-0": "κ = 0",
     "rounded": "no dither",
     "in-full": "who takes less counts in full",
+    "overbooked": "shares raised in rests",
     "horizon-50": "horizon of 50 ms",
 }
 SKIPPED = "SKIPPED: LASTHOP_TRACES names no folder with *.down files"
@@ -242,11 +243,11 @@ def forms(lab: Lab) -> Drawing:
 
     def draw(figure: Figure) -> None:
         grid = figure.subplots(len(TRACES), len(sets), squeeze=False)
-        palette = [*COLOURS, "#8a8a8a", "#7b3f00"]
+        palette = [*COLOURS, "#8a8a8a", "#7b3f00", "#b59ae0"]
         for line, (trace, title) in zip(grid, TRACES.items(), strict=True):
             for axes, flows in zip(line, sets, strict=True):
                 there = data[(data["trace"] == trace) & (data["flows"] == flows)]
-                for (form, label), colour in zip(FORMS.items(), palette, strict=False):
+                for (form, label), colour in zip(FORMS.items(), palette, strict=True):
                     means = there[there["form"] == form][["p95_delay_s", "utilisation"]].mean()
                     style = {"color": colour, "mec": "white", "mew": 0.5, "label": label}
                     axes.plot(means["p95_delay_s"] * 1e3, means["utilisation"], "o", **style)

@@ -30,6 +30,13 @@ pub fn share_of_rest(rate: f64, weights: f64, taken: f64, theirs: f64) -> f64 {
     if weights > theirs { share((rate - taken).max(0.0), weights - theirs) } else { share(rate, weights) }
 }
 
+/// A share that is raised by so many times, where others leave it `left` at present.
+#[inline]
+pub fn overbooked(share: f64, left: f64, times: f64) -> f64 {
+    //= beyond#27  ρ ← max(ρ, min(f ρ, ρ′)), ρ′: ρ with L: r < .9 φ μ̂/Φ
+    share.max(left.min(times * share))
+}
+
 /// y \[s\]: how long `queue_bytes` take.
 #[inline]
 pub fn wait(queue_bytes: f64, rate: f64) -> f64 {

@@ -15,6 +15,8 @@ const PACKETS: f64 = 3.0;
 const AT_LEAST_S: f64 = 2.0;
 /// For how long a flow that sends nothing is known: one that sends now and then is away in between, and is no new one each time \[s\].
 const KNOWN_S: f64 = 10.0;
+/// Who takes less than this part of an even share over a second leaves the rest of it.
+const LEAVES: f64 = 0.9;
 /// How often it is looked who takes less \[s\].
 const EVERY_S: f64 = 0.1;
 
@@ -33,6 +35,8 @@ pub(super) struct Limited {
     in_full: Present,
     /// What all others take \[B/s\].
     taken: f64,
+    /// What those take that leave a part of their shares at present, and their weights.
+    left: (f64, f64),
     /// μ̂/Φ \[B/s\] over these times.
     even: [f64; 3],
     even_s: f64,
@@ -105,6 +109,7 @@ impl Limited {
             looked_s: f64::NEG_INFINITY,
             in_full: Present::new(memory_s),
             taken: 0.0,
+            left: (0.0, 0.0),
             even: [0.0; 3],
             even_s: f64::NEG_INFINITY,
         }
@@ -162,18 +167,21 @@ impl Limited {
     }
 
     /// What a flow may have for each of its weight, on a line of `line_rate` of which `weights` have parts: who takes less may have an even
-    /// share, and others what is left of that.
-    pub(super) fn share(&self, flow: Option<u64>, line_rate: f64, weights: f64) -> f64 {
+    /// share, and others what is left of that, so many `times` as far as others leave that at present.
+    pub(super) fn share(&self, flow: Option<u64>, line_rate: f64, weights: f64, times: f64) -> f64 {
         if flow.is_some_and(|flow| self.is_limited(flow)) {
             return equations::share(line_rate, weights);
         }
-        equations::share_of_rest(line_rate, weights, self.taken, weights - self.in_full.weights())
+        let share = equations::share_of_rest(line_rate, weights, self.taken, weights - self.in_full.weights());
+        let left = equations::share_of_rest(line_rate, weights, self.left.0, self.left.1.min(weights));
+        equations::overbooked(share, left, times)
     }
 
     /// Who takes less than their part now.
     fn look(&mut self, t_s: f64) {
         self.taking.retain(|_, taking| t_s - taking.last_s <= KNOWN_S);
         self.taken = 0.0;
+        self.left = (0.0, 0.0);
         for (&flow, taking) in &mut self.taking {
             let part = self.part * self.in_full.weight(flow);
             // Who has gone with its share leaves all of it, and comes back with it.
@@ -181,6 +189,10 @@ impl Limited {
                 taking.counts_for = taking.less_than(t_s, self.even.map(|mean| part * mean));
             }
             self.taken += taking.counts_for.unwrap_or(0.0);
+            let (taken, weight) = (taking.rates(t_s)[1], self.in_full.weight(flow));
+            if t_s - taking.last_s <= self.memory_s && taken < LEAVES * weight * self.even[1] {
+                self.left = (self.left.0 + taken, self.left.1 + weight);
+            }
         }
     }
 }
@@ -205,7 +217,7 @@ mod tests {
                 limited.departed(t_s, (flow, 1000.0), t_s, 110e3 / flows.weights());
             }
         }
-        let share = limited.share(Some(1), 110e3, flows.weights());
+        let share = limited.share(Some(1), 110e3, flows.weights(), 1.0);
         (limited, share)
     }
 
@@ -245,14 +257,34 @@ mod tests {
     #[test]
     fn who_takes_less_may_have_an_even_share_and_counts_in_full_once_it_has_more() {
         let (mut limited, _) = after(10);
-        assert_eq!(limited.share(Some(2), 110e3, 2.0), 55e3);
+        assert_eq!(limited.share(Some(2), 110e3, 2.0, 1.0), 55e3);
         // A packet each 20 ms is nearly an even share: after a quarter of a second nobody has more.
         for packet in 0..12 {
             let t_s = 10.0 + 0.02 * f64::from(packet);
             limited.departed(t_s, (2, 1000.0), t_s, 55e3);
         }
-        assert_eq!(limited.share(Some(1), 110e3, 2.0), 55e3);
+        assert_eq!(limited.share(Some(1), 110e3, 2.0, 1.0), 55e3);
         assert_eq!(limited.taken, 0.0);
+    }
+
+    //= beyond#27
+    #[test]
+    fn what_others_leave_at_present_may_be_had_as_well() {
+        // Flow 2 takes three quarters of its share: that is not little, but it leaves the rest.
+        let (mut limited, mut flows) = (Limited::new(0.5, 0.3), Present::new(0.3));
+        for ms in (10..=10_000).step_by(10) {
+            let t_s = f64::from(ms) * 1e-3;
+            for flow in [1, 2].into_iter().filter(|&flow| flow == 1 || ms % 40 != 0) {
+                flows.see(t_s, flow);
+                flows.forget(t_s, t_s);
+                limited.departed(t_s, (flow, 1000.0), t_s, 100e3);
+            }
+        }
+        assert_eq!(limited.share(Some(1), 200e3, 2.0, 1.0), 100e3);
+        assert!((limited.share(Some(1), 200e3, 2.0, 1.1) - 110e3).abs() < 1e-9);
+        let most = limited.share(Some(1), 200e3, 2.0, 4.0);
+        assert!((most / 125e3 - 1.0).abs() < 0.02, "{most}");
+        assert_eq!(equations::overbooked(100e3, 50e3, 4.0), 100e3, "never less");
     }
 
     #[test]
@@ -266,7 +298,7 @@ mod tests {
                 limited.departed(t_s, (flow, 1000.0), t_s, 1.6e6 / flows.weights());
             }
             if flows.weights() == 1.0 {
-                assert_eq!(limited.share(Some(1), 1.6e6, 1.0), 1.6e6, "{t_s}");
+                assert_eq!(limited.share(Some(1), 1.6e6, 1.0, 1.0), 1.6e6, "{t_s}");
             }
         }
     }
@@ -275,7 +307,7 @@ mod tests {
     fn who_has_gone_is_forgotten() {
         let (mut limited, _) = after(10);
         limited.departed(21.0, (1, 1000.0), 21.0, 110e3);
-        assert_eq!(limited.share(Some(1), 110e3, 1.0), 110e3);
+        assert_eq!(limited.share(Some(1), 110e3, 1.0, 1.0), 110e3);
         assert_eq!(limited.taking.len(), 1);
     }
 }

@@ -19,6 +19,7 @@
 
 pub mod equations;
 mod limited;
+mod overbooked;
 mod receiver;
 mod router;
 

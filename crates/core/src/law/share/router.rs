@@ -3,6 +3,7 @@
 
 use super::equations;
 use super::limited::Limited;
+use super::overbooked::Overbooked;
 use crate::error::ParameterError;
 use crate::estimator::{BusyRate, Present, RateEstimator};
 use crate::packet::{ShareStamp, Signal};
@@ -34,6 +35,10 @@ parameters! {
         /// counts for what it takes, and the others have the rest of its share; who goes while it has its share is none of these. By ½ nothing is lost by flows that are only slow to follow
         /// the line; with 0 every flow counts in full.
         pub limited: f64 = 0.5, in 0.0..1.0;
+        /// While the line rests, shares are raised by up to so many times, though to no more than what those leave who take less than
+        /// theirs at present: short downloads, which come and go too soon for each to be known for what it takes. It costs delay where flows
+        /// of a long round trip share the line with bursts; with 1 shares are not raised.
+        pub overbooking: f64 = 1.0, in 1.0..=64.0;
         /// Horizon of the line's rate, in busy time; by default the one of 25, 50 … 1600 ms that has foretold the rate best.
         pub horizon: Option<Duration> = None, in above(Duration::ZERO);
     }
@@ -77,6 +82,7 @@ pub struct ShareRouter {
     rate: BusyRate,
     flows: Present,
     limited: Option<Limited>,
+    overbooked: Overbooked,
 }
 
 impl ShareRouter {
@@ -93,7 +99,9 @@ impl ShareRouter {
             form: params.form,
             rate: horizon.unwrap_or_default(),
             flows: Present::new(params.memory.as_secs_f64()),
-            limited: (params.limited > 0.0).then(|| Limited::new(params.limited, params.memory.as_secs_f64())),
+            limited: (params.limited > 0.0 || params.overbooking > 1.0)
+                .then(|| Limited::new(params.limited, params.memory.as_secs_f64())),
+            overbooked: Overbooked::new(params.overbooking),
         })
     }
 
@@ -103,6 +111,7 @@ impl ShareRouter {
         if is_alone {
             self.rate.begin(t_s);
         }
+        self.overbooked.arrived(t_s);
         self.flows.see(t_s, flow);
         if let Some(limited) = &mut self.limited {
             limited.arrived(t_s, flow);
@@ -115,6 +124,7 @@ impl ShareRouter {
         self.rate.push(t_s, size_bytes);
         self.flows.see(t_s, flow);
         self.flows.forget(t_s, arrived_s);
+        self.overbooked.departed(t_s, t_s - arrived_s > 2.0 * self.target_s);
         if let (Some(limited), Some(rate)) = (&mut self.limited, self.rate.rate()) {
             let even = equations::share(rate, self.flows.weights());
             limited.departed(t_s, (flow, size_bytes), arrived_s, even);
@@ -124,6 +134,7 @@ impl ShareRouter {
     /// The line has nothing to send from `t_s` on.
     pub fn rested(&mut self, t_s: f64) {
         self.rate.rest(t_s);
+        self.overbooked.rested(t_s);
     }
 
     /// The line's rate μ̂ \[B/s\]; none before a packet has been sent.
@@ -135,7 +146,7 @@ impl ShareRouter {
     fn share(&self, flow: Option<u64>, rate: f64) -> f64 {
         let weights = self.flows.weights();
         match &self.limited {
-            Some(limited) if weights > 0.0 => limited.share(flow, rate, weights),
+            Some(limited) if weights > 0.0 => limited.share(flow, rate, weights, self.overbooked.times()),
             _ => equations::share(rate, if weights > 0.0 { weights } else { 1.0 }),
         }
     }
