@@ -182,7 +182,7 @@ LASTHOP_INLINE u64 share_horizon_ns(u64 delay_ns, s64 room_ns)
 LASTHOP_INLINE u64 share_window_bytes(u32 phi_q8, u64 fair, u64 horizon_ns)
 {
 	/* rate/1024 * ns/1024 * 2^20/10^9: below 2^24 * 2^26 * 2^... in two steps, to keep small rates exact. */
-	u64 rate_q4 = least((fair * phi_q8) >> 4, 1ULL << 38);
+	u64 rate_q4 = least((fair * phi_q8) >> 4, (1ULL << 38) - 1);
 
 	if (rate_q4 >> 28)
 		return least((rate_q4 >> 10) * least(horizon_ns, 1ULL << 36) / (16 * NS_PER_S >> 10), 1ULL << 34);
