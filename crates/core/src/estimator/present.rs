@@ -22,6 +22,11 @@ impl Present {
         Self { memory_s, weights: BTreeMap::new(), seen: BTreeMap::new(), sightings: VecDeque::new(), sum: 0.0 }
     }
 
+    /// For how long a flow that is not seen is there \[s\].
+    pub fn memory_s(&self) -> f64 {
+        self.memory_s
+    }
+
     /// A flow, which is not there yet, has a weight other than 1.
     pub fn weigh(&mut self, flow: u64, weight: f64) {
         self.weights.insert(flow, weight);

@@ -25,18 +25,17 @@ const EVERY_S: f64 = 0.1;
 pub(super) struct Limited {
     /// The part of its share below which a flow counts for what it takes.
     part: f64,
-    /// For how long a flow that sends nothing is there \[s\].
-    memory_s: f64,
     taking: BTreeMap<u64, Taking>,
-    next_s: f64,
     /// When it was looked last \[s\].
     looked_s: f64,
     /// Those that are there and count in full.
     in_full: Present,
     /// What all others take \[B/s\].
     taken: f64,
-    /// What those take that leave a part of their shares at present, and their weights.
-    left: (f64, f64),
+    /// What those take that leave a part of their shares at present \[B/s\].
+    leavers_take: f64,
+    /// And the sum of their weights.
+    leavers_weigh: f64,
     /// μ̂/Φ \[B/s\] over these times.
     even: [f64; 3],
     even_s: f64,
@@ -82,19 +81,17 @@ impl Taking {
         }
     }
 
-    /// Whether this rate over the shortest time is less than that one, or shows nothing.
-    fn is_thin(&self, rate: f64, than: f64) -> bool {
-        rate < than.max(PACKETS * self.largest_bytes / OVER_S[0])
+    /// Whether what it took over the shortest time, by its last packet, is less than this rate \[B/s\], or shows nothing.
+    fn is_thin(&self, than: f64) -> bool {
+        self.rates[0] < than.max(PACKETS * self.largest_bytes / OVER_S[0])
     }
 
     /// What it counts for if it takes less than these rates, each over its time, over the shortest one by its last packet: a line that
     /// becomes faster finds nobody limited.
     fn less_than(&self, t_s: f64, rates: [f64; 3]) -> Option<f64> {
         let taken = self.rates(t_s);
-        let is_less = t_s - self.since_s >= AT_LEAST_S
-            && self.is_thin(self.rates[0], rates[0])
-            && taken[1] < rates[1]
-            && taken[2] < rates[2];
+        let is_less =
+            t_s - self.since_s >= AT_LEAST_S && self.is_thin(rates[0]) && taken[1] < rates[1] && taken[2] < rates[2];
         is_less.then_some(taken[1].min(taken[2]))
     }
 }
@@ -103,13 +100,12 @@ impl Limited {
     pub(super) fn new(part: f64, memory_s: f64) -> Self {
         Self {
             part,
-            memory_s,
             taking: BTreeMap::new(),
-            next_s: 0.0,
             looked_s: f64::NEG_INFINITY,
             in_full: Present::new(memory_s),
             taken: 0.0,
-            left: (0.0, 0.0),
+            leavers_take: 0.0,
+            leavers_weigh: 0.0,
             even: [0.0; 3],
             even_s: f64::NEG_INFINITY,
         }
@@ -141,10 +137,7 @@ impl Limited {
         let least = self.even.map(|mean| self.part * self.in_full.weight(flow) * mean);
         let taking = self.taking.entry(flow).or_insert_with(|| Taking::new(t_s));
         // Who went while it had its share is on its way to it again.
-        if t_s - taking.last_s > self.memory_s
-            && taking.counts_for.is_none()
-            && !taking.is_thin(taking.rates[0], least[0])
-        {
+        if t_s - taking.last_s > self.in_full.memory_s() && taking.counts_for.is_none() && !taking.is_thin(least[0]) {
             taking.since_s = t_s;
         }
         taking.push(t_s, size_bytes);
@@ -159,8 +152,7 @@ impl Limited {
             self.in_full.see(t_s, flow);
         }
         self.in_full.forget(t_s, arrived_s);
-        if t_s >= self.next_s {
-            self.next_s = t_s + EVERY_S;
+        if t_s >= self.looked_s + EVERY_S {
             self.look(t_s);
             self.looked_s = t_s;
         }
@@ -173,7 +165,7 @@ impl Limited {
             return equations::share(line_rate, weights);
         }
         let share = equations::share_of_rest(line_rate, weights, self.taken, weights - self.in_full.weights());
-        let left = equations::share_of_rest(line_rate, weights, self.left.0, self.left.1.min(weights));
+        let left = equations::share_of_rest(line_rate, weights, self.leavers_take, self.leavers_weigh.min(weights));
         equations::overbooked(share, left, times)
     }
 
@@ -181,7 +173,7 @@ impl Limited {
     fn look(&mut self, t_s: f64) {
         self.taking.retain(|_, taking| t_s - taking.last_s <= KNOWN_S);
         self.taken = 0.0;
-        self.left = (0.0, 0.0);
+        (self.leavers_take, self.leavers_weigh) = (0.0, 0.0);
         for (&flow, taking) in &mut self.taking {
             let part = self.part * self.in_full.weight(flow);
             // Who has gone with its share leaves all of it, and comes back with it.
@@ -190,8 +182,9 @@ impl Limited {
             }
             self.taken += taking.counts_for.unwrap_or(0.0);
             let (taken, weight) = (taking.rates(t_s)[1], self.in_full.weight(flow));
-            if t_s - taking.last_s <= self.memory_s && taken < LEAVES * weight * self.even[1] {
-                self.left = (self.left.0 + taken, self.left.1 + weight);
+            if t_s - taking.last_s <= self.in_full.memory_s() && taken < LEAVES * weight * self.even[1] {
+                self.leavers_take += taken;
+                self.leavers_weigh += weight;
             }
         }
     }
