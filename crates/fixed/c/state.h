@@ -174,7 +174,10 @@ struct clock {
 #define FLOW_LIMITED_BEFORE 8192 /* and did in the one before */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
-/* Under the lock of its station; first what each packet needs, for that to be in few lines of the cache. */
+/*
+ * Under the lock of its station. Two processors hand it to and fro, data's and ACKs', and each line of the cache with it: first stands
+ * what each ACK needs, in lines of 64 bytes. The first ends with `dscp`: in the kernel's table half of that line is the key's.
+ */
 struct flow {
 	u32 flags;
 	u32 mss; /* the largest payload of a segment */
@@ -185,28 +188,53 @@ struct flow {
 	u32 edge; /* where the window ends that was advertised */
 	u16 scale; /* of the client's windows */
 	u16 dscp; /* of its data */
+
 	u32 epoch; /* the last one it was counted in */
 	u32 station; /* the number of what it shares its queue with */
 	u32 weight_q8;
-	u32 told_bytes_q8; /* what an ACK tells of that is new, smoothed; 0: not known, or not asked */
+	u32 duplicates; /* ACKs in a row that say nothing new */
 	u64 seen_ns; /* its last packet */
-	u64 forwarded_bytes;
 	u64 acknowledged_bytes;
 	u64 asked_ns; /* when the client said something that the server will answer; 0: nothing */
 	u32 asked_stamp; /* its time stamp */
 	u32 by_stamp; /* 0: any packet answers it, as in a handshake */
-	u64 sampled_ns; /* when the last sample was begun */
-	struct path path; /* of its own: behind one address there may be several hosts */
-	struct recent_least upstream; /* from the agent to the server and back */
 	u64 rtt_ns; /* the last round trip to the client, the queue included */
-	u64 ack_delay_ns; /* z: what ACKs have waited, smoothed */
-	u64 fair; /* rho smoothed */
-	u64 fair_ns; /* when that was */
 	u64 window_bytes; /* w */
-	u32 duplicates; /* ACKs in a row that say nothing new */
+
 	u16 window; /* the receiver's own field in the last ACK */
 	u16 seat; /* its place at the desk of its station, and one; 0: none */
+	u32 told_bytes_q8; /* what an ACK tells of that is new, smoothed; 0: not known, or not asked */
+	u64 fair; /* rho smoothed */
+	u64 fair_ns; /* when that was */
+	u64 ack_delay_ns; /* z: what ACKs have waited, smoothed */
+	struct recent_least upstream; /* from the agent to the server and back */
+	u64 joined_bytes; /* what has been acknowledged since it last joined an epoch */
+
+	struct path path; /* of its own: behind one address there may be several hosts */
+	u64 held_ns; /* the last ACK of something new; since it joined an epoch, and over a second [B 1024 ns]: */
+	u64 used; /* what was acknowledged, each byte for its round trip */
+
+	u64 held; /* its window */
 	struct clock clock;
+
+	u64 forwarded_bytes;
+	/* Segments under way whose round trips are being measured. Where the queue is seen, it is one, the first. */
+	u32 sample_end[SAMPLES]; /* the sequence number behind it */
+	union {
+		u64 sent_ns[SAMPLES]; /* 0: none */
+		struct {
+			u64 sent_ns;
+			u64 there_ns; /* when it was last known to be in the queue */
+			u64 leaves_bytes; /* how much has departed once it has left that */
+		} only;
+	} sample;
+	u32 sample_place_bytes[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
+	u64 sampled_ns; /* when the last sample was begun */
+	u64 used_mean;
+	u64 held_mean;
+	u64 known_ns; /* when it first joined an epoch; 0: never */
+	u64 joined_ns; /* when it last did */
+	u64 taken; /* what it takes, over a second [B/s] */
 	u64 begin_ns; /* of a handshake that the server began: when, then its round trip until that counts; 0: there is none */
 	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
 	u64 forwarded_ns; /* when its last new segment went on */
@@ -219,28 +247,6 @@ struct flow {
 	u32 told_ns; /* between two such ACKs, smoothed */
 	u32 pad;
 
-	/* Segments under way whose round trips are being measured. Where the queue is seen, it is one, the first. */
-	union {
-		u64 sent_ns[SAMPLES]; /* 0: none */
-		struct {
-			u64 sent_ns;
-			u64 there_ns; /* when it was last known to be in the queue */
-			u64 leaves_bytes; /* how much has departed once it has left that */
-		} only;
-	} sample;
-	u32 sample_end[SAMPLES]; /* the sequence number behind it */
-	u32 sample_place_bytes[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
-
-	u64 known_ns; /* when it first joined an epoch; 0: never */
-	u64 joined_ns; /* when it last did */
-	u64 joined_bytes; /* what has been acknowledged since */
-	u64 taken; /* what it takes, over a second [B/s] */
-	u64 held_ns; /* the last ACK of something new; since it joined an epoch, and over a second [B 1024 ns]: */
-	u64 used; /* what was acknowledged, each byte for its round trip */
-	u64 held; /* its window */
-	u64 used_mean;
-	u64 held_mean;
-
 	/* CLAMP's. */
 	u64 delivery; /* its rate [B/s] */
 	u64 clamp_q16; /* w */
@@ -252,44 +258,39 @@ struct station_key {
 	u32 client[4];
 };
 
-/* First what each packet needs, as with flows. */
+/* First what each packet needs, as with flows: in lines of 64 bytes of which the first ends with `other_bytes`, as the kernel lays them. */
 struct station {
 	u32 lock; /* of its connections as well */
-	u32 chosen; /* horizon */
+	u32 epoch; /* the running one */
 	u64 seen_ns; /* the last look at the queue */
 	u64 queue_bytes; /* what it held */
 	u64 departed_bytes; /* what had left it */
 	u64 passed_bytes; /* in the running tick, towards the clients */
 	u64 other_bytes; /* what of it is not steered */
-	u64 others_q10; /* its part of late */
+
+	u64 period_ns; /* of late, since the last look but one that found the queue empty */
+	u64 period_bytes; /* what has left in it */
+	u64 tick_ns; /* when the running tick began */
+	u64 tick_bytes;
+	u64 tick_busy_ns;
+	u64 tick_busy_bytes;
+	u64 span_ns; /* a busy span that is being put together */
+	u64 span_bytes;
+
 	u64 epoch_ns; /* when the running epoch began */
-	u64 weights_q8; /* of the flows counted in it */
+	u64 delay_most_ns; /* the longest round trip among the flows counted in it */
+	u64 known_rate; /* mu [B/s]; 0: not known */
+	u64 others_q10; /* what part of what passes is not steered, of late */
+	u64 weights_q8; /* of those flows */
 	u64 last_weights_q8; /* in the one before */
-	u64 delay_most_ns; /* the longest round trip among them */
-	u64 last_delay_most_ns; /* in the one before */
-	u64 delay_least_ns; /* the shortest, without the queue; 0: none */
-	u64 last_delay_least_ns; /* in the one before */
 	u64 limited_q8; /* the weights of those that count for what they take */
 	u64 last_limited_q8; /* in the one before */
+
 	u64 taken; /* what these take [B/s] */
 	u64 last_taken; /* in the one before */
-	u64 short_q8_ns; /* m of all others, each by its weight, the sum */
-	u64 kappa_q18; /* and of kappa */
-	u64 lacking_ns; /* by what the queue rests below T, of their means */
-	u64 known_rate; /* mu [B/s]; 0: not known */
-	u32 epoch;
-	u32 price_q30; /* CLAMP's, the last that was asked for */
+	struct path path; /* to the nearest client */
 
-	/* Where the queue is hidden: payload. */
-	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
-	u64 delivered_bytes; /* what was acknowledged */
-	u64 forwarded_bytes; /* what went on to the clients */
-	u64 reached_bytes; /* what of that lies before the last segment that is known to have arrived, and that itself */
-	u64 arrived_bytes; /* what is known to have arrived, at the last ACK */
-	u64 farthest_slot; /* in which the last of it is due */
-	u64 slot;
-	u64 probe_until_ns; /* until then the queue is drained */
-
+	u64 lacking_ns; /* by what the queue rests below T */
 	/* What the last ACK told. It stands here for the verifier not to follow each value that it may have. */
 	u64 sent_ns; /* when it was sent */
 	u64 sample_ns; /* a round trip to the client; 0: none */
@@ -303,20 +304,28 @@ struct station {
 	u16 has_moved; /* the path counts as another one, by what may have been a queue */
 	u64 timer_ns; /* what single segments wait for their receiver's timer, smoothed; 0: not known */
 
-	struct path path; /* to the nearest client */
-	u64 span_ns; /* a busy span that is being put together */
-	u64 span_bytes;
-	u64 tick_ns; /* when the running tick began */
-	u64 tick_bytes;
-	u64 tick_busy_ns;
-	u64 tick_busy_bytes;
-	u64 period_ns; /* of late, since the last look but one that found the queue empty */
-	u64 period_bytes; /* what has left in it */
+	/* Where the queue is hidden: payload. */
+	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
+	u64 delivered_bytes; /* what was acknowledged */
+	u64 forwarded_bytes; /* what went on to the clients */
+	u64 reached_bytes; /* what of that lies before the last segment that is known to have arrived, and that itself */
+	u64 arrived_bytes; /* what is known to have arrived, at the last ACK */
+	u64 farthest_slot; /* in which the last of it is due */
+	u64 slot;
+	u64 probe_until_ns; /* until then the queue is drained */
+
+	u32 chosen; /* horizon */
+	u32 price_q30; /* CLAMP's, the last that was asked for */
+	u64 last_delay_most_ns; /* the longest round trip in the epoch before */
+	u64 delay_least_ns; /* the shortest in the running one, without the queue; 0: none */
+	u64 last_delay_least_ns; /* in the one before */
+	u64 short_q8_ns; /* m of all that do not count for what they take, each by its weight, the sum */
+	u64 kappa_q18; /* and of kappa */
 	struct share_rate rate;
 	u64 average_q16; /* CLAMP's queue */
 	u64 average_ns; /* when that was */
 	u64 a_bytes; /* its a, raised where many flows share a slow link */
-	u64 forecast_q16[SHARE_HORIZONS]; /* log2 of the rates at its beginning */
+	u64 forecast_q16[SHARE_HORIZONS]; /* log2 of the rates at the beginning of the tick */
 	u64 loss_q20[SHARE_HORIZONS];
 	u32 ring[SLOTS]; /* what is due in each slot from `slot` on, where the queue is hidden */
 };

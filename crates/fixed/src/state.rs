@@ -140,40 +140,53 @@ pub struct FlowRecord {
     station: u32,
     /// φ.
     pub weight_q8: u32,
-    told_bytes_q8: u32,
+    duplicates: u32,
     /// Its last packet, by the monotonic clock.
     pub seen_ns: u64,
-    /// New payload that went to the client.
-    pub forwarded_bytes: u64,
-    /// What the client has acknowledged of it.
+    /// What the client has acknowledged.
     pub acknowledged_bytes: u64,
     asked_ns: u64,
     asked_stamp: u32,
     by_stamp: u32,
-    sampled_ns: u64,
-    /// From the agent to this connection's client and back, without the queue.
-    pub path: PathRecord,
-    /// From the agent to the server and back.
-    pub upstream: RecentLeast,
     /// The last round trip to the client, the queue included.
     pub rtt_ns: u64,
-    /// z, what the client's ACKs have waited on their way.
-    pub ack_delay_ns: u64,
-    /// ρ̄ \[B/s\].
-    pub fair: u64,
-    fair_ns: u64,
     /// w.
     pub window_bytes: u64,
-    duplicates: u32,
     window: u16,
     /// Its place at the desk of its station, and one; 0: none.
     pub seat: u16,
+    told_bytes_q8: u32,
+    /// ρ̄ \[B/s\].
+    pub fair: u64,
+    fair_ns: u64,
+    /// z, what the client's ACKs have waited on their way.
+    pub ack_delay_ns: u64,
+    /// From the agent to the server and back.
+    pub upstream: RecentLeast,
+    joined_bytes: u64,
+    /// From the agent to this connection's client and back, without the queue.
+    pub path: PathRecord,
+    held_ns: u64,
+    used: u64,
+    held: u64,
     clock_began_ns: u64,
     clock_first: u32,
     clock_state: u32,
     clock_offset: RecentLeast,
     clock_base_ns: u64,
     clock_based_ns: u64,
+    /// New payload that went to the client.
+    pub forwarded_bytes: u64,
+    sample_end: [u32; 8],
+    sample: [u64; 8],
+    sample_place_bytes: [u32; 8],
+    sampled_ns: u64,
+    used_mean: u64,
+    held_mean: u64,
+    known_ns: u64,
+    joined_ns: u64,
+    /// What it takes, over a second \[B/s\].
+    pub taken: u64,
     begin_ns: u64,
     begin_wait_ns: u64,
     forwarded_ns: u64,
@@ -185,19 +198,6 @@ pub struct FlowRecord {
     apart_ns: u32,
     told_ns: u32,
     apart_pad: u32,
-    sample: [u64; 8],
-    sample_end: [u32; 8],
-    sample_place_bytes: [u32; 8],
-    known_ns: u64,
-    joined_ns: u64,
-    joined_bytes: u64,
-    /// What it takes, over a second \[B/s\].
-    pub taken: u64,
-    held_ns: u64,
-    used: u64,
-    held: u64,
-    used_mean: u64,
-    held_mean: u64,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
@@ -356,8 +356,7 @@ pub fn price_q30(price_s: f64) -> u32 {
 #[repr(C)]
 pub struct StationRecord {
     lock: u32,
-    /// Which horizon the rate is of.
-    pub chosen: u32,
+    epoch: u32,
     /// The last look at the queue, by the monotonic clock.
     pub seen_ns: u64,
     /// What the queue held at the last look.
@@ -365,37 +364,30 @@ pub struct StationRecord {
     departed_bytes: u64,
     passed_bytes: u64,
     other_bytes: u64,
+    period_ns: u64,
+    period_bytes: u64,
+    tick_ns: u64,
+    tick_bytes: u64,
+    tick_busy_ns: u64,
+    tick_busy_bytes: u64,
+    span_ns: u64,
+    span_bytes: u64,
+    epoch_ns: u64,
+    delay_most_ns: u64,
+    known_rate: u64,
     /// What part of the bytes towards the clients is not steered, of late.
     pub others_q10: u64,
-    epoch_ns: u64,
     /// Φ of the running epoch.
     pub weights_q8: u64,
     /// That of the one before.
     pub last_weights_q8: u64,
-    delay_most_ns: u64,
-    last_delay_most_ns: u64,
-    delay_least_ns: u64,
-    last_delay_least_ns: u64,
     limited_q8: u64,
     last_limited_q8: u64,
     taken: u64,
     last_taken: u64,
-    short_q8_ns: u64,
-    kappa_q18: u64,
+    /// From the agent to the nearest client and back, without the queue.
+    pub path: PathRecord,
     lacking_ns: u64,
-    known_rate: u64,
-    epoch: u32,
-    /// CLAMP's price \[2⁻³⁰ s\]; 0 with another law.
-    pub price_q30: u32,
-    due_bytes: u64,
-    delivered_bytes: u64,
-    forwarded_bytes: u64,
-    reached_bytes: u64,
-    arrived_bytes: u64,
-    farthest_slot: u64,
-    slot: u64,
-    /// Until then the queue is drained, to see the path without it.
-    pub probe_until_ns: u64,
     /// When the ACK at hand was sent, as far as its client's clock tells.
     pub sent_ns: u64,
     sample_ns: u64,
@@ -409,16 +401,24 @@ pub struct StationRecord {
     has_moved: u16,
     /// What single segments wait for their receiver's timer, smoothed; 0: not known.
     pub timer_ns: u64,
-    /// From the agent to the nearest client and back, without the queue.
-    pub path: PathRecord,
-    span_ns: u64,
-    span_bytes: u64,
-    tick_ns: u64,
-    tick_bytes: u64,
-    tick_busy_ns: u64,
-    tick_busy_bytes: u64,
-    period_ns: u64,
-    period_bytes: u64,
+    due_bytes: u64,
+    delivered_bytes: u64,
+    forwarded_bytes: u64,
+    reached_bytes: u64,
+    arrived_bytes: u64,
+    farthest_slot: u64,
+    slot: u64,
+    /// Until then the queue is drained, to see the path without it.
+    pub probe_until_ns: u64,
+    /// Which horizon the rate is of.
+    pub chosen: u32,
+    /// CLAMP's price \[2⁻³⁰ s\]; 0 with another law.
+    pub price_q30: u32,
+    last_delay_most_ns: u64,
+    delay_least_ns: u64,
+    last_delay_least_ns: u64,
+    short_q8_ns: u64,
+    kappa_q18: u64,
     /// μ̂ over each horizon.
     pub rate: BusyRate,
     /// CLAMP's averaged queue.
