@@ -208,6 +208,46 @@ fn a_handshake_that_the_server_begins_tells_the_path_as_well() {
 }
 
 #[test]
+fn a_timer_that_others_wait_for_does_not_make_a_path_shorter() {
+    let settings = Settings { target_ns: 20 * MS, theta_ns: 50 * MS, g_q10: 901, is_hidden: 1, ..Settings::default() };
+    let (mut station, queue, mut now_ns) = (StationRecord::default(), Glance::default(), MS);
+    let window = u16::MAX;
+    // One host of the address is 5 ms away, the other 20.
+    let mut flows = [5, 20].map(|away_ms| {
+        let mut flow = FlowRecord::default();
+        flow.weight_q8 = 256;
+        let syn = PacketRecord { flags: TCP_SYN, mss: SEGMENT as u16, window, ..PacketRecord::default() };
+        proxy::client_begins(&mut flow, &syn, now_ns);
+        let reply = PacketRecord { flags: TCP_SYN | TCP_ACK, ack: 1, ..PacketRecord::default() };
+        proxy::server_begins(&mut flow, &reply, now_ns, 0);
+        now_ns += away_ms * MS;
+        let last = PacketRecord { flags: TCP_ACK, ack: 1, window, ..PacketRecord::default() };
+        proxy::hears(&settings, &mut flow, &mut station, &last, now_ns, &queue, 0);
+        (flow, 1)
+    });
+    let mut go_on = |who: usize, segments: u32, after_ms: u64| {
+        let (flow, seq) = &mut flows[who];
+        let (flags, payload) = (TCP_ACK, segments * SEGMENT);
+        let data = PacketRecord { flags, payload, segment: SEGMENT, seq: *seq, ..PacketRecord::default() };
+        let found = proxy::meets(&settings, &mut station, now_ns, &queue, payload, segments, 0, 0);
+        proxy::forwards(&settings, flow, &mut station, &data, now_ns, &queue, &found, 0);
+        now_ns += after_ms * MS;
+        *seq += payload;
+        let ack = PacketRecord { flags, ack: *seq, window, ..PacketRecord::default() };
+        proxy::hears(&settings, flow, &mut station, &ack, now_ns, &queue, 0);
+        proxy::delay_ns(flow, 5 * MS) / MS
+    };
+    for (who, away_ms) in [(0, 5), (1, 20)] {
+        (0..4).for_each(|_| assert_eq!(go_on(who, 2, away_ms), away_ms));
+    }
+    // The near one's receiver holds single segments back, the other's does not.
+    for _ in 0..50 {
+        assert_eq!(go_on(0, 1, 45), 5);
+        assert_eq!(go_on(1, 1, 22), 20);
+    }
+}
+
+#[test]
 fn a_single_segment_that_is_acknowledged_at_once_does_not_make_a_busy_line_seem_slow() {
     let mut line = HiddenLine::new();
     for _ in 0..4 {
