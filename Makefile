@@ -39,7 +39,7 @@ test-netns: setup $(VENV)/.test-tools
 	$(SUDO) env LASTHOP_REQUIRE_ROOT=1 $(BIN)/python -m pytest -m "" -p no:cacheprovider tests/netns
 	$(SUDO) $(BIN)/python tests/netns/matrix.py --few
 
-# The agent on real kernel TCP over a matrix of networks, kept and drawn in the documents: an hour of a quiet machine.
+# The agent on real kernel TCP over a matrix of networks, kept and drawn in the documents: two hours of a quiet machine.
 matrix: setup $(VENV)/.test-tools
 	$(SUDO) $(BIN)/python tests/netns/matrix.py --out docs/matrix.json
 	$(BIN)/python docs/page_matrix.py

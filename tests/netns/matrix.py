@@ -24,7 +24,7 @@ from house import SERVER, SERVER6, House, house
 from pair import obey, stamp
 
 TARGET_MS = 25.0
-WARM_S, TAKE_S = 5.0, 6.0
+WARM_S, TAKE_S = 5.0, 10.0
 PING_S = 0.02
 """Between two pings."""
 SEGMENT_BYTES = 1514
