@@ -258,7 +258,7 @@ struct station_key {
 	u32 client[4];
 };
 
-/* First what each packet needs, as with flows: in lines of 64 bytes of which the first ends with `other_bytes`, as the kernel lays them. */
+/* First what each packet needs, as with flows: in lines of 64 bytes of which the device's own has its first end with `other_bytes`. */
 struct station {
 	u32 lock; /* of its connections as well */
 	u32 epoch; /* the running one */
