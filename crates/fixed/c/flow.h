@@ -136,6 +136,19 @@ LASTHOP_INLINE u64 flow_client_ns(const struct flow *f, u64 nearest_ns)
 	return own_ns > nearest_ns + path_margin_ns(nearest_ns) ? own_ns : nearest_ns;
 }
 
+/*
+ * The round trip of a segment that was alone under way, without what it waited for its receiver's timer. That may be more or less than such
+ * ones wait in the mean: a path that is known for sure is as it was, if it is no longer than all the round trip.
+ */
+LASTHOP_INLINE u64 flow_alone_ns(const struct flow *f, u64 sample_ns, u64 timer_ns, u64 nearest_ns)
+{
+	u64 own_ns = recent_least(&f->path.least);
+
+	if (own_ns && !(f->flags & FLOW_UNSURE))
+		return least(sample_ns, own_ns);
+	return most(excess(sample_ns, timer_ns), nearest_ns);
+}
+
 /* An ACK of so much that is new: by Little's law what it acknowledges was under way for a round trip, and all that time the window was open. */
 LASTHOP_APART int flow_uses(struct flow *f, u64 now_ns, u32 acked)
 {

@@ -330,14 +330,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			if (s->is_alone) {
 				s->sent_ns -= station_timed(s, s->sample_ns);
 				READ_ANEW();
-				u64 own_ns = recent_least(&f->path.least), rest_ns = excess(s->sample_ns, s->timer_ns);
-
-				/*
-				 * What such a one waits in the mean may be more or less than it did: a path that is known for sure is as
-				 * it was, if it is no longer than all the round trip.
-				 */
-				s->sample_ns = own_ns && !(f->flags & FLOW_UNSURE) ? least(s->sample_ns, own_ns) :
-										     most(rest_ns, recent_least(&s->path.least));
+				s->sample_ns = flow_alone_ns(f, s->sample_ns, s->timer_ns, recent_least(&s->path.least));
 			}
 		}
 		/* A handshake that the server began ended when nothing could be told yet: its sample counts with the first one. */

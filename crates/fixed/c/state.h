@@ -211,10 +211,10 @@ struct flow {
 	u64 joined_bytes; /* what has been acknowledged since it last joined an epoch */
 
 	struct path path; /* of its own: behind one address there may be several hosts */
-	u64 held_ns; /* the last ACK of something new; since it joined an epoch, and over a second [B 1024 ns]: */
-	u64 used; /* what was acknowledged, each byte for its round trip */
+	u64 held_ns; /* the last ACK of something new */
+	u64 used; /* since it joined an epoch: what was acknowledged, each byte for its round trip [B 1024 ns] */
 
-	u64 held; /* its window */
+	u64 held; /* and its window */
 	struct clock clock;
 
 	u64 forwarded_bytes;
@@ -230,7 +230,7 @@ struct flow {
 	} sample;
 	u32 sample_place_bytes[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
 	u64 sampled_ns; /* when the last sample was begun */
-	u64 used_mean;
+	u64 used_mean; /* both over a second */
 	u64 held_mean;
 	u64 known_ns; /* when it first joined an epoch; 0: never */
 	u64 joined_ns; /* when it last did */
