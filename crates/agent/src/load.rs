@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The programs, loaded into the kernel.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, anyhow};
 use libbpf_rs::{Map, MapCore, MapFlags, Object, ObjectBuilder, Program, ProgramInput};
 use zerocopy::{FromBytes, IntoBytes};
@@ -16,6 +18,16 @@ pub struct Programs {
     is_hidden: bool,
     has_desks: bool,
     object: Object,
+}
+
+/// What came of a packet that no device saw.
+pub struct Tried {
+    /// What the program returned.
+    pub verdict: u32,
+    /// The packet it left.
+    pub left: Vec<u8>,
+    /// How long it took, with the kernel's own work around it.
+    pub took: Duration,
 }
 
 impl Programs {
@@ -237,15 +249,25 @@ impl Programs {
     /// # Errors
     /// The kernel's, which refuses packets that are too short to be any.
     pub fn try_packet(&self, name: &str, packet: &[u8]) -> Result<(u32, Vec<u8>)> {
+        let tried = self.time_packet(name, packet)?;
+        Ok((tried.verdict, tried.left))
+    }
+
+    /// The same, and how long it takes.
+    ///
+    /// # Errors
+    /// As [`Self::try_packet`]'s.
+    pub fn time_packet(&self, name: &str, packet: &[u8]) -> Result<Tried> {
         // A price may be written into it.
         let mut left = vec![0; packet.len() + 64];
         let input = ProgramInput { data_in: Some(packet), data_out: Some(&mut left), ..ProgramInput::default() };
         let found = self.object.progs_mut().find(|program| program.name() == name);
         let program = found.ok_or_else(|| anyhow!("no program {name}"))?;
         let output = program.test_run(input).with_context(|| format!("cannot run {name}"))?;
-        let (verdict, size) = (output.return_value, output.data.as_deref().map_or(0, <[u8]>::len));
+        let (verdict, took) = (output.return_value, output.duration);
+        let size = output.data.as_deref().map_or(0, <[u8]>::len);
         left.truncate(size);
-        Ok((verdict, left))
+        Ok(Tried { verdict, left, took })
     }
 
     /// What became of packets, in the order of [`COUNTED`], all processors together.
