@@ -147,6 +147,71 @@ def test_a_scenario_with_a_price_runs_with_the_agent(
     assert queue["drops"] == 0
 
 
+@pytest.mark.measured
+@pytest.mark.parametrize(
+    ("text", "weigh", "apart"),
+    [
+        (POINT, '{{ kind = "share", weight = {} }}', 0.1),
+        # Its windows are of whole segments: here of six for the least weight.
+        (CLAMP, '{{ kind = "clamp", tau = "{} kB" }}', 0.2),
+    ],
+    ids=["share", "clamp"],
+)
+def test_flows_behind_the_proxy_have_the_scenarios_weights(
+    box: Box, text: str, weigh: str, apart: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    network, flow = text.replace('"30 s"', '"16 s"\nwarmup = "6 s"').split("[[flow]]")
+    flow = re.sub("receiver = .*", "", flow)
+    for weight in (1, 2, 4):
+        network += f"[[flow]]{flow}\nreceiver = {weigh.format(weight)}\n".replace(
+            'name = "flow"', f'name = "flow-{weight}"'
+        )
+    summary = box.summary(network, "--proxy")
+    parts = [flow["goodput_bps"] for flow in summary["flows"]]
+    assert [part / sum(parts) * 7 for part in parts] == pytest.approx([1, 2, 4], rel=apart)
+    assert summary["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "line"),
+    [
+        (
+            POINT.replace('"share", target', '"share", fair = true, target'),
+            ["--proxy"],
+            "ap[0].price: lasthop-agent does not keep fair",
+        ),
+        (
+            POINT.replace(
+                'receiver = "share"', 'receiver = { kind = "share", rise = 3.0, g = 0.9 }'
+            ),
+            ["--proxy"],
+            "flow[0].receiver: lasthop-agent does not keep rise",
+        ),
+        (
+            CLAMP.replace('"linear"', '"smooth", b = 0.5'),
+            ["--proxy"],
+            'ap[0].price: lasthop-agent does not keep kind = "smooth", b',
+        ),
+        (
+            PROXY.replace("target", 'queue = "qdisc", target'),
+            [],
+            "ap[0].proxy: lasthop-agent is in front of the queue and does not see it:"
+            " it does not keep queue",
+        ),
+    ],
+    ids=["router", "receiver", "price", "sight"],
+)
+def test_what_the_proxy_does_not_keep_is_said(
+    box: Box, text: str, options: list[str], line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    summary = box.summary(text.replace('"30 s"', '"1 s"'), "--cc", "reno", *options)
+    assert summary["notes"] == [line]
+
+
 def test_what_a_command_opens_obeys_the_scenario_as_well(
     box: Box, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +238,14 @@ def test_what_a_command_opens_obeys_the_scenario_as_well(
             TWO.format(law='price = "share"', receiver='receiver = "share"'),
             [],
             ["flow[1].receiver", '"share"', "--proxy"],
+        ),
+        (
+            TWO.format(law='price = "share"', receiver='receiver = "share"')
+            .replace("proxy = ", "price = ")
+            .replace("share-kernel", "share")
+            .replace('"25 ms"', '"10 ms"'),
+            ["--proxy"],
+            ["ap[1].price", "one agent has all access points", "ap[0].price"],
         ),
     ],
 )

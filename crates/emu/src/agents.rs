@@ -6,8 +6,9 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 
-use lasthop_core::law::clamp::ClampParams;
-use lasthop_core::law::kernel::ProxyParams;
+use lasthop_core::law::clamp::{ClampParams, PriceParams};
+use lasthop_core::law::kernel::{ProxyParams, Sight};
+use lasthop_core::law::share::{ReceiverKeys, ShareRouterParams};
 use lasthop_core::role::Price;
 use lasthop_core::units::{Bytes, Duration};
 use lasthop_linux::process::Helper;
@@ -23,6 +24,8 @@ const AGENT: &str = "lasthop-agent";
 const AGENT_VARIABLE: &str = "LASTHOP_AGENT";
 /// How many weights an agent has.
 const WEIGHTS: usize = 16;
+/// The protocols in which a flow may be, and the bits of an address.
+const IPS: [(Ip, u32); 2] = [(Ip::V4, 32), (Ip::V6, 128)];
 
 /// Where the agent is.
 pub(crate) fn agent() -> Option<OsString> {
@@ -45,12 +48,22 @@ pub(crate) fn no_agent(what: &str) -> String {
 pub(crate) struct Agents {
     /// CLAMP's receivers: the flow's stream, its host, its table, τ \[B\] and φ.
     clients: Vec<Client>,
-    /// What the proxy is told.
-    proxy: Option<Vec<String>>,
+    proxy: Option<Proxy>,
     /// Whether it takes the place of all laws; else access points without one keep theirs.
     takes_all: bool,
     /// The key that wants agents.
     key: String,
+}
+
+/// The proxy at the gateway.
+#[derive(Debug, Default)]
+struct Proxy {
+    /// What it is told.
+    words: Vec<String>,
+    /// The weights of flows.
+    weights: Vec<(usize, f64)>,
+    /// What the scenario says that it does not keep.
+    not_kept: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +100,7 @@ impl Agents {
         host_of: &[usize],
         proxy: bool,
     ) -> Result<Self, ScenarioError> {
-        let mut clients = vec![];
-        let mut shared = None;
+        let (mut clients, mut shared) = (vec![], vec![]);
         for (flow, (spec, host)) in flows.iter().zip(host_of).enumerate() {
             match &spec.receiver {
                 ReceiverSpec::Clamp(with) if !spec.is_upload => {
@@ -99,7 +111,7 @@ impl Agents {
                     let held = with.own.phi * with.own.tau.as_f64();
                     clients.push(Client { flow, host: *host, table: spec.table, held });
                 }
-                ReceiverSpec::Share(_) => _ = shared.get_or_insert(spec.table),
+                ReceiverSpec::Share(with) if !spec.is_upload => shared.push((flow, spec.table, with.own)),
                 _ => {}
             }
         }
@@ -118,25 +130,35 @@ impl Agents {
                 );
                 ScenarioError::at(&format!("ap[{number}].proxy"), message)
             })?;
-            return Ok(Self { clients, proxy: Some(words), takes_all: false, key: format!("ap[{number}].proxy") });
+            let is_blind = format!(
+                "ap[{number}].proxy: lasthop-agent is in front of the queue and does not see it: it does not keep queue"
+            );
+            let not_kept = if params.sight() == Sight::Outstanding { vec![] } else { vec![is_blind] };
+            let proxy = Some(Proxy { words, weights: vec![], not_kept });
+            return Ok(Self { clients, proxy, takes_all: false, key: format!("ap[{number}].proxy") });
         }
         if !proxy {
             return Ok(Self { clients, key: key.unwrap_or_default(), ..Self::default() });
         }
-        let words = match (clients.first(), shared) {
-            (Some(client), None) => clamp_words(scenario, client.held)?,
-            (None, Some(_)) => share_words(scenario)?,
-            (Some(_), Some(_)) => {
+        let proxy = match (clients.is_empty(), shared.is_empty()) {
+            (false, true) => clamp_proxy(scenario, &clients)?,
+            (true, false) => share_proxy(scenario, &shared)?,
+            (false, false) => {
                 return Err(ScenarioError::at(
                     "--proxy",
                     "receivers of two laws: wanted \"clamp\" or \"share\" for all",
                 ));
             }
-            (None, None) => {
+            (true, true) => {
                 return Err(ScenarioError::at("--proxy", "no receiver has a law: wanted \"clamp\" or \"share\""));
             }
         };
-        Ok(Self { clients: vec![], proxy: Some(words), takes_all: true, key: "--proxy".to_owned() })
+        Ok(Self { clients: vec![], proxy: Some(proxy), takes_all: true, key: "--proxy".to_owned() })
+    }
+
+    /// What the scenario says that agents do not keep.
+    pub(crate) fn not_kept(&self) -> Vec<String> {
+        self.proxy.as_ref().map_or(vec![], |proxy| proxy.not_kept.clone())
     }
 
     /// Whether a flow's receiver obeys its law then.
@@ -156,34 +178,17 @@ impl Agents {
             let agent = agent().ok_or_else(|| SystemError::new(no_agent("to obey prices or to be the proxy")))?;
             Helper::start(&agent, words, Some(namespace))
         };
-        if let Some(words) = &self.proxy {
-            running.helpers.push(start(words, house.gateway.as_ref().unwrap_or(&house.servers))?);
+        if let Some(Proxy { words, weights, .. }) = &self.proxy {
+            let words = [words.clone(), told_weights(plan, weights, "behind the proxy")?].concat();
+            running.helpers.push(start(&words, house.gateway.as_ref().unwrap_or(&house.servers))?);
             running.kind = Some("proxy");
         }
         for (host, namespace) in house.hosts.iter().enumerate() {
             let own: Vec<_> = self.clients.iter().filter(|client| client.host == host).collect();
             let Some(first) = own.first() else { continue };
             let mut words = words(&["client", "--dev", DEVICE, "--tau", &format!("{} B", first.held.round())]);
-            let weights: Vec<String> = own
-                .iter()
-                .filter(|client| client.held != first.held)
-                .flat_map(|client| {
-                    let weight = client.held / first.held;
-                    [(Ip::V4, 32), (Ip::V6, 128)].map(|(ip, bits)| {
-                        format!("{{ weight = {weight:?}, prefix = \"{}/{bits}\" }}", plan.server(ip, client.flow))
-                    })
-                })
-                .collect();
-            if weights.len() > WEIGHTS {
-                return Err(SystemError::new(format!(
-                    "{} flows of other φτ at one host: wanted {} at most",
-                    weights.len() / 2,
-                    WEIGHTS / 2
-                )));
-            }
-            if !weights.is_empty() {
-                words.extend(["--set".to_owned(), format!("weight=[{}]", weights.join(", "))]);
-            }
+            let weights: Vec<_> = own.iter().map(|client| (client.flow, client.held / first.held)).collect();
+            words.extend(told_weights(plan, &weights, "at one host")?);
             running.helpers.push(start(&words, namespace)?);
             running.is_told[host + 1] = true;
             running.kind.get_or_insert("client");
@@ -206,15 +211,85 @@ fn held(params: &ClampParams, table: usize) -> Result<f64, ScenarioError> {
     Ok(params.phi * params.tau.as_f64())
 }
 
-/// What the proxy is told as CLAMP: the first price of the scenario.
-fn clamp_words(scenario: &Scenario, tau: f64) -> Result<Vec<String>, ScenarioError> {
-    let a = scenario.ap.iter().find_map(|ap| match &ap.price {
-        Some(Price::Linear(price) | Price::Mice(price) | Price::Smooth(price)) => Some(price.a),
-        Some(Price::ClampKernel(price)) => Some(price.a),
+/// The weights of flows, by their servers' addresses; those of weight 1 need no words.
+fn told_weights(plan: &Plan, weights: &[(usize, f64)], whose: &str) -> Result<Vec<String>, SystemError> {
+    let others: Vec<_> = weights.iter().filter(|(_, weight)| *weight != 1.0).collect();
+    let most = WEIGHTS / IPS.len();
+    if others.len() > most {
+        return Err(SystemError::new(format!(
+            "{} flows {whose} have other weights: wanted {most} at most",
+            others.len()
+        )));
+    }
+    let rules: Vec<_> = others
+        .into_iter()
+        .flat_map(|(flow, weight)| {
+            IPS.map(|(ip, bits)| format!("{{ weight = {weight:?}, prefix = \"{}/{bits}\" }}", plan.server(ip, *flow)))
+        })
+        .collect();
+    match rules.is_empty() {
+        true => Ok(vec![]),
+        false => Ok(vec!["--set".to_owned(), format!("weight=[{}]", rules.join(", "))]),
+    }
+}
+
+/// Which of all the keys of a table have other values in another.
+macro_rules! changed {
+    ($table:ident { $($key:ident),+ $(,)? }: $params:expr, $usual:expr) => {{
+        // So that none is left out.
+        let ($table { $($key: _),+ }, usual) = ($params, $usual);
+        let all = [$((stringify!($key), $params.$key != usual.$key)),+];
+        all.into_iter().filter(|(_, is_other)| *is_other).map(|(key, _)| key.to_owned()).collect::<Vec<_>>()
+    }};
+}
+
+/// The keys of a price that are not as usual.
+fn changed_price(price: &PriceParams) -> Vec<String> {
+    changed!(PriceParams { a, b, average, departures }: price, PriceParams::new(price.a))
+}
+
+/// That the agent does not keep some keys, if there are any.
+fn unkept(table: &str, keys: &[String]) -> Option<String> {
+    (!keys.is_empty()).then(|| format!("{table}: lasthop-agent does not keep {}", keys.join(", ")))
+}
+
+/// What all access points that have one say of prices alike, as one proxy is in front of all, and what is not kept of it.
+fn price_of<T: PartialEq>(
+    scenario: &Scenario,
+    of: impl Fn(&Price) -> Option<(T, Vec<String>)>,
+) -> Result<Option<(T, Vec<String>)>, ScenarioError> {
+    let mut found: Option<(usize, T, Vec<String>)> = None;
+    for (number, price) in (0..).zip(&scenario.ap).filter_map(|(number, ap)| Some((number, ap.price.as_ref()?))) {
+        let Some((told, keys)) = of(price) else { continue };
+        let table = format!("ap[{number}].price");
+        let line = unkept(&table, &keys);
+        match &mut found {
+            None => found = Some((number, told, line.into_iter().collect())),
+            Some((_, first, lines)) if *first == told => lines.extend(line),
+            Some((first, ..)) => {
+                let message = format!("one agent has all access points: wanted the same as ap[{first}].price");
+                return Err(ScenarioError::at(&table, message));
+            }
+        }
+    }
+    Ok(found.map(|(_, told, lines)| (told, lines)))
+}
+
+/// The proxy with CLAMP.
+fn clamp_proxy(scenario: &Scenario, clients: &[Client]) -> Result<Proxy, ScenarioError> {
+    let price = price_of(scenario, |price| match price {
+        Price::Linear(price) => Some((price.a, changed_price(price))),
+        Price::Mice(own) | Price::Smooth(own) => {
+            let kind = vec![format!("kind = {:?}", price.kind())];
+            Some((own.a, [kind, changed_price(own)].concat()))
+        }
+        Price::ClampKernel(price) => Some((price.a, vec![])),
         _ => None,
-    });
-    let a = a.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has a price that says `a`"))?;
-    Ok(told_clamp(a, tau.round() as u64))
+    })?;
+    let (a, not_kept) = price.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has a price that says `a`"))?;
+    let held = clients[0].held;
+    let weights = clients.iter().map(|client| (client.flow, client.held / held)).collect();
+    Ok(Proxy { words: told_clamp(a, held.round() as u64), weights, not_kept })
 }
 
 fn told_clamp(a: Bytes, tau_bytes: u64) -> Vec<String> {
@@ -246,14 +321,37 @@ fn proxy_words(params: &ProxyParams) -> Option<Vec<String>> {
     }
 }
 
-/// The same as the share window.
-fn share_words(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
-    let target = scenario.ap.iter().find_map(|ap| match &ap.price {
-        Some(Price::Share(share)) => Some(share.target),
+/// The proxy with the share window.
+fn share_proxy(scenario: &Scenario, flows: &[(usize, usize, ReceiverKeys)]) -> Result<Proxy, ScenarioError> {
+    let price = price_of(scenario, |price| match price {
+        Price::Share(share) => {
+            let usual = ShareRouterParams { target: share.target, ..ShareRouterParams::default() };
+            let keys =
+                changed!(ShareRouterParams { target, form, fair, memory, limited, overbooking, horizon }: share, usual);
+            Some((share.target, keys))
+        }
         _ => None,
-    });
-    let target = target.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has price = \"share\""))?;
-    Ok(told_share(target))
+    })?;
+    let (target, mut not_kept) =
+        price.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has price = \"share\""))?;
+    let mut words = told_share(target);
+    let (_, first, keys) = flows[0];
+    if let Some((_, other, _)) = flows.iter().find(|(.., other)| (other.g, other.theta) != (keys.g, keys.theta)) {
+        let message = format!("one agent has all flows: wanted g and theta as in flow[{first}].receiver");
+        return Err(ScenarioError::at(&format!("flow[{other}].receiver"), message));
+    }
+    let g = keys.g.map(|g| format!("law.g={g:?}"));
+    let theta = keys.theta.map(|theta| format!("law.theta=\"{theta}\""));
+    words.extend(g.into_iter().chain(theta).flat_map(|word| ["--set".to_owned(), word]));
+    for (_, table, keys) in flows {
+        let usual = ReceiverKeys { weight: keys.weight, g: keys.g, theta: keys.theta, ..ReceiverKeys::default() };
+        let keys = changed!(ReceiverKeys { weight, fair, g, theta, balance, rise, fall, dither, memory }: keys, usual);
+        not_kept.extend(unkept(&format!("flow[{table}].receiver"), &keys));
+    }
+    // Flows of one table say the same.
+    not_kept.dedup();
+    let weights = flows.iter().map(|(flow, _, keys)| (*flow, keys.weight)).collect();
+    Ok(Proxy { words, weights, not_kept })
 }
 
 #[cfg(test)]

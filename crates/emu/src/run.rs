@@ -189,10 +189,11 @@ impl Cast {
         if runs_flows && let Some(flow) = stage.flows.iter().find(|flow| has_a_law(flow) && !agents.serves(flow)) {
             return Err(no_law(flow).into());
         }
-        let not_met = match runs_flows {
+        let mut not_met = match runs_flows {
             true => not_kept(&stage.flows),
             false => not_met(&stage.flows, |flow| agents.serves(flow)),
         };
+        not_met.extend(agents.not_kept());
         let command_host = command_host(&names, options.host.as_ref())?;
         let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
         let logged = options.log.as_ref().map(|_| logged(&stage)).transpose()?;
