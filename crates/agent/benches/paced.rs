@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the agent's programs cost packet by packet, by `BPF_PROG_TEST_RUN`: `cargo bench -p lasthop-agent`. It takes root.
+//! What the agent's programs cost packet by packet, by `BPF_PROG_TEST_RUN`. It takes root:
+//! `cargo bench -p lasthop-agent --bench paced`.
 //!
 //! A download over a hidden queue that is busy, an ACK for each two packets, is played at the pace of a link. A program that does
-//! nothing sees each packet of data, too: its time is the harness'. `ap` and `client` see the same packets, one after the other.
-//! Each figure is the mean of the middle half.
+//! nothing sees all packets, too, before or after the agent's in turn: its time is the harness'. `ap` and `client` see the same
+//! packets, one after the other. Each figure is the mean of the middle half.
 #![allow(missing_docs)]
 
 #[allow(dead_code)]
@@ -135,28 +136,37 @@ fn play(agents: &Agents, nothing: &Nothing, pace: Duration) {
             std::hint::spin_loop();
         }
         let is_measured = step >= first;
-        let book = |of: &mut Vec<Vec<u64>>, times: Vec<u64>| {
-            of.iter_mut().zip(times).filter(|_| is_measured).for_each(|(all, time)| all.push(time));
+        // What comes back tells of what was sent a queue ago.
+        let now_ms = |step: u64| (step * pace_ns / 1_000_000) as u32 + 2;
+        let (now, then) = (now_ms(step), now_ms(step.saturating_sub(u64::from((sent - acked) / PAYLOAD / AT_ONCE))));
+        let is_first = step % 2 == 0;
+        let mut pass = |of: &mut Vec<Vec<u64>>, to_client: bool, packet: Vec<u8>| {
+            let before = is_first.then(|| nothing.time_ns(&packet));
+            let times = agents.pass(to_client, packet.clone());
+            let took = before.unwrap_or_else(|| nothing.time_ns(&packet));
+            if is_measured {
+                nothing_ns.push(took);
+                of.iter_mut().zip(times).for_each(|(all, time)| all.push(time));
+            }
         };
-        let now_ms = (step * pace_ns / 1_000_000) as u32 + 2;
-        let stamp = stamped(now_ms, now_ms);
         let grows = step >= rest && (sent - acked) / PAYLOAD < queued;
         for _ in 0..AT_ONCE + u32::from(grows) {
-            let data = from_server(sent, 100, ACK, &stamp, PAYLOAD as usize).frame();
-            nothing_ns.push(nothing.time_ns(&data));
-            book(&mut data_ns, agents.pass(true, data));
+            pass(&mut data_ns, true, from_server(sent, 100, ACK, &stamped(now, then), PAYLOAD as usize).frame());
             sent += PAYLOAD;
         }
         acked += AT_ONCE * PAYLOAD;
-        book(&mut ack_ns, agents.pass(false, from_client(100, acked, ACK, OWN, &stamp).frame()));
+        pass(&mut ack_ns, false, from_client(100, acked, ACK, OWN, &stamped(now, then)).frame());
     }
     let harness = middle(nothing_ns);
     for (((name, programs), data), ack) in agents.0.iter().zip(data_ns).zip(ack_ns) {
-        // No device has a queue here, so that prices are of rates that are not known.
-        for (_, connection) in programs.flows().expect("the connections") {
-            if let Connection::Steered(flow) = connection {
-                assert!((1..u64::from(OWN) << 7).contains(&flow.window_bytes), "{name} lowers no window");
-            }
+        // No device has a queue here, so that prices are of rates that are not known, and `client` lowers nothing.
+        if programs.mode() == Mode::Proxy {
+            let flows = programs.flows().expect("the connections");
+            let is_lowered = |connection: &Connection| match connection {
+                Connection::Steered(flow) => (1..u64::from(OWN) << 7).contains(&flow.window_bytes),
+                Connection::Priced(_) => false,
+            };
+            assert!(matches!(&flows[..], [(_, flow)] if is_lowered(flow)), "{name} lowers no window");
         }
         let (data, ack) = (middle(data), middle(ack));
         println!(
