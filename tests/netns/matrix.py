@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from house import SERVER, SERVER6, House, house
+from house import BURST_BYTES, SERVER, SERVER6, House, house
 from pair import obey, stamp
 
 TARGET_MS = 25.0
@@ -155,7 +155,7 @@ def beside(cell: Cell, queue: str) -> dict[str, Any]:
         delay = ("netem", "delay", f"{away}ms", "limit", 100_000)
         built.run("server", "tc", "qdisc", "add", "dev", "eth", "root", *delay)
         at = ("tc", "qdisc", "replace", "dev", "lan")
-        words = {"tbf": ("burst", 3000, "limit", bytes_per_s // 4), "cake": ()}[root]
+        words = {"tbf": ("burst", BURST_BYTES, "limit", bytes_per_s // 4), "cake": ()}[root]
         rate = "bandwidth" if root == "cake" else "rate"
         built.run(
             "router",
