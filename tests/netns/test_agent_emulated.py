@@ -67,6 +67,17 @@ station = "tablet"
 {receiver}
 """
 """Two access points, one of which has a proxy."""
+PRICED = TWO.replace('proxy = {{ kind = "share-kernel"', 'price = {{ kind = "share"')
+PRICED = PRICED.replace('"25 ms"', '"10 ms"').replace('"phone"', '"phone"\nreceiver = "share"')
+"""The same, where that one has a price."""
+STATION = '[[ap.station]]\nname = "phone"\nprice = { kind = "share", target = "90 ms" }\n'
+PLAIN = """
+[[flow]]
+name = "{}"
+station = "phone"
+rtt = "30 ms"
+"""
+"""A flow more."""
 DOWNLOAD = "iperf3 -c $LASTHOP_SERVER -R -t 6 > /dev/null"
 
 
@@ -175,41 +186,64 @@ def test_flows_behind_the_proxy_have_the_scenarios_weights(
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "line"),
+    ("text", "options", "lines"),
     [
         (
-            POINT.replace('"share", target', '"share", fair = true, target'),
+            POINT.replace('"share", target', '"share", fair = true, target')
+            + PLAIN.format("b")
+            + PLAIN.format("c"),
             ["--proxy"],
-            "ap[0].price: lasthop-agent does not keep fair",
+            [
+                "ap[0].price: lasthop-agent does not keep fair",
+                "flow[1] and 1 more: lasthop-agent lowers its windows as well",
+            ],
         ),
         (
             POINT.replace(
                 'receiver = "share"', 'receiver = { kind = "share", rise = 3.0, g = 0.9 }'
             ),
             ["--proxy"],
-            "flow[0].receiver: lasthop-agent does not keep rise",
+            ["flow[0].receiver: lasthop-agent does not keep rise"],
+        ),
+        (
+            POINT.replace('"share"\n', '{ kind = "share", theta = "0 s", g = 1.0 }\n'),
+            ["--proxy"],
+            [],
         ),
         (
             CLAMP.replace('"linear"', '"smooth", b = 0.5'),
             ["--proxy"],
-            'ap[0].price: lasthop-agent does not keep kind = "smooth", b',
+            ['ap[0].price: lasthop-agent does not keep kind = "smooth", b'],
         ),
         (
             PROXY.replace("target", 'queue = "qdisc", target'),
             [],
-            "ap[0].proxy: lasthop-agent is in front of the queue and does not see it:"
-            " it does not keep queue",
+            [
+                "ap[0].proxy: lasthop-agent is in front of the queue and does not see it:"
+                " it does not keep queue"
+            ],
         ),
     ],
-    ids=["router", "receiver", "price", "sight"],
+    ids=["router", "receiver", "theta", "price", "sight"],
 )
 def test_what_the_proxy_does_not_keep_is_said(
-    box: Box, text: str, options: list[str], line: str, monkeypatch: pytest.MonkeyPatch
+    box: Box, text: str, options: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demand_agent()
     monkeypatch.setenv("LASTHOP_AGENT", AGENT)
     summary = box.summary(text.replace('"30 s"', '"1 s"'), "--cc", "reno", *options)
-    assert summary["notes"] == [line]
+    assert summary["notes"] == lines
+
+
+def test_what_the_agent_refuses_is_no_note_beside_a_command(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand_agent()
+    monkeypatch.setenv("LASTHOP_AGENT", AGENT)
+    text = POINT.replace('"share"\n', '{ kind = "share", theta = "11 s" }\n')
+    done = box.run(text, "--cc", "reno", "--proxy", inner=["true"])
+    assert done.returncode == 2
+    assert "law.theta = 11 s" in done.stderr
 
 
 def test_what_a_command_opens_obeys_the_scenario_as_well(
@@ -228,7 +262,7 @@ def test_what_a_command_opens_obeys_the_scenario_as_well(
     [
         (POINT, [], ["flow[0].receiver", '"share"', "--proxy"]),
         (CLAMP.replace("tau =", "packets = 10, tau ="), [], ["flow[0].receiver", "tau and phi"]),
-        (POINT.replace('receiver = "share"', ""), ["--proxy"], ["--proxy", "no receiver has"]),
+        (POINT.replace('receiver = "share"', ""), ["--proxy"], ["--proxy", "no receiver behind"]),
         (
             TWO.format(law='proxy = { kind = "share-kernel", target = "10 ms" }', receiver=""),
             [],
@@ -240,12 +274,50 @@ def test_what_a_command_opens_obeys_the_scenario_as_well(
             ["flow[1].receiver", '"share"', "--proxy"],
         ),
         (
-            TWO.format(law='price = "share"', receiver='receiver = "share"')
-            .replace("proxy = ", "price = ")
-            .replace("share-kernel", "share")
-            .replace('"25 ms"', '"10 ms"'),
+            PRICED.format(law='price = "share"', receiver='receiver = "share"'),
             ["--proxy"],
-            ["ap[1].price", "one agent has all access points", "ap[0].price"],
+            ["ap[1].price", "target = 25 ms: one agent has all", "10 ms", "ap[0].price"],
+        ),
+        (
+            PRICED.format(
+                law='price = { kind = "linear", a = "9 kB" }', receiver='receiver = "share"'
+            ),
+            ["--proxy"],
+            ["ap[1].price", '"linear": receivers behind the proxy have another law'],
+        ),
+        (
+            POINT.replace("[[flow]]", STATION + "[[flow]]"),
+            ["--proxy"],
+            ["ap[0].station[0].price", "target = 90 ms", "wanted 25 ms as in ap[0].price"],
+        ),
+        (PROXY, ["--proxy"], ["--proxy", "without ap[0].proxy"]),
+        (
+            POINT.replace('price = { kind = "share", target = "25 ms" }', ""),
+            ["--proxy"],
+            ["--proxy", "no receiver behind an access point with a price"],
+        ),
+        (
+            POINT + PLAIN.format("b") + 'receiver = { kind = "share", g = 0.5 }\n',
+            ["--proxy"],
+            ["flow[1].receiver", "g = 0.5", "one agent has all flows", "0.88", "flow[0]"],
+        ),
+        (
+            POINT
+            + PLAIN.format("b")
+            + 'receiver = "share"\n'
+            + PLAIN.format("c")
+            + 'receiver = { kind = "share", weight = 200 }\n',
+            ["--proxy"],
+            ["flow[2].receiver", "200 of what most flows have", "from 0.01 to 100"],
+        ),
+        (
+            POINT
+            + "".join(
+                PLAIN.format(f"f{weight}") + f'receiver = {{ kind = "share", weight = {weight} }}\n'
+                for weight in range(2, 12)
+            ),
+            ["--proxy"],
+            ["the weights of 10 flows differ from most: one agent has 8 at most"],
         ),
     ],
 )

@@ -2,19 +2,23 @@
 //! Who has the kernel's receivers obey the scenario's laws: `lasthop-agent client` at each host that CLAMP's prices go to, or
 //! `lasthop-agent proxy` at the gateway in front of access points, in the place of both prices and receivers.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use lasthop_core::law::clamp::{ClampParams, PriceParams};
 use lasthop_core::law::kernel::{ProxyParams, Sight};
-use lasthop_core::law::share::{ReceiverKeys, ShareRouterParams};
+use lasthop_core::law::share::{G, ReceiverKeys, ShareRouterParams, THETA};
 use lasthop_core::role::Price;
 use lasthop_core::units::{Bytes, Duration};
 use lasthop_linux::process::Helper;
 use lasthop_linux::{Error as SystemError, namespace::Namespace};
 use lasthop_scenario::{ReceiverSpec, Scenario, ScenarioError};
 
+use crate::ends::runs_by_proxy;
 use crate::house::{DEVICE, House};
 use crate::plan::{Ip, Plan};
 use crate::stage::StageFlow;
@@ -22,10 +26,14 @@ use crate::stage::StageFlow;
 /// The agent, and the variable that says where it is.
 const AGENT: &str = "lasthop-agent";
 const AGENT_VARIABLE: &str = "LASTHOP_AGENT";
-/// How many weights an agent has.
-const WEIGHTS: usize = 16;
 /// The protocols in which a flow may be, and the bits of an address.
 const IPS: [(Ip, u32); 2] = [(Ip::V4, 32), (Ip::V6, 128)];
+/// How many flows may have weights of their own: an agent has 16 rules, and a flow has one for each protocol.
+const MOST_WEIGHTS: usize = 16 / IPS.len();
+/// The weights that an agent has.
+const WEIGHTS: RangeInclusive<f64> = 0.01..=100.0;
+/// θ where it is to be nothing: the agent has it above that.
+const LEAST_THETA: Duration = Duration::from_micros(1);
 
 /// Where the agent is.
 pub(crate) fn agent() -> Option<OsString> {
@@ -46,7 +54,6 @@ pub(crate) fn no_agent(what: &str) -> String {
 /// What agents there are to be.
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
-    /// CLAMP's receivers: the flow's stream, its host, its table, τ \[B\] and φ.
     clients: Vec<Client>,
     proxy: Option<Proxy>,
     /// Whether it takes the place of all laws; else access points without one keep theirs.
@@ -66,13 +73,25 @@ struct Proxy {
     not_kept: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// The client at a host.
+#[derive(Debug)]
 struct Client {
-    flow: usize,
     host: usize,
-    table: usize,
-    /// φτ \[B\]: where the flow is to settle.
+    /// The tables of its flows.
+    tables: Vec<usize>,
+    /// What a flow of weight 1 is to hold \[B\].
     held: f64,
+    /// The weights of flows.
+    weights: Vec<(usize, f64)>,
+}
+
+/// A flow whose receiver has a law.
+#[derive(Clone, Copy, Debug)]
+struct Receiver<T> {
+    flow: usize,
+    table: usize,
+    host: usize,
+    keys: T,
 }
 
 /// Agents that run; they leave with this.
@@ -100,27 +119,32 @@ impl Agents {
         host_of: &[usize],
         proxy: bool,
     ) -> Result<Self, ScenarioError> {
-        let (mut clients, mut shared) = (vec![], vec![]);
+        let (mut clamp, mut shared) = (vec![], vec![]);
         for (flow, (spec, host)) in flows.iter().zip(host_of).enumerate() {
+            if spec.is_upload || proxy && !spec.has_gateway {
+                continue;
+            }
+            let (table, host) = (spec.table, *host);
             match &spec.receiver {
-                ReceiverSpec::Clamp(with) if !spec.is_upload => {
-                    let held = held(&with.own, spec.table)?;
-                    clients.push(Client { flow, host: *host, table: spec.table, held });
+                ReceiverSpec::Clamp(with) => {
+                    clamp.push(Receiver { flow, table, host, keys: held(&with.own, table)? });
                 }
-                ReceiverSpec::ClampKernel(with) if !spec.is_upload => {
-                    let held = with.own.phi * with.own.tau.as_f64();
-                    clients.push(Client { flow, host: *host, table: spec.table, held });
+                ReceiverSpec::ClampKernel(with) => {
+                    let keys = with.own.phi * with.own.tau.as_f64();
+                    clamp.push(Receiver { flow, table, host, keys });
                 }
-                ReceiverSpec::Share(with) if !spec.is_upload => shared.push((flow, spec.table, with.own)),
+                ReceiverSpec::Share(with) => shared.push(Receiver { flow, table, host, keys: with.own }),
                 _ => {}
             }
         }
-        let key = clients.first().map(|client: &Client| format!("flow[{}].receiver", client.table));
         let mut proxies = (0..).zip(&scenario.ap).filter_map(|(i, ap)| Some((i, ap.proxy?)));
         if let Some((number, params)) = proxies.next() {
+            let key = format!("ap[{number}].proxy");
+            if proxy {
+                return Err(ScenarioError::at("--proxy", format!("wanted without {key}: there is one agent")));
+            }
             if let Some((other, _)) = proxies.find(|(_, other)| *other != params) {
-                let message =
-                    format!("one agent has all access points: wanted the same as ap[{number}].proxy, or none");
+                let message = format!("one agent has all access points: wanted the same as {key}, or none");
                 return Err(ScenarioError::at(&format!("ap[{other}].proxy"), message));
             }
             let words = proxy_words(&params).ok_or_else(|| {
@@ -128,31 +152,37 @@ impl Agents {
                     "{:?}: lasthop-agent does not have it: wanted \"share-kernel\", \"clamp-kernel\" or \"station-kernel\"",
                     params.kind()
                 );
-                ScenarioError::at(&format!("ap[{number}].proxy"), message)
+                ScenarioError::at(&key, message)
             })?;
-            let is_blind = format!(
-                "ap[{number}].proxy: lasthop-agent is in front of the queue and does not see it: it does not keep queue"
-            );
+            let is_blind =
+                format!("{key}: lasthop-agent is in front of the queue and does not see it: it does not keep queue");
             let not_kept = if params.sight() == Sight::Outstanding { vec![] } else { vec![is_blind] };
             let proxy = Some(Proxy { words, weights: vec![], not_kept });
-            return Ok(Self { clients, proxy, takes_all: false, key: format!("ap[{number}].proxy") });
+            return Ok(Self { clients: clients_of(&clamp)?, proxy, takes_all: false, key });
         }
         if !proxy {
-            return Ok(Self { clients, key: key.unwrap_or_default(), ..Self::default() });
+            let key = clamp.first().map(|first| format!("flow[{}].receiver", first.table)).unwrap_or_default();
+            return Ok(Self { clients: clients_of(&clamp)?, key, ..Self::default() });
         }
-        let proxy = match (clients.is_empty(), shared.is_empty()) {
-            (false, true) => clamp_proxy(scenario, &clients)?,
+        let mut proxy = match (clamp.is_empty(), shared.is_empty()) {
+            (false, true) => clamp_proxy(scenario, &clamp)?,
             (true, false) => share_proxy(scenario, &shared)?,
             (false, false) => {
-                return Err(ScenarioError::at(
-                    "--proxy",
-                    "receivers of two laws: wanted \"clamp\" or \"share\" for all",
-                ));
+                let message = "receivers of two laws: wanted \"clamp\" or \"share\" for all";
+                return Err(ScenarioError::at("--proxy", message));
             }
             (true, true) => {
-                return Err(ScenarioError::at("--proxy", "no receiver has a law: wanted \"clamp\" or \"share\""));
+                let message =
+                    "no receiver behind an access point with a price has a law: wanted \"clamp\" or \"share\"";
+                return Err(ScenarioError::at("--proxy", message));
             }
         };
+        let steered = flows.iter().filter(|flow| flow.has_gateway && !flow.is_upload && !runs_by_proxy(flow));
+        let tables: Vec<_> = steered.map(|flow| flow.table).collect();
+        let plain = tables
+            .iter()
+            .map(|table| (format!("flow[{table}]"), "lasthop-agent lowers its windows as well".to_owned()));
+        proxy.not_kept.extend(joined(plain.collect()));
         Ok(Self { clients: vec![], proxy: Some(proxy), takes_all: true, key: "--proxy".to_owned() })
     }
 
@@ -163,7 +193,10 @@ impl Agents {
 
     /// Whether a flow's receiver obeys its law then.
     pub(crate) fn serves(&self, flow: &StageFlow) -> bool {
-        self.takes_all || self.clients.iter().any(|client| client.table == flow.table)
+        match self.takes_all {
+            true => flow.has_gateway && !flow.is_upload && runs_by_proxy(flow),
+            false => self.clients.iter().any(|client| client.tables.contains(&flow.table)),
+        }
     }
 
     /// The key that wants one, if any does.
@@ -179,18 +212,16 @@ impl Agents {
             Helper::start(&agent, words, Some(namespace))
         };
         if let Some(Proxy { words, weights, .. }) = &self.proxy {
-            let words = [words.clone(), told_weights(plan, weights, "behind the proxy")?].concat();
+            let words = [words.clone(), told_weights(plan, weights)].concat();
             running.helpers.push(start(&words, house.gateway.as_ref().unwrap_or(&house.servers))?);
             running.kind = Some("proxy");
         }
-        for (host, namespace) in house.hosts.iter().enumerate() {
-            let own: Vec<_> = self.clients.iter().filter(|client| client.host == host).collect();
-            let Some(first) = own.first() else { continue };
-            let mut words = words(&["client", "--dev", DEVICE, "--tau", &format!("{} B", first.held.round())]);
-            let weights: Vec<_> = own.iter().map(|client| (client.flow, client.held / first.held)).collect();
-            words.extend(told_weights(plan, &weights, "at one host")?);
+        for client in &self.clients {
+            let (held, namespace) = (client.held.round(), &house.hosts[client.host]);
+            let mut words = words(&["client", "--dev", DEVICE, "--tau", &format!("{held} B")]);
+            words.extend(told_weights(plan, &client.weights));
             running.helpers.push(start(&words, namespace)?);
-            running.is_told[host + 1] = true;
+            running.is_told[client.host + 1] = true;
             running.kind.get_or_insert("client");
         }
         Ok(running)
@@ -211,26 +242,50 @@ fn held(params: &ClampParams, table: usize) -> Result<f64, ScenarioError> {
     Ok(params.phi * params.tau.as_f64())
 }
 
-/// The weights of flows, by their servers' addresses; those of weight 1 need no words.
-fn told_weights(plan: &Plan, weights: &[(usize, f64)], whose: &str) -> Result<Vec<String>, SystemError> {
-    let others: Vec<_> = weights.iter().filter(|(_, weight)| *weight != 1.0).collect();
-    let most = WEIGHTS / IPS.len();
-    if others.len() > most {
-        return Err(SystemError::new(format!(
-            "{} flows {whose} have other weights: wanted {most} at most",
-            others.len()
-        )));
-    }
-    let rules: Vec<_> = others
-        .into_iter()
-        .flat_map(|(flow, weight)| {
-            IPS.map(|(ip, bits)| format!("{{ weight = {weight:?}, prefix = \"{}/{bits}\" }}", plan.server(ip, *flow)))
-        })
-        .collect();
+/// The weights of flows, by their servers' addresses.
+fn told_weights(plan: &Plan, weights: &[(usize, f64)]) -> Vec<String> {
+    let rule = |(flow, weight): &(usize, f64)| {
+        IPS.map(|(ip, bits)| format!("{{ weight = {weight:?}, prefix = \"{}/{bits}\" }}", plan.server(ip, *flow)))
+    };
+    let rules: Vec<_> = weights.iter().flat_map(rule).collect();
     match rules.is_empty() {
-        true => Ok(vec![]),
-        false => Ok(vec!["--set".to_owned(), format!("weight=[{}]", rules.join(", "))]),
+        true => vec![],
+        false => vec!["--set".to_owned(), format!("weight=[{}]", rules.join(", "))],
     }
+}
+
+/// What most receivers have, and the weights of the others, for whom it counts as 1.
+fn weights_of(receivers: &[Receiver<f64>]) -> Result<(f64, Vec<(usize, f64)>), ScenarioError> {
+    let common = |one: f64| receivers.iter().filter(|receiver| receiver.keys == one).count();
+    let unit = receivers.iter().map(|receiver| receiver.keys).rev().max_by_key(|one| common(*one)).unwrap_or(1.0);
+    let others: Vec<_> = receivers.iter().filter(|receiver| receiver.keys != unit).collect();
+    for (number, other) in others.iter().enumerate() {
+        let (table, weight) = (format!("flow[{}].receiver", other.table), other.keys / unit);
+        if number == MOST_WEIGHTS {
+            let message =
+                format!("the weights of {} flows differ from most: one agent has {MOST_WEIGHTS} at most", others.len());
+            return Err(ScenarioError::at(&table, message));
+        }
+        if !WEIGHTS.contains(&weight) {
+            let (least, most) = (WEIGHTS.start(), WEIGHTS.end());
+            let message = format!("it has {weight} of what most flows have: wanted from {least} to {most}");
+            return Err(ScenarioError::at(&table, message));
+        }
+    }
+    Ok((unit, others.into_iter().map(|other| (other.flow, other.keys / unit)).collect()))
+}
+
+/// An agent at each host that has receivers.
+fn clients_of(receivers: &[Receiver<f64>]) -> Result<Vec<Client>, ScenarioError> {
+    let mut hosts: Vec<_> = receivers.iter().map(|receiver| receiver.host).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let client = |host| {
+        let own: Vec<_> = receivers.iter().filter(|receiver| receiver.host == host).copied().collect();
+        let (held, weights) = weights_of(&own)?;
+        Ok(Client { host, tables: own.iter().map(|receiver| receiver.table).collect(), held, weights })
+    };
+    hosts.into_iter().map(client).collect()
 }
 
 /// Which of all the keys of a table have other values in another.
@@ -248,36 +303,76 @@ fn changed_price(price: &PriceParams) -> Vec<String> {
     changed!(PriceParams { a, b, average, departures }: price, PriceParams::new(price.a))
 }
 
-/// That the agent does not keep some keys, if there are any.
-fn unkept(table: &str, keys: &[String]) -> Option<String> {
-    (!keys.is_empty()).then(|| format!("{table}: lasthop-agent does not keep {}", keys.join(", ")))
+/// That the agent does not keep some keys of a table, if there are any.
+fn unkept(table: String, keys: &[String]) -> Option<(String, String)> {
+    (!keys.is_empty()).then(|| (table, format!("lasthop-agent does not keep {}", keys.join(", "))))
 }
 
-/// What all access points that have one say of prices alike, as one proxy is in front of all, and what is not kept of it.
-fn price_of<T: PartialEq>(
+/// One line for all tables of which the same is said.
+fn joined(said: Vec<(String, String)>) -> Vec<String> {
+    let mut lines: Vec<(String, String, BTreeSet<String>)> = vec![];
+    for (table, line) in said {
+        match lines.iter_mut().find(|(first, other, _)| *other == line && kind_of(first) == kind_of(&table)) {
+            Some((first, _, more)) if *first != table => _ = more.insert(table),
+            Some(_) => {}
+            None => lines.push((table, line, BTreeSet::new())),
+        }
+    }
+    let line = |(first, line, more): (String, String, BTreeSet<String>)| match more.len() {
+        0 => format!("{first}: {line}"),
+        count => format!("{first} and {count} more: {line}"),
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// Of which kind a table is: `flow` of `flow[3].receiver`.
+fn kind_of(table: &str) -> &str {
+    table.split('[').next().unwrap_or_default()
+}
+
+/// What all prices say alike, as one proxy is in front of all access points, and what is not kept of them.
+struct Told<T> {
+    value: T,
+    not_kept: Vec<(String, String)>,
+}
+
+/// `of` is what a price says by the `key`, and the keys that are not kept; none for another law's.
+fn price_of<T: Display + PartialEq>(
     scenario: &Scenario,
+    key: &str,
     of: impl Fn(&Price) -> Option<(T, Vec<String>)>,
-) -> Result<Option<(T, Vec<String>)>, ScenarioError> {
-    let mut found: Option<(usize, T, Vec<String>)> = None;
-    for (number, price) in (0..).zip(&scenario.ap).filter_map(|(number, ap)| Some((number, ap.price.as_ref()?))) {
-        let Some((told, keys)) = of(price) else { continue };
-        let table = format!("ap[{number}].price");
-        let line = unkept(&table, &keys);
+) -> Result<Told<T>, ScenarioError> {
+    let mut found: Option<(String, Told<T>)> = None;
+    let own = (0..).zip(&scenario.ap).filter_map(|(i, ap)| Some((format!("ap[{i}].price"), ap.price.as_ref()?)));
+    let stations = (0..).zip(&scenario.ap).flat_map(|(i, ap)| {
+        (0..).zip(&ap.station).filter_map(move |(j, station)| {
+            Some((format!("ap[{i}].station[{j}].price"), station.common.price.as_ref()?))
+        })
+    });
+    for (table, price) in own.chain(stations) {
+        let Some((value, keys)) = of(price) else {
+            let message =
+                format!("{:?}: receivers behind the proxy have another law: wanted a price for it", price.kind());
+            return Err(ScenarioError::at(&table, message));
+        };
+        let line = unkept(table.clone(), &keys);
         match &mut found {
-            None => found = Some((number, told, line.into_iter().collect())),
-            Some((_, first, lines)) if *first == told => lines.extend(line),
-            Some((first, ..)) => {
-                let message = format!("one agent has all access points: wanted the same as ap[{first}].price");
+            None => found = Some((table, Told { value, not_kept: line.into_iter().collect() })),
+            Some((_, told)) if told.value == value => told.not_kept.extend(line),
+            Some((first, told)) => {
+                let message =
+                    format!("{key} = {value}: one agent has all access points: wanted {} as in {first}", told.value);
                 return Err(ScenarioError::at(&table, message));
             }
         }
     }
-    Ok(found.map(|(_, told, lines)| (told, lines)))
+    let none = || ScenarioError::at("--proxy", format!("no [[ap]] has a price that says {key}"));
+    found.map(|(_, told)| told).ok_or_else(none)
 }
 
 /// The proxy with CLAMP.
-fn clamp_proxy(scenario: &Scenario, clients: &[Client]) -> Result<Proxy, ScenarioError> {
-    let price = price_of(scenario, |price| match price {
+fn clamp_proxy(scenario: &Scenario, receivers: &[Receiver<f64>]) -> Result<Proxy, ScenarioError> {
+    let told = price_of(scenario, "a", |price| match price {
         Price::Linear(price) => Some((price.a, changed_price(price))),
         Price::Mice(own) | Price::Smooth(own) => {
             let kind = vec![format!("kind = {:?}", price.kind())];
@@ -286,10 +381,8 @@ fn clamp_proxy(scenario: &Scenario, clients: &[Client]) -> Result<Proxy, Scenari
         Price::ClampKernel(price) => Some((price.a, vec![])),
         _ => None,
     })?;
-    let (a, not_kept) = price.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has a price that says `a`"))?;
-    let held = clients[0].held;
-    let weights = clients.iter().map(|client| (client.flow, client.held / held)).collect();
-    Ok(Proxy { words: told_clamp(a, held.round() as u64), weights, not_kept })
+    let (held, weights) = weights_of(receivers)?;
+    Ok(Proxy { words: told_clamp(told.value, held.round() as u64), weights, not_kept: joined(told.not_kept) })
 }
 
 fn told_clamp(a: Bytes, tau_bytes: u64) -> Vec<String> {
@@ -321,9 +414,15 @@ fn proxy_words(params: &ProxyParams) -> Option<Vec<String>> {
     }
 }
 
+/// g, θ and φ of a receiver with the share window.
+fn share_of(keys: &ReceiverKeys) -> (f64, Duration, f64) {
+    let (g, theta) = if keys.fair { (1.0, Duration::ZERO) } else { (G, THETA) };
+    (keys.g.unwrap_or(g), keys.theta.unwrap_or(theta), keys.weight)
+}
+
 /// The proxy with the share window.
-fn share_proxy(scenario: &Scenario, flows: &[(usize, usize, ReceiverKeys)]) -> Result<Proxy, ScenarioError> {
-    let price = price_of(scenario, |price| match price {
+fn share_proxy(scenario: &Scenario, receivers: &[Receiver<ReceiverKeys>]) -> Result<Proxy, ScenarioError> {
+    let mut told = price_of(scenario, "target", |price| match price {
         Price::Share(share) => {
             let usual = ShareRouterParams { target: share.target, ..ShareRouterParams::default() };
             let keys =
@@ -332,26 +431,36 @@ fn share_proxy(scenario: &Scenario, flows: &[(usize, usize, ReceiverKeys)]) -> R
         }
         _ => None,
     })?;
-    let (target, mut not_kept) =
-        price.ok_or_else(|| ScenarioError::at("--proxy", "no [[ap]] has price = \"share\""))?;
-    let mut words = told_share(target);
-    let (_, first, keys) = flows[0];
-    if let Some((_, other, _)) = flows.iter().find(|(.., other)| (other.g, other.theta) != (keys.g, keys.theta)) {
-        let message = format!("one agent has all flows: wanted g and theta as in flow[{first}].receiver");
-        return Err(ScenarioError::at(&format!("flow[{other}].receiver"), message));
-    }
-    let g = keys.g.map(|g| format!("law.g={g:?}"));
-    let theta = keys.theta.map(|theta| format!("law.theta=\"{theta}\""));
-    words.extend(g.into_iter().chain(theta).flat_map(|word| ["--set".to_owned(), word]));
-    for (_, table, keys) in flows {
+    let first = receivers[0];
+    let (g, theta, _) = share_of(&first.keys);
+    for receiver in receivers {
+        let (table, keys) = (format!("flow[{}].receiver", receiver.table), &receiver.keys);
+        let (other_g, other_theta, _) = share_of(keys);
+        if (other_g, other_theta) != (g, theta) {
+            let message = format!(
+                "g = {other_g} and theta = {other_theta}: one agent has all flows: wanted {g} and {theta} as in flow[{}]",
+                first.table
+            );
+            return Err(ScenarioError::at(&table, message));
+        }
         let usual = ReceiverKeys { weight: keys.weight, g: keys.g, theta: keys.theta, ..ReceiverKeys::default() };
         let keys = changed!(ReceiverKeys { weight, fair, g, theta, balance, rise, fall, dither, memory }: keys, usual);
-        not_kept.extend(unkept(&format!("flow[{table}].receiver"), &keys));
+        told.not_kept.extend(unkept(table, &keys));
     }
-    // Flows of one table say the same.
-    not_kept.dedup();
-    let weights = flows.iter().map(|(flow, _, keys)| (*flow, keys.weight)).collect();
-    Ok(Proxy { words, weights, not_kept })
+    let weights: Vec<_> = receivers
+        .iter()
+        .map(|one| {
+            let Receiver { flow, table, host, keys } = *one;
+            Receiver { flow, table, host, keys: keys.weight }
+        })
+        .collect();
+    let (_, weights) = weights_of(&weights)?;
+    let mut words = told_share(told.value);
+    // Next to nothing is as little as the agent takes.
+    for set in [format!("law.g={g:?}"), format!("law.theta=\"{}\"", theta.max(LEAST_THETA))] {
+        words.extend(["--set".to_owned(), set]);
+    }
+    Ok(Proxy { words, weights, not_kept: joined(told.not_kept) })
 }
 
 #[cfg(test)]

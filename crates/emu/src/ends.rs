@@ -96,13 +96,14 @@ pub(crate) fn has_a_law(flow: &StageFlow) -> bool {
 }
 
 /// Whether a proxy has the law of a flow's receiver.
-fn runs_by_proxy(flow: &StageFlow) -> bool {
+pub(crate) fn runs_by_proxy(flow: &StageFlow) -> bool {
     matches!(flow.receiver, ReceiverSpec::Clamp(_) | ReceiverSpec::ClampKernel(_) | ReceiverSpec::Share(_))
 }
 
 /// Says that a flow's receiver is not to be had.
-pub(crate) fn no_law(flow: &StageFlow) -> ScenarioError {
-    let (kind, but) = (flow.receiver.kind(), if runs_by_proxy(flow) { ", or --proxy" } else { "" });
+pub(crate) fn no_law(flow: &StageFlow, proxy: bool) -> ScenarioError {
+    let may = runs_by_proxy(flow) && !proxy && !flow.is_upload;
+    let (kind, but) = (flow.receiver.kind(), if may { ", or --proxy" } else { "" });
     let message = format!("{kind:?}: the kernel's receivers are plain: wanted receiver = \"plain\"{but}");
     ScenarioError::at(&format!("flow[{}].receiver", flow.table), message)
 }

@@ -187,13 +187,12 @@ impl Cast {
         let scenario = Scenario::from_toml(text, &settings)?;
         let agents = Agents::of(&scenario, &stage.flows, &host_of, options.proxy)?;
         if runs_flows && let Some(flow) = stage.flows.iter().find(|flow| has_a_law(flow) && !agents.serves(flow)) {
-            return Err(no_law(flow).into());
+            return Err(no_law(flow, options.proxy).into());
         }
-        let mut not_met = match runs_flows {
+        let not_met = match runs_flows {
             true => not_kept(&stage.flows),
             false => not_met(&stage.flows, |flow| agents.serves(flow)),
         };
-        not_met.extend(agents.not_kept());
         let command_host = command_host(&names, options.host.as_ref())?;
         let mtu = stage.flows.iter().map(|flow| flow.packet.get()).fold(LEAST_MTU, u64::max) as u16;
         let logged = options.log.as_ref().map(|_| logged(&stage)).transpose()?;
@@ -215,12 +214,18 @@ impl Cast {
         })
     }
 
-    /// Puts the agents where they belong. A command goes on without them, and is told so; flows of the scenario do not.
+    /// Puts the agents where they belong. A command goes on without them, and is told so; flows of the scenario do not, nor does
+    /// what an agent refuses.
     fn start_agents(&mut self, house: &House, plan: &Plan) -> Result<AgentsAtWork, Error> {
         let Some(key) = self.agents.key() else { return Ok(AgentsAtWork::default()) };
         match self.agents.start(house, plan) {
-            Ok(running) => Ok(running),
-            Err(error) if self.runs_flows => Err(ScenarioError::at(key, error.to_string()).into()),
+            Ok(running) => {
+                self.not_met.extend(self.agents.not_kept());
+                Ok(running)
+            }
+            Err(error) if self.runs_flows || error.is_refusal() => {
+                Err(ScenarioError::at(key, error.to_string()).into())
+            }
             Err(error) => {
                 let line = format!("{key}: what the command opens does not obey it: {error}");
                 self.not_met.push(line);

@@ -9,7 +9,7 @@ use lasthop_core::packet::Packet;
 use lasthop_core::stats::Span;
 use lasthop_core::tcp::{ReceiverStats, SenderStats, WindowMeans};
 use lasthop_core::units::{Bytes, Duration, Instant};
-use lasthop_scenario::{ReceiverSpec, Scenario, ScenarioError, SenderSpec, effective, parse};
+use lasthop_scenario::{AccessPointSpec, ReceiverSpec, Scenario, ScenarioError, SenderSpec, effective, parse};
 use lasthop_sim::assemble::Assembly;
 use lasthop_sim::network::{Network, Traveller};
 use lasthop_sim::{CountedFlow, CountedRun, FlowSample, Labels, Outcome, Recorder, Run};
@@ -65,6 +65,8 @@ pub(crate) struct StageFlow {
     pub(crate) begins_at: Option<String>,
     /// Whether the data comes from that host.
     pub(crate) is_upload: bool,
+    /// Whether its data pass the gateway.
+    pub(crate) has_gateway: bool,
     /// Size of a full packet.
     pub(crate) packet: Bytes,
     /// What the scenario says of its sender.
@@ -117,7 +119,7 @@ pub(crate) struct StageCount {
 impl<P: Traveller> Stage<P> {
     /// Sets up the scenario `text` with `overrides` put in. Without a `seed` the scenario's holds. Files that the scenario
     /// names are looked for in `directory`. An `endless` one ends when it is told to. In front of access points that have a
-    /// proxy, or of all if `every` one has, there is a gateway.
+    /// proxy there is a gateway, and by `proxy` in front of those that have a price.
     ///
     /// # Errors
     /// One line that names the key, its value and what is wanted.
@@ -126,14 +128,18 @@ impl<P: Traveller> Stage<P> {
         directory: &Path,
         overrides: &[(String, String)],
         seed: Option<u64>,
-        (endless, every): (bool, bool),
+        (endless, proxy): (bool, bool),
     ) -> Result<Self, ScenarioError> {
         let text = effective(text, overrides)?;
         let mut scenario: Scenario = parse(&text)?;
         if endless {
             make_endless(&mut scenario);
         }
-        let gateways: Vec<_> = scenario.ap.iter().map(|ap| every || ap.proxy.is_some()).collect();
+        let has_price = |ap: &AccessPointSpec| {
+            ap.price.is_some() || ap.station.iter().any(|station| station.common.price.is_some())
+        };
+        let has_one = |ap: &AccessPointSpec| ap.proxy.is_some() || proxy && has_price(ap);
+        let gateways: Vec<_> = scenario.ap.iter().map(has_one).collect();
         let has_gateway = gateways.contains(&true);
         let seed = seed.unwrap_or(scenario.seed);
         let mut built: Assembly<P> = Assembly::new(&scenario, seed, directory, (!endless, gateways))?;
@@ -156,6 +162,7 @@ impl<P: Traveller> Stage<P> {
                 host: end.clone(),
                 begins_at: spec.path.first().filter(|_| spec.station.is_none() && spec.source.is_none()).cloned(),
                 is_upload,
+                has_gateway: false,
                 packet: spec.packet,
                 sender: spec.sender.clone(),
                 receiver: spec.receiver.clone(),
@@ -163,6 +170,9 @@ impl<P: Traveller> Stage<P> {
             });
         }
         let mut network = built.take_network(0);
+        for (stream, flow) in (0..).zip(&mut flows) {
+            flow.has_gateway = network.has_gateway(stream);
+        }
         let Assembly { access_points, labels, recorder, .. } = built;
         let probe = recorder.as_ref().map(SampleTimes::of);
         network.schedule_end(0, probe.map(|probe| probe.next));
@@ -258,6 +268,7 @@ mod tests {
         name = "ap"
         delay = "5 ms"
         radio = { kind = "constant", rate = "10 Mbit/s" }
+        price = "share"
         [[flow]]
         name = "flow"
         station = "phone"

@@ -3,18 +3,31 @@
 
 /// Why the system does not give what was asked for, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Error(String);
+#[error("{message}")]
+pub struct Error {
+    message: String,
+    is_refusal: bool,
+}
 
 impl Error {
     /// A line of one's own.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self { message: message.into(), is_refusal: false }
+    }
+
+    /// A program's line about what it was told, with which it ended with status 2.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_refusal: true }
+    }
+
+    /// Whether what was asked for is at fault, not the system.
+    pub fn is_refusal(&self) -> bool {
+        self.is_refusal
     }
 
     /// Says what was attempted and why it failed.
     pub fn of(attempt: &str, error: impl std::fmt::Display) -> Self {
-        Self(format!("cannot {attempt}: {error}"))
+        Self::new(format!("cannot {attempt}: {error}"))
     }
 }
 

@@ -196,7 +196,7 @@ impl Helper {
             let last = complaint.clone();
             thread::spawn(move || keep_last_line(said, &last))
         });
-        let helper = Self { child, complaint };
+        let mut helper = Self { child, complaint };
         let mut ready = String::new();
         if let Some(said) = &mut said {
             said.read_line(&mut ready).attempt(&format!("hear {what}"))?;
@@ -204,10 +204,9 @@ impl Helper {
         if ready.is_empty() {
             // All that it says, until nobody is left who could.
             let _ = hearing.map(thread::JoinHandle::join);
-            return Err(Error::new(format!(
-                "{what}: {}",
-                helper.last_line().unwrap_or("it ended without a word".to_owned())
-            )));
+            let line = format!("{what}: {}", helper.last_line().unwrap_or("it ended without a word".to_owned()));
+            let is_refusal = helper.child.wait().is_ok_and(|status| status.code() == Some(2));
+            return Err(if is_refusal { Error::refused(line) } else { Error::new(line) });
         }
         thread::spawn(|| said.map(|mut said| io::copy(&mut said, &mut io::sink())));
         Ok(helper)

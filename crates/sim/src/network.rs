@@ -20,6 +20,8 @@ pub(crate) mod gate;
 mod nodes;
 mod parts;
 
+use std::ops::Range;
+
 use lasthop_core::capacity::Trace;
 use lasthop_core::element::Departure;
 use lasthop_core::line::Path;
@@ -236,16 +238,26 @@ impl<P: Traveller> Network<P> {
     /// A packet that the ends took at a gateway goes on from there, as data of its flow or back; false if its route has none.
     pub fn resume(&mut self, ends: &mut impl Ends<P>, at: Instant, is_data: bool, mut packet: P) -> bool {
         let route = self.parts.routes[packet.stream() as usize];
-        let (from, until) = if is_data { (0, route.back) } else { (route.back, route.hops) };
-        let is_gateway = |hop: &u8| match self.parts.hops[route.base as usize + usize::from(*hop)] {
-            Hop::Lane(lane) => matches!(self.parts.lanes[lane as usize].to, Place::Gateway(_)),
-            _ => false,
-        };
-        let Some(hop) = (from..until).find(is_gateway) else { return false };
+        let hops = if is_data { 0..route.back } else { route.back..route.hops };
+        let Some(hop) = self.gateway(packet.stream(), hops) else { return false };
         packet.set_hop(hop + 1);
         packet.set_station(route.station);
         self.forward(ends, at, packet);
         true
+    }
+
+    /// Whether a flow's data come to a gateway.
+    pub fn has_gateway(&self, stream: u32) -> bool {
+        self.gateway(stream, 0..self.parts.routes[stream as usize].back).is_some()
+    }
+
+    /// The hop of a flow's route that leads to a gateway.
+    fn gateway(&self, stream: u32, mut hops: Range<u8>) -> Option<u8> {
+        let base = self.parts.routes[stream as usize].base as usize;
+        hops.find(|hop| match self.parts.hops[base + usize::from(*hop)] {
+            Hop::Lane(lane) => matches!(self.parts.lanes[lane as usize].to, Place::Gateway(_)),
+            _ => false,
+        })
     }
 
     /// When an acknowledgement of `size` that leaves its receiver at `at` is home, if it gets there.
