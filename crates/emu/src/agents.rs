@@ -414,10 +414,10 @@ fn proxy_words(params: &ProxyParams) -> Option<Vec<String>> {
     }
 }
 
-/// g, θ and φ of a receiver with the share window.
-fn share_of(keys: &ReceiverKeys) -> (f64, Duration, f64) {
+/// g and θ of a receiver with the share window.
+fn share_of(keys: &ReceiverKeys) -> (f64, Duration) {
     let (g, theta) = if keys.fair { (1.0, Duration::ZERO) } else { (G, THETA) };
-    (keys.g.unwrap_or(g), keys.theta.unwrap_or(theta), keys.weight)
+    (keys.g.unwrap_or(g), keys.theta.unwrap_or(theta))
 }
 
 /// The proxy with the share window.
@@ -432,10 +432,10 @@ fn share_proxy(scenario: &Scenario, receivers: &[Receiver<ReceiverKeys>]) -> Res
         _ => None,
     })?;
     let first = receivers[0];
-    let (g, theta, _) = share_of(&first.keys);
+    let (g, theta) = share_of(&first.keys);
     for receiver in receivers {
         let (table, keys) = (format!("flow[{}].receiver", receiver.table), &receiver.keys);
-        let (other_g, other_theta, _) = share_of(keys);
+        let (other_g, other_theta) = share_of(keys);
         if (other_g, other_theta) != (g, theta) {
             let message = format!(
                 "g = {other_g} and theta = {other_theta}: one agent has all flows: wanted {g} and {theta} as in flow[{}]",
