@@ -83,8 +83,10 @@ LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings
 {
 	struct found found = {};
 
-	if (!settings->is_hidden)
+	if (!settings->is_hidden) {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+		station_keep_look(s, now_ns);
+	}
 	if (settings->is_clamp)
 		station_arrival(s, now_ns, bytes, segments);
 	station_pass(s, bytes, is_other);
@@ -296,7 +298,7 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
 			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
 {
-	u64 sample_ns;
+	u64 sample_ns, there_ns;
 	u32 mss;
 	struct told told = {};
 
@@ -344,7 +346,9 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	if (!settings->is_hidden && f->sample.only.sent_ns && !is_after(f->sample_end[0], p->ack)) {
 		f->rtt_ns = now_ns - f->sample.only.sent_ns;
 		/* It stood in the queue for so long at least. */
-		s->sample_ns = most(excess(s->sent_ns, most(f->sample.only.sent_ns, f->sample.only.there_ns)), 1);
+		there_ns = most(f->sample.only.there_ns, station_there_ns(s, now_ns, f->sample.only.leaves_bytes));
+		READ_ANEW();
+		s->sample_ns = most(excess(s->sent_ns, most(f->sample.only.sent_ns, there_ns)), 1);
 		f->sample.only.sent_ns = 0;
 	} else if (!settings->is_hidden && f->sample.only.sent_ns && queue.departed_bytes < f->sample.only.leaves_bytes) {
 		f->sample.only.there_ns = now_ns;
@@ -380,6 +384,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		told.is_probing = now_ns < s->probe_until_ns;
 	} else {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
+		station_keep_look(s, now_ns);
 		if (sample_ns) {
 			path_add(&s->path, now_ns, sample_ns, 0);
 			path_sample(&s->path, now_ns, sample_ns, settings->target_ns, 0);

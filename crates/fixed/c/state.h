@@ -36,6 +36,9 @@
 /* Slots of 2^20 ns: what is to be acknowledged when, so far ahead as paths to clients may be long: half a second. */
 #define SLOT_SHIFT 20
 #define SLOTS 512
+/* Of a queue that is seen so many looks are kept, one in so many units of 1024 ns. */
+#define LOOKS (SLOTS / 2)
+#define LOOK_UNITS 1000
 /* Round trips that are measured at once on a connection, one begun each millisecond at most. */
 #define SAMPLES 8
 /* How long a path is looked at before it may count as another one. */
@@ -327,7 +330,8 @@ struct station {
 	u64 a_bytes; /* its a, raised where many flows share a slow link */
 	u64 forecast_q16[SHARE_HORIZONS]; /* log2 of the rates at the beginning of the tick */
 	u64 loss_q20[SHARE_HORIZONS];
-	u32 ring[SLOTS]; /* what is due in each slot from `slot` on, where the queue is hidden */
+	/* What is due in each slot from `slot` on, where the queue is hidden. Else when the proxy looked, and what had left by then, `slot` times. */
+	u32 ring[SLOTS];
 };
 
 /* Connections whose windows one desk sets together. */

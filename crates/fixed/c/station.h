@@ -122,7 +122,7 @@ LASTHOP_INLINE void station_look(struct station *s, u64 now_ns, u64 queue_bytes,
 	/* Two processors may look in either order. */
 	if (s->seen_ns && (now_ns <= s->seen_ns || departed_bytes < s->departed_bytes)) {
 		if (departed_bytes + (1ULL << 32) < s->departed_bytes)
-			s->seen_ns = 0; /* another qdisc */
+			s->seen_ns = s->slot = 0; /* another qdisc */
 		return;
 	}
 	if (s->seen_ns) {
@@ -134,6 +134,38 @@ LASTHOP_INLINE void station_look(struct station *s, u64 now_ns, u64 queue_bytes,
 	s->seen_ns = now_ns;
 	s->queue_bytes = queue_bytes;
 	s->departed_bytes = departed_bytes;
+}
+
+/* The look of now is kept, if the last that is was a millisecond ago. */
+LASTHOP_INLINE void station_keep_look(struct station *s, u64 now_ns)
+{
+	u32 now = (u32)(now_ns >> 10), last = ((u32)s->slot - 1) & (LOOKS - 1), next = (u32)s->slot & (LOOKS - 1);
+
+	if (s->seen_ns != now_ns || (s->slot && now - s->ring[2 * last] < LOOK_UNITS))
+		return;
+	s->ring[2 * next] = now;
+	s->ring[2 * next + 1] = (u32)s->departed_bytes;
+	s->slot++;
+}
+
+/* When not yet so much had left the queue, at the last look that is kept; 0: at none. */
+LASTHOP_APART u64 station_there_ns(const struct station *s, u64 now_ns, u64 leaves_bytes)
+{
+	/* So many of the last looks were later. */
+	u32 later = 0, count, at;
+
+	if (!s)
+		return 0;
+	count = (u32)least(s->slot, LOOKS);
+	for (u32 step = LOOKS / 2; step; step /= 2) {
+		at = ((u32)s->slot - later - step) & (LOOKS - 1);
+		if (later + step <= count && s->ring[2 * at + 1] - (u32)leaves_bytes < 1U << 31)
+			later += step;
+	}
+	if (later >= count)
+		return 0;
+	at = ((u32)s->slot - later - 1) & (LOOKS - 1);
+	return now_ns - ((u64)((u32)(now_ns >> 10) - s->ring[2 * at]) << 10);
 }
 
 /* On to a slot: what was due before it counts as due. */

@@ -251,6 +251,38 @@ fn a_timer_that_others_wait_for_does_not_make_a_path_shorter() {
 }
 
 #[test]
+fn the_path_beside_a_seen_queue_is_known_by_all_that_pass() {
+    let settings = Settings { target_ns: 20 * MS, theta_ns: 50 * MS, g_q10: 901, ..Settings::default() };
+    let (mut station, mut flow, mut now_ns) = (StationRecord::default(), FlowRecord::default(), MS);
+    let (window, size) = (u16::MAX, u64::from(SEGMENT));
+    // Twenty segments stand there. Each millisecond one leaves, and another one comes.
+    let queue = |now_ns: u64| Glance { bytes: 20 * size, departed_bytes: now_ns / MS * size };
+    flow.weight_q8 = 256;
+    let syn = PacketRecord { flags: TCP_SYN, mss: SEGMENT as u16, window, ..PacketRecord::default() };
+    proxy::client_begins(&mut flow, &syn, now_ns);
+    let reply = PacketRecord { flags: TCP_SYN | TCP_ACK, ack: 1, ..PacketRecord::default() };
+    proxy::server_begins(&mut flow, &reply, now_ns, 0);
+    let mut seq = 1;
+    for round in 0..20 {
+        let (flags, payload) = (TCP_ACK, SEGMENT);
+        let data =
+            PacketRecord { flags, payload, segment: payload, seq, size_bytes: payload, ..PacketRecord::default() };
+        let found = proxy::meets(&settings, &mut station, now_ns, &queue(now_ns), SEGMENT, 1, 0, 0);
+        proxy::forwards(&settings, &mut flow, &mut station, &data, now_ns, &queue(now_ns), &found, 0);
+        seq += payload;
+        // It leaves after 21 ms, and its client is 19 ms away. Nothing of its connection passes meanwhile.
+        for _ in 0..40 {
+            now_ns += MS;
+            proxy::meets(&settings, &mut station, now_ns, &queue(now_ns), SEGMENT, 1, 0, 0);
+        }
+        let ack = PacketRecord { flags, ack: seq, window, ..PacketRecord::default() };
+        proxy::hears(&settings, &mut flow, &mut station, &ack, now_ns, &queue(now_ns), 0);
+        let delay_ns = proxy::delay_ns(&flow, 5 * MS);
+        assert!(round == 0 || (18 * MS..=21 * MS).contains(&delay_ns), "{round}: {delay_ns}");
+    }
+}
+
+#[test]
 fn a_single_segment_that_is_acknowledged_at_once_does_not_make_a_busy_line_seem_slow() {
     let mut line = HiddenLine::new();
     for _ in 0..4 {
