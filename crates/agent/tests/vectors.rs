@@ -32,6 +32,8 @@ const TOGETHER: [&[&str]; 7] = [
     &["xcp_turn", "xcp_count", "xcp_deal"],
     &[
         "station_look",
+        "station_keep_look",
+        "station_there",
         "station_hear",
         "station_forward",
         "station_arrival",

@@ -15,7 +15,7 @@ typedef long long s64;
 
 #define LASTHOP_INLINE static inline __attribute__((always_inline, unused))
 
-/* Programs of the kernel have these as functions that are verified by themselves, once. They give 0. */
+/* Programs of the kernel have these as functions that are verified by themselves, once. What they give is any number to the rest: most give 0. */
 #ifdef __bpf__
 #define LASTHOP_APART __attribute__((noinline))
 #else

@@ -162,9 +162,10 @@ LASTHOP_APART u64 station_there_ns(const struct station *s, u64 now_ns, u64 leav
 		if (later + step <= count && s->ring[2 * at + 1] - (u32)leaves_bytes < 1U << 31)
 			later += step;
 	}
-	if (later >= count)
-		return 0;
 	at = ((u32)s->slot - later - 1) & (LOOKS - 1);
+	/* The first one that is kept may be later, too. */
+	if (later >= count || s->ring[2 * at + 1] - (u32)leaves_bytes < 1U << 31)
+		return 0;
 	return now_ns - ((u64)((u32)(now_ns >> 10) - s->ring[2 * at]) << 10);
 }
 
