@@ -7,12 +7,10 @@
 //! packets, one after the other. Each figure is the mean of the middle half.
 #![allow(missing_docs)]
 
-#[allow(dead_code)]
-#[path = "../tests/packets/frames.rs"]
-mod frames;
-#[allow(dead_code)]
-#[path = "../tests/support/mod.rs"]
-mod support;
+#[path = "../tests/support/segment.rs"]
+mod segment;
+#[path = "../tests/support/skipped.rs"]
+mod skipped;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;
@@ -24,8 +22,8 @@ use lasthop_agent::mode::Mode;
 use lasthop_agent::state::Connection;
 use lasthop_linux::clock;
 
-use frames::{ACK, OPTIONS, SYN, from_client, from_server};
-use support::or_skipped;
+use segment::{ACK, OPTIONS, SYN, from_client, from_server};
+use skipped::or_skipped;
 
 const PAYLOAD: u32 = 1448;
 /// How many packets are acknowledged at once.

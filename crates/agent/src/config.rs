@@ -9,7 +9,7 @@ use lasthop_core::parameter::between;
 use lasthop_core::units::{Bytes, Duration};
 use lasthop_core::{kinds, parameters};
 
-use crate::state::{Settings, WEIGHT_RULES, WeightRule};
+use crate::state::{Settings, WEIGHT_RULES, WEIGHTS, WeightRule};
 
 /// The longest name of a device (IFNAMSIZ, less the zero at its end).
 const LONGEST_DEVICE: usize = 15;
@@ -111,7 +111,7 @@ parameters! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct WeightConfig {
         /// φ, its part of the rate beside flows of weight 1, to the nearest 256th.
-        pub weight: f64, in 0.01..=100.0;
+        pub weight: f64, in WEIGHTS;
         /// The port of either end; any if there is none.
         pub port: Option<u64> = None, in 1..=65_535;
         /// The mark in the server's packets; any if there is none.

@@ -3,7 +3,7 @@
 
 pub use lasthop_fixed::state::{
     FLOW_CLOSING, FLOW_ESTABLISHED, FLOW_LIMITED, FlowKey, FlowRecord, PathRecord, ReceiverRecord, Settings,
-    StationKey, StationRecord, WEIGHT_RULES, WeightRule, known, price_s,
+    StationKey, StationRecord, WEIGHT_RULES, WEIGHTS, WeightRule, known, price_s,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

@@ -2,11 +2,9 @@
 //! Who has the kernel's receivers obey the scenario's laws: `lasthop-agent client` at each host that CLAMP's prices go to, or
 //! `lasthop-agent proxy` at the gateway in front of access points, in the place of both prices and receivers.
 
-use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 use lasthop_core::law::clamp::{ClampParams, PriceParams};
@@ -14,11 +12,12 @@ use lasthop_core::law::kernel::{ProxyParams, Sight};
 use lasthop_core::law::share::{G, ReceiverKeys, ShareRouterParams, THETA};
 use lasthop_core::role::Price;
 use lasthop_core::units::{Bytes, Duration};
+use lasthop_fixed::state::{WEIGHT_RULES, WEIGHTS};
 use lasthop_linux::process::Helper;
 use lasthop_linux::{Error as SystemError, namespace::Namespace};
 use lasthop_scenario::{ReceiverSpec, Scenario, ScenarioError};
 
-use crate::ends::runs_by_proxy;
+use crate::ends::{joined, runs_by_proxy};
 use crate::house::{DEVICE, House};
 use crate::plan::{Ip, Plan};
 use crate::stage::StageFlow;
@@ -28,10 +27,8 @@ const AGENT: &str = "lasthop-agent";
 const AGENT_VARIABLE: &str = "LASTHOP_AGENT";
 /// The protocols in which a flow may be, and the bits of an address.
 const IPS: [(Ip, u32); 2] = [(Ip::V4, 32), (Ip::V6, 128)];
-/// How many flows may have weights of their own: an agent has 16 rules, and a flow has one for each protocol.
-const MOST_WEIGHTS: usize = 16 / IPS.len();
-/// The weights that an agent has.
-const WEIGHTS: RangeInclusive<f64> = 0.01..=100.0;
+/// How many flows may have weights of their own: each takes a rule for each protocol.
+const MOST_WEIGHTS: usize = WEIGHT_RULES / IPS.len();
 /// θ where it is to be nothing: the agent has it above that.
 const LEAST_THETA: Duration = Duration::from_micros(1);
 
@@ -91,6 +88,7 @@ struct Receiver<T> {
     flow: usize,
     table: usize,
     host: usize,
+    /// What is said of it: its keys, or what weighs it, CLAMP's φτ \[B\] or the share window's φ.
     keys: T,
 }
 
@@ -177,12 +175,11 @@ impl Agents {
                 return Err(ScenarioError::at("--proxy", message));
             }
         };
-        let steered = flows.iter().filter(|flow| flow.has_gateway && !flow.is_upload && !runs_by_proxy(flow));
-        let tables: Vec<_> = steered.map(|flow| flow.table).collect();
-        let plain = tables
+        let plain = flows
             .iter()
-            .map(|table| (format!("flow[{table}]"), "lasthop-agent lowers its windows as well".to_owned()));
-        proxy.not_kept.extend(joined(plain.collect()));
+            .filter(|flow| flow.has_gateway && !flow.is_upload && !runs_by_proxy(flow))
+            .map(|flow| (format!("flow[{}]", flow.table), "lasthop-agent lowers its windows as well".to_owned()));
+        proxy.not_kept.extend(joined(plain));
         Ok(Self { clients: vec![], proxy: Some(proxy), takes_all: true, key: "--proxy".to_owned() })
     }
 
@@ -306,28 +303,6 @@ fn changed_price(price: &PriceParams) -> Vec<String> {
 /// That the agent does not keep some keys of a table, if there are any.
 fn unkept(table: String, keys: &[String]) -> Option<(String, String)> {
     (!keys.is_empty()).then(|| (table, format!("lasthop-agent does not keep {}", keys.join(", "))))
-}
-
-/// One line for all tables of which the same is said.
-fn joined(said: Vec<(String, String)>) -> Vec<String> {
-    let mut lines: Vec<(String, String, BTreeSet<String>)> = vec![];
-    for (table, line) in said {
-        match lines.iter_mut().find(|(first, other, _)| *other == line && kind_of(first) == kind_of(&table)) {
-            Some((first, _, more)) if *first != table => _ = more.insert(table),
-            Some(_) => {}
-            None => lines.push((table, line, BTreeSet::new())),
-        }
-    }
-    let line = |(first, line, more): (String, String, BTreeSet<String>)| match more.len() {
-        0 => format!("{first}: {line}"),
-        count => format!("{first} and {count} more: {line}"),
-    };
-    lines.into_iter().map(line).collect()
-}
-
-/// Of which kind a table is: `flow` of `flow[3].receiver`.
-fn kind_of(table: &str) -> &str {
-    table.split('[').next().unwrap_or_default()
 }
 
 /// What all prices say alike, as one proxy is in front of all access points, and what is not kept of them.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who stands at the ends of the flows: hosts by name, and which of the scenario's laws kernels do not have.
 
+use std::collections::BTreeSet;
+
 use lasthop_scenario::{ReceiverSpec, ScenarioError, SenderSpec};
 
 use crate::plan::{MOST_FLOWS, MOST_HOSTS};
@@ -63,15 +65,29 @@ pub(crate) fn not_met(flows: &[StageFlow], is_served: impl Fn(&StageFlow) -> boo
     let mut found: Vec<_> = flows.iter().flat_map(of).collect();
     found.sort_unstable();
     found.dedup();
-    let alike = found.chunk_by(|(key, law, _), (next, other, _)| (key, law) == (next, other));
-    let line = |alike: &[(&str, &str, usize)]| {
-        let (key, law, table) = alike[0];
-        let more = if alike.len() > 1 { format!(" and {} more", alike.len() - 1) } else { String::new() };
-        format!(
-            "flow[{table}].{key} = {law:?}{more}: what the command opens has the kernel's own {key} and does not obey it"
-        )
+    let said = |(key, law, table): (&str, &str, usize)| {
+        let line = format!("what the command opens has the kernel's own {key} and does not obey it");
+        (format!("flow[{table}].{key} = {law:?}"), line)
     };
-    alike.map(line).collect()
+    joined(found.into_iter().map(said))
+}
+
+/// One line for all places of one kind of which the same is said: `flow[0].receiver and 3 more: …`.
+pub(crate) fn joined(said: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
+    let kind = |place: &str| place.replace(|c: char| c.is_ascii_digit(), "");
+    let mut lines: Vec<(String, String, BTreeSet<String>)> = vec![];
+    for (place, line) in said {
+        match lines.iter_mut().find(|(first, other, _)| *other == line && kind(first) == kind(&place)) {
+            Some((first, _, more)) if *first != place => _ = more.insert(place),
+            Some(_) => {}
+            None => lines.push((place, line, BTreeSet::new())),
+        }
+    }
+    let line = |(first, line, more): (String, String, BTreeSet<String>)| match more.len() {
+        0 => format!("{first}: {line}"),
+        count => format!("{first} and {count} more: {line}"),
+    };
+    lines.into_iter().map(line).collect()
 }
 
 /// What the scenario says of its flows' ends that those of the kernel, which run them, do not keep: a line for each end.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the programs keep and are told, as `c/state.h` lays it out.
 
+use std::ops::RangeInclusive;
+
 use std::net::{IpAddr, Ipv6Addr};
 
 #[cfg(feature = "zerocopy")]
@@ -48,6 +50,9 @@ pub struct Settings {
 
 /// How many rules of weights there may be.
 pub const WEIGHT_RULES: usize = 16;
+
+/// What they may give: a weight is kept to the nearest 256th.
+pub const WEIGHTS: RangeInclusive<f64> = 0.01..=100.0;
 
 /// Whose weight it is: `struct weight_rule`. What is 0 is not asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

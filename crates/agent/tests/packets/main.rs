@@ -5,6 +5,8 @@ mod frames;
 mod host;
 mod mutated;
 mod oracle;
+#[path = "../support/segment.rs"]
+mod segment;
 mod sockets;
 #[path = "../support/mod.rs"]
 mod support;
