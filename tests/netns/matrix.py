@@ -185,7 +185,9 @@ def lacking(queue: str) -> str:
     """The qdisc that this kernel lacks; empty if none."""
     for name in filter(None, (*QUEUES[queue], "netem")):
         words = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", name]
-        words += {"tbf": ["rate", "1mbit", "burst", "3000", "limit", "9000"]}.get(name, [])
+        words += {"tbf": ["rate", "1mbit", "burst", str(BURST_BYTES), "limit", "9000"]}.get(
+            name, []
+        )
         if subprocess.run(words, capture_output=True, check=False).returncode:
             return f"sch_{name}"
     return ""

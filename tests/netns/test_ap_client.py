@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from house import SERVER, SERVER6, House, house
+from house import BURST_BYTES, SERVER, SERVER6, House, house
 from pair import FORGE, PRICE, captured, fields, heard, obey, stamp
 
 LINE_BPS = 9.52e6
@@ -188,7 +188,7 @@ def test_a_server_that_writes_prices_changes_nothing(options: bytes) -> None:
 def test_the_price_of_an_access_point_farther_away_is_overwritten(host: str) -> None:
     with house(limit=100_000) as built:
         # The server's own device is slower: it prices a queue that the client is not to hear of.
-        shaper = ("tbf", "rate", "8mbit", "burst", "3000", "limit", "100000")
+        shaper = ("tbf", "rate", "8mbit", "burst", str(BURST_BYTES), "limit", "100000")
         built.run("server", "tc", "qdisc", "add", "dev", "eth", "root", *shaper)
         built.agent("--a", "1 kB", mode="ap", where="server", dev="eth")
         stamp(built, "--a", "10 kB")

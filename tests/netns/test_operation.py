@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from demands import demand_program
-from house import AGENT, House, demand_agent, house, until
+from house import AGENT, BURST_BYTES, House, demand_agent, house, until
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 PAGE = "127.0.0.1:9469"
@@ -144,7 +144,7 @@ def test_another_qdisc_is_an_administrators_word(one: House) -> None:
     one.run("router", "tc", "qdisc", "del", "dev", "lan", "root")
     until(lambda: one.status()["source"] == "outstanding")
     one.run("router", "tc", "qdisc", "add", "dev", "lan", "root", "tbf",
-        "rate", "10mbit", "burst", "3000", "limit", "100000")  # fmt: skip
+        "rate", "10mbit", "burst", str(BURST_BYTES), "limit", "100000")  # fmt: skip
     until(lambda: one.status()["source"] == "qdisc")
     agent.send_signal(signal.SIGINT)
     _, err = agent.communicate(timeout=20)
