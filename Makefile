@@ -39,9 +39,10 @@ test-netns: setup $(VENV)/.test-tools
 	$(SUDO) env LASTHOP_REQUIRE_ROOT=1 $(BIN)/python -m pytest -m "" -p no:cacheprovider tests/netns
 	$(SUDO) $(BIN)/python tests/netns/matrix.py --few
 
-# The agent on real kernel TCP over a matrix of networks, kept and drawn in the documents: two hours of a quiet machine.
+# The agent on real kernel TCP over a matrix of networks, kept and drawn in the documents: three hours of a quiet machine.
 matrix: setup $(VENV)/.test-tools
 	$(SUDO) $(BIN)/python tests/netns/matrix.py --out docs/matrix.json
+	$(SUDO) $(BIN)/python tests/netns/matrix.py --target 8 --only "rate=100 Mbit/s" --out docs/matrix-8ms.json
 	$(BIN)/python docs/page_matrix.py
 
 check: setup check-style

@@ -5,20 +5,23 @@
 """
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from page_text import DOCS, between, rows
 
 KEPT = DOCS / "matrix.json"
+SHORT = DOCS / "matrix-8ms.json"
+"""The same with a shorter target at the faster rate."""
 BESIDE = DOCS / "beside.json"
 PICTURE = DOCS / "img" / "matrix.png"
 SETTINGS = ("congestion", "flows", "rtt", "ip")
 
 
-def kept_matrix() -> dict[str, Any]:
+def kept_matrix(path: Path = KEPT) -> dict[str, Any]:
     """What was kept: the cells, and the targets that they were measured for."""
-    kept: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return kept
 
 
@@ -37,6 +40,7 @@ def agent_page() -> str:
     """The page of the agent, with its matrix."""
     text = (DOCS / "agent.md").read_text(encoding="utf-8")
     text = between(text, "beside", _beside())
+    text = between(text, "matrix-8ms", _text(kept_matrix(SHORT)))
     return between(text, "matrix", _text(kept_matrix()))
 
 
@@ -73,13 +77,17 @@ def _text(kept: dict[str, Any]) -> str:
     far = min(goodput, key=goodput.__getitem__)
     holds = data[["goodput holds", "wait holds", "shares hold"]]
     missing = data[~holds.all(axis=1)]
+    by_control = [
+        f"{held.sum()} of {len(held)} {control}"
+        for control, held in holds.all(axis=1).groupby(data["congestion"], sort=False)
+    ]
     said = (
         f"{len(data)} cells, of which {holds.all(axis=1).sum()} hold all three targets: goodput of "
         f"at least {max(goodput.values()):g} of that without the agent ({goodput[far]:g} at {far}; "
         f"{holds['goodput holds'].sum()} hold it), a 99th percentile of pings of at most twice the "
         f"queue's target and 5 ms ({holds['wait holds'].sum()}), Jain's index of at least "
         f"{kept['least']['jain']:g} ({holds['shares hold'].sum()}). "
-        f"Of the {len(missing)} that miss one {(missing['congestion'] == 'bbr').sum()} are BBR's.\n"
+        f"By congestion control: {', '.join(by_control)}.\n"
     )
     table = [["way", "rate", "goodput, median (least)", "p99 of ping without",
               "with, median (most)", "Jain without", "with, median (least)"],

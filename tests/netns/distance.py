@@ -6,8 +6,8 @@ process, and loses a part of the TCP packets to it at random. A connection whose
 20,000 + 1000 n + d, n < 16, is d milliseconds away, there and back. From SIGUSR1 on it takes the
 feedback option out of what passes, as a middlebox may. A line of two numbers on its standard input
 says by how many milliseconds TCP's way back is longer from then on, and how long what comes back
-is held, to go on together. ``serve`` sends without an end to whoever
-connects, by a congestion control; ``fetch`` takes from it by several ports and prints how fast each
+is held, to go on together. ``serve`` sends without an end to whoever connects, by a congestion
+control, or by several in turn; ``fetch`` takes from it by several ports and prints how fast each
 came. ``pour`` sends datagrams.
 """
 
@@ -148,13 +148,22 @@ def send_all(connection: socket.socket) -> None:
         connection.close()
 
 
-def serve(congestion: str = "") -> None:
+def turn(port: int, count: int) -> int:
+    """Whose turn it is by n, four and four another one's first: distances come in fours."""
+    n = (port - NEAREST) // 1000
+    return (n + n // 4) % count
+
+
+def serve(*congestions: str) -> None:
     with socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True) as server:
-        if congestion:
-            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        if congestions:
+            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestions[0].encode())
         print("ready", flush=True)
         while True:
-            connection, _ = server.accept()
+            connection, (_, port, *_) = server.accept()
+            if len(congestions) > 1:
+                congestion = congestions[turn(port, len(congestions))].encode()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion)
             threading.Thread(target=send_all, args=(connection,), daemon=True).start()
 
 

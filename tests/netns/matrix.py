@@ -32,7 +32,7 @@ PAYLOAD = 1448 / SEGMENT_BYTES
 TAU_BYTES = 500
 AXES: dict[str, tuple[Any, ...]] = {
     "way": ("proxy, qdisc", "proxy, outstanding", "ap and client"),
-    "congestion": ("reno", "cubic", "bbr"),
+    "congestion": ("reno", "cubic", "bbr", "bbr and cubic"),
     "flows": (1, 4, 16),
     "rtt": ("5 ms", "100 ms", "5 to 100 ms"),
     "rate": ("10 Mbit/s", "100 Mbit/s"),
@@ -84,9 +84,16 @@ class Cell(NamedTuple):
         """The rate [Mbit/s]."""
         return int(self.rate.split()[0])
 
+    @property
+    def congestions(self) -> list[str]:
+        """Connections have these in turn."""
+        return self.congestion.split(" and ")
+
 
 def cells() -> list[Cell]:
-    return [Cell(*values) for values in itertools.product(*AXES.values())]
+    """One connection has one congestion control."""
+    every = (Cell(*values) for values in itertools.product(*AXES.values()))
+    return [cell for cell in every if cell.flows >= len(cell.congestions)]
 
 
 def few() -> list[Cell]:
@@ -115,7 +122,7 @@ def measure(cell: Cell, target_ms: float = TARGET_MS) -> dict[str, float]:
         slow=slow,
         distances=True,
     ) as built:
-        built.helper("server", "serve", cell.congestion)
+        built.helper("server", "serve", *cell.congestions)
         plain, plain_ms = load(built, cell, host)
         queue_s = attach(built, cell, bytes_per_s, target_ms)
         rates, waits_ms = load(built, cell, host)
@@ -150,7 +157,7 @@ def beside(cell: Cell, queue: str) -> dict[str, Any]:
     bytes_per_s = cell.mbits * 125_000
     root, child = QUEUES[queue]
     with house() as built:
-        built.helper("server", "serve", cell.congestion)
+        built.helper("server", "serve", *cell.congestions)
         (away,) = AWAY_MS[cell.rtt]
         delay = ("netem", "delay", f"{away}ms", "limit", 100_000)
         built.run("server", "tc", "qdisc", "add", "dev", "eth", "root", *delay)
@@ -291,14 +298,18 @@ def main() -> None:
     try:
         with ThreadPoolExecutor(options.at_once) as pool:
             asked = {pool.submit(measure, cell, options.target): cell for cell in chosen}
-            for done in as_completed(asked):
-                cell = asked[done]
-                rows.append({**cell._asdict(), **done.result()})
-                told = "; ".join(missed(rows[-1])) or "holds"
-                print(
-                    f"{len(rows)}/{len(chosen)} {', '.join(map(str, cell))}: {told}",
-                    flush=True,
-                )
+            try:
+                for done in as_completed(asked):
+                    cell = asked[done]
+                    rows.append({**cell._asdict(), **done.result()})
+                    told = "; ".join(missed(rows[-1])) or "holds"
+                    print(
+                        f"{len(rows)}/{len(chosen)} {', '.join(map(str, cell))}: {told}",
+                        flush=True,
+                    )
+            finally:
+                # Those under way end; after Ctrl-C no other begins.
+                pool.shutdown(cancel_futures=True)
     finally:
         if options.out and rows:
             order = {cell: number for number, cell in enumerate(cells())}

@@ -61,6 +61,18 @@ def test_four_flows_share_evenly(host: str, congestion: str) -> None:
         assert sum(flow["state"] == "limited" for flow in flows) >= 4
 
 
+def test_bbr_and_cubic_share_evenly() -> None:
+    ports = [20_030, 21_030, 22_030, 23_030]
+    with house(distances=True) as built:
+        built.helper("server", "serve", "bbr", "cubic")
+        plain = built.fetch(ports, warm_s=3, take_s=4)
+        built.agent()
+        steered = built.fetch(ports, warm_s=3, take_s=4)
+    assert jain(list(plain.values())) <= 0.9
+    assert jain(list(steered.values())) >= 0.98
+    assert sum(steered.values()) >= 0.96 * sum(plain.values())
+
+
 @pytest.mark.parametrize("host", [SERVER, SERVER6])
 def test_a_queue_downstream_is_known_from_acks(host: str) -> None:
     with house(slow="modem") as built:
