@@ -42,7 +42,8 @@ test-netns: setup $(VENV)/.test-tools
 # The agent on real kernel TCP over a matrix of networks, kept and drawn in the documents: three hours of a quiet machine.
 matrix: setup $(VENV)/.test-tools
 	$(SUDO) $(BIN)/python tests/netns/matrix.py --out docs/matrix.json
-	$(SUDO) $(BIN)/python tests/netns/matrix.py --target 8 --only "rate=100 Mbit/s" --out docs/matrix-8ms.json
+	$(SUDO) $(BIN)/python tests/netns/matrix.py --target 8 --out docs/matrix-8ms.json --only "rate=100 Mbit/s" flows=4 flows=16 \
+		congestion=cubic congestion=bbr "congestion=bbr and cubic"
 	$(BIN)/python docs/page_matrix.py
 
 check: setup check-style

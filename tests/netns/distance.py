@@ -149,7 +149,7 @@ def send_all(connection: socket.socket) -> None:
 
 
 def turn(port: int, count: int) -> int:
-    """Whose turn it is by n, four and four another one's first: distances come in fours."""
+    """Whose turn it is by n; each four begin with the next one, as distances repeat every four."""
     n = (port - NEAREST) // 1000
     return (n + n // 4) % count
 
@@ -157,7 +157,9 @@ def turn(port: int, count: int) -> int:
 def serve(*congestions: str) -> None:
     with socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True) as server:
         if congestions:
-            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestions[0].encode())
+            # Reno where each has its own: who was BBR is paced from then on.
+            first = congestions[0] if len(congestions) == 1 else "reno"
+            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, first.encode())
         print("ready", flush=True)
         while True:
             connection, (_, port, *_) = server.accept()

@@ -271,7 +271,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--few", action="store_true", help="every pair of settings, not all of all")
     parser.add_argument(
-        "--only", nargs="*", default=[], metavar="NAME=VALUE", help='e.g. "flows=4"'
+        "--only", nargs="*", default=[], metavar="NAME=VALUE", help="e.g. flows=4 flows=16"
     )
     parser.add_argument(
         "--target", type=float, default=TARGET_MS, metavar="MS", help="the queue that is aimed at"
@@ -287,14 +287,20 @@ def main() -> None:
     if options.beside:
         compare(options.out, dict(text.split("=", 1) for text in options.only).get("queue"))
         return
-    only = dict(text.split("=", 1) for text in options.only)
+    only: dict[str, set[str]] = {}
+    for name, value in (text.split("=", 1) for text in options.only):
+        only.setdefault(name, set()).add(value)
     chosen = [
         cell
         for cell in (few() if options.few else cells())
-        if all(str(getattr(cell, name)) == value for name, value in only.items())
+        if all(str(getattr(cell, name)) in values for name, values in only.items())
     ]
     rows: list[dict[str, Any]] = []
-    kept = _kept(options.out, chosen) if options.out and options.out.exists() else []
+    kept: dict[str, Any] = {"target_ms": options.target, "rows": []}
+    if options.out and options.out.exists():
+        kept = json.loads(options.out.read_text(encoding="utf-8"))
+    if kept["target_ms"] != options.target:
+        parser.error(f"{options.out} is of a target of {kept['target_ms']:g} ms")
     try:
         with ThreadPoolExecutor(options.at_once) as pool:
             asked = {pool.submit(measure, cell, options.target): cell for cell in chosen}
@@ -308,26 +314,19 @@ def main() -> None:
                         flush=True,
                     )
             finally:
-                # Those under way end; after Ctrl-C no other begins.
+                # After Ctrl-C no other begins.
                 pool.shutdown(cancel_futures=True)
     finally:
         if options.out and rows:
-            order = {cell: number for number, cell in enumerate(cells())}
             columns = [*AXES, *MEASURES]
-            table = [*kept, *([_short(row[name]) for name in columns] for row in rows)]
-            table.sort(key=lambda line: order[Cell(*line[: len(AXES)])])
-            lines = ",\n  ".join(json.dumps(line) for line in table)
-            head = f'"least": {json.dumps(LEAST)}, "columns": {json.dumps(columns)}'
-            text = f'{{{head}, "rows": [\n  {lines}\n]}}\n'
+            measured = [[_short(row[name]) for name in columns] for row in rows]
+            table = {Cell(*line[: len(AXES)]): line for line in [*kept["rows"], *measured]}
+            lines = ",\n  ".join(json.dumps(table[cell]) for cell in cells() if cell in table)
+            head = {"target_ms": options.target, "least": LEAST, "columns": columns}
+            text = f'{json.dumps(head)[:-1]}, "rows": [\n  {lines}\n]}}\n'
             options.out.write_text(text, encoding="utf-8")
     bad = sum(any(missed(row)) for row in rows)
     print(f"{len(rows)} cells, {len(rows) - bad} hold, {bad} miss a target")
-
-
-def _kept(path: Path, chosen: Sequence[Cell]) -> list[list[Any]]:
-    """The rows of other cells than these."""
-    rows: list[list[Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    return [row for row in rows if Cell(*row[: len(AXES)]) not in chosen]
 
 
 def _short(value: Any) -> Any:
