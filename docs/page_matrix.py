@@ -85,7 +85,8 @@ def _text(kept: dict[str, Any]) -> str:
         f"{len(data)} cells, of which {holds.all(axis=1).sum()} hold all three targets: goodput of "
         f"at least {max(goodput.values()):g} of that without the agent ({goodput[far]:g} at {far}; "
         f"{holds['goodput holds'].sum()} hold it), a 99th percentile of pings of at most twice the "
-        f"queue's target and 5 ms ({holds['wait holds'].sum()}), Jain's index of at least "
+        f"queue's target, {kept['target_ms']:g} ms or more, and 5 ms "
+        f"({holds['wait holds'].sum()}), Jain's index of at least "
         f"{kept['least']['jain']:g} ({holds['shares hold'].sum()}). "
         f"By congestion control: {', '.join(by_control)}.\n"
     )

@@ -38,6 +38,13 @@ def tun(name: str) -> int:
     return fd
 
 
+def port_at(n: int, away_ms: int) -> int:
+    """The port of a client so far away: others are at no distance."""
+    port = NEAREST + 1000 * n + away_ms
+    assert NEAREST <= port < FARTHEST, (n, away_ms)
+    return port
+
+
 def is_tcp(packet: bytes) -> bool:
     return packet[9 if packet[0] >> 4 == 4 else 6] == socket.IPPROTO_TCP
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from house import SERVER, House, house
-from matrix import jain, p99, part
+from lasthop._lasthop import jain
+from matrix import p99, part
 from pair import obey, stamp
 
 TARGET_MS = 25.0

@@ -20,7 +20,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from distance import port_at
 from house import BURST_BYTES, SERVER, SERVER6, House, house
+from lasthop._lasthop import jain
 from pair import obey, stamp
 
 TARGET_MS = 25.0
@@ -30,9 +32,10 @@ PING_S = 0.02
 SEGMENT_BYTES = 1514
 PAYLOAD = 1448 / SEGMENT_BYTES
 TAU_BYTES = 500
+CONTROLS = ("reno", "cubic", "bbr")
 AXES: dict[str, tuple[Any, ...]] = {
     "way": ("proxy, qdisc", "proxy, outstanding", "ap and client"),
-    "congestion": ("reno", "cubic", "bbr", "bbr and cubic"),
+    "congestion": (*CONTROLS, "bbr and cubic"),
     "flows": (1, 4, 16),
     "rtt": ("5 ms", "100 ms", "5 to 100 ms"),
     "rate": ("10 Mbit/s", "100 Mbit/s"),
@@ -231,7 +234,7 @@ def away_ms(cell: Cell) -> list[int]:
 
 
 def load(built: House, cell: Cell, host: str) -> tuple[list[float], list[float]]:
-    ports = [20_000 + 1000 * flow + away for flow, away in enumerate(away_ms(cell))]
+    ports = [port_at(flow, away) for flow, away in enumerate(away_ms(cell))]
     with ThreadPoolExecutor() as pool:
         found = pool.submit(built.taken, ports, WARM_S, TAKE_S, host)
         pings = built.pings(int((WARM_S + TAKE_S) / PING_S), PING_S, host)
@@ -250,10 +253,6 @@ def part(values: Sequence[float], which: float) -> float:
 
 def p99(values: Sequence[float]) -> float:
     return part(values, 0.99)
-
-
-def jain(rates: Sequence[float]) -> float:
-    return sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
 
 
 def missed(row: Mapping[str, Any]) -> Iterator[str]:

@@ -12,14 +12,11 @@ import pytest
 from captures import FIELDS, capturing, judge
 from demands import demand, demand_program
 from house import AGENT, CLIENT, SERVER, SERVER6, house
+from lasthop._lasthop import jain
 from pair import fields
 
 LINE_BPS = 9.57e6
 """What 10 Mbit/s carry of payload: 1448 of 1514 B."""
-
-
-def jain(rates: list[float]) -> float:
-    return sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
 
 
 def test_the_queue_is_short_and_the_link_is_full() -> None:

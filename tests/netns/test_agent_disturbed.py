@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from disturbed import EIGHT, FOUR, TARGET_MS, WAYS_BACK, back, crowd, lossy, steps
-from matrix import jain
+from lasthop._lasthop import jain
 
 P99_MS = 2 * TARGET_MS + 5
 """The matrix's bound, as its .97 of goodput."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from box import Box
 from house import AGENT, demand_agent
-from matrix import jain
+from lasthop._lasthop import jain
 
 SCENARIOS = Path(__file__).parent.parent.parent / "scenarios"
 DEEP = ("--set", "ap[0].queue.limit=1.5 MB", "--set", "duration=30 s")

@@ -8,7 +8,7 @@ import pytest
 from captures import capturing, judge
 from demands import demand_program
 from house import SERVER, SERVER6, house
-from matrix import AXES, Cell, attach, load
+from matrix import AXES, CONTROLS, Cell, attach, load
 
 ONLY = "tcp and (dst net 10.2.0.0/24 or dst net fd00:2::/64)"
 
@@ -17,8 +17,7 @@ ONLY = "tcp and (dst net 10.2.0.0/24 or dst net fd00:2::/64)"
 def test_no_edge_moves_left_no_window_closes_and_sums_are_right(tmp_path: Path) -> None:
     demand_program("tshark")
     acks: dict[Cell, int] = {}
-    controls = ("reno", "cubic", "bbr")
-    for number, (way, congestion) in enumerate(itertools.product(AXES["way"], controls)):
+    for number, (way, congestion) in enumerate(itertools.product(AXES["way"], CONTROLS)):
         cell = Cell(way, congestion, 16, "5 to 100 ms", "100 Mbit/s", (4, 6)[number % 2])
         host = SERVER if cell.ip == 4 else SERVER6
         before, behind = tmp_path / f"{number}-before", tmp_path / f"{number}-behind"
