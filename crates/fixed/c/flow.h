@@ -185,6 +185,34 @@ LASTHOP_INLINE int flow_idles(struct flow *f, u64 now_ns)
 	return f->used_mean < f->held_mean / 2 && now_ns - f->known_ns > SETTLING_NS;
 }
 
+/*
+ * It has joined an epoch, T being `present_ns` now, its share `due`, and its round trip with the queue and without: the longest queue that
+ * its sender bears, 0 where that is any. BBR keeps two of its rate times its least round trip under way: beside a queue longer than its
+ * path that is less than its window, and it loses its share to others. Who has neither its share nor a window that it fills, and has had
+ * something under way for three seconds, asks for a queue no longer than its path; as long as that does not help, for a shorter one. Whom
+ * none has helped after a while has a pace of its own, and bears any. Otherwise what it bears grows, bit by bit, until T is wanted of it.
+ */
+LASTHOP_INLINE u64 flow_bears_ns(struct flow *f, u64 now_ns, u64 target_ns, u64 present_ns, u64 due, u64 round_ns, u64 path_ns)
+{
+	int is_well = f->taken >= due - due / 16 || f->used_mean >= f->held_mean - f->held_mean / 4;
+	int asks = !is_well && f->used_mean > f->held_mean / 8 && f->window_bytes > FILLED_SEGMENTS * (u64)f->mss &&
+		   round_ns > path_ns + path_ns / 2 && now_ns - f->rested_ns > ASKING_NS;
+
+	if (is_well)
+		f->asked = 0;
+	else if ((asks || f->bears_ns) && f->asked < PATIENCE)
+		f->asked++;
+	if (f->asked >= PATIENCE)
+		f->bears_ns = 0;
+	else if (asks)
+		f->bears_ns = share_borne_ns(path_ns, present_ns, target_ns);
+	else
+		f->bears_ns += f->bears_ns / 64;
+	if (f->bears_ns >= target_ns)
+		f->bears_ns = 0;
+	return f->bears_ns;
+}
+
 /* Whether it has filled three quarters of a window of more than a few segments: it has more to send after all. */
 LASTHOP_INLINE int flow_fills(const struct flow *f)
 {

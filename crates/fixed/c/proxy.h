@@ -99,6 +99,17 @@ LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings
 	return found;
 }
 
+/* The rate of payload that is due to a connection if all take their shares; nothing as long as there is no other that could take it. */
+LASTHOP_INLINE u64 proxy_due(const volatile struct settings *settings, const struct flow *f, const struct station *s)
+{
+	u64 rate = share_rate_beside(station_rate(s), s->others_q10, !settings->is_hidden), weights_q8 = station_weights(s), due;
+
+	if (weights_q8 <= f->weight_q8)
+		return 0;
+	due = share_fair(rate, weights_q8) * f->weight_q8 >> 8;
+	return settings->is_hidden ? due : share_payload(due, f->mss, f->header_bytes);
+}
+
 /* A segment of a connection that is known goes on to its client; weight_q8 is 0 where its weight stays. */
 LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, struct flow *f, struct station *s,
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
@@ -134,6 +145,8 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		}
 		if (is_after(end, f->sent)) {
 			fresh = end - f->sent;
+			if (!is_after(f->sent, f->ack))
+				f->rested_ns = now_ns;
 			f->forwarded_bytes += fresh;
 			if (settings->is_hidden)
 				flow_apart(f, now_ns, end, p->payload, !is_after(f->sent, f->ack));
@@ -158,8 +171,13 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		if (flow_idles(f, now_ns))
 			station_limit(s, f, counted_q8);
 		else
-			station_weigh(s, counted_q8, share_short_ns(settings->target_ns, own_ns, settings->g_q10),
+			station_weigh(s, counted_q8,
+				      share_short_ns(station_target_ns(s, settings->target_ns), own_ns, settings->g_q10),
 				      share_kappa_q10(settings->theta_ns, own_ns));
+		READ_ANEW();
+		if (!settings->is_clamp && !settings->is_station)
+			station_bear(s, flow_bears_ns(f, now_ns, settings->target_ns, station_target_ns(s, settings->target_ns),
+						      proxy_due(settings, f, s), delay_ns, own_ns));
 	}
 	READ_ANEW();
 	if (f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) && fresh && flow_fills(f))
@@ -181,7 +199,8 @@ struct told {
 	u32 random;
 	u32 price_q30; /* CLAMP's */
 	u32 is_probing;
-	u64 lacking_ns; /* by what the queue rests below T */
+	u64 target_ns; /* T, or the longest queue that all flows bear */
+	u64 lacking_ns; /* by what it rests below that */
 	u64 timer_ns; /* of receivers that hold ACKs back */
 };
 
@@ -230,7 +249,7 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 {
 	u64 delay_ns = flow_delay_ns(f, told->nearest_ns);
 	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings->is_hidden);
-	u64 target_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
+	u64 target_ns = share_target_beside_ns(told->target_ns, told->wait_ns, told->others_q10);
 	u64 weights_q8 = most(told->weights_q8, f->weight_q8);
 	/* Who takes less has its share, and others what it leaves of that. */
 	u64 fair = f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) ? share_fair(rate, weights_q8) :
@@ -274,15 +293,16 @@ LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
 LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *settings, const struct flow *f, const struct station *s)
 {
 	u64 delay_ns = flow_delay_ns(f, recent_least(&s->path.least));
-	u64 short_ns = share_short_ns(settings->target_ns, delay_ns, settings->g_q10);
+	u64 target_ns = station_target_ns(s, settings->target_ns);
+	u64 short_ns = share_short_ns(target_ns, delay_ns, settings->g_q10);
 	u64 lacking_ns = excess(share_lead_short_ns(delay_ns), short_ns);
-	u64 rest_ns = share_rest_ns(settings->target_ns, s->lacking_ns);
+	u64 rest_ns = share_rest_ns(target_ns, s->lacking_ns);
 	s64 room_ns;
 
 	if (settings->is_clamp)
 		return 0;
 	if (settings->is_station) {
-		room_ns = share_room_ns(settings->target_ns, 0, settings->kappa_q10) - (s64)short_ns;
+		room_ns = share_room_ns(target_ns, 0, settings->kappa_q10) - (s64)short_ns;
 	} else {
 		/* The room is no less than where the queue rests. */
 		if (rest_ns >= lacking_ns)
@@ -401,6 +421,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		told.limited_q8 = station_limited(s);
 		told.taken = station_taken(s);
 	}
+	told.target_ns = station_target_ns(s, settings->target_ns);
 	told.lacking_ns = s->lacking_ns;
 	told.nearest_ns = recent_least(&s->path.least);
 	told.span_began_ns = s->path.least.began_ns;

@@ -223,6 +223,15 @@ LASTHOP_INLINE u64 share_target_beside_ns(u64 target_ns, u64 wait_ns, u64 others
 	return over_ns ? target_ns + excess(y_ns, target_ns) / 16 * 15 / 1024 * (over_ns * 1024 / target_ns) : target_ns;
 }
 
+/*
+ * What a flow asks the queue to be that loses its share beside it for its sender keeps less than its window under way, as BBR does: no
+ * longer than its path, at first; then, each time that it asks, a 16th shorter than it is to be at present; T/8 at least.
+ */
+LASTHOP_INLINE u64 share_borne_ns(u64 path_ns, u64 present_ns, u64 target_ns)
+{
+	return most(least(path_ns, present_ns - present_ns / 16), target_ns / 8);
+}
+
 /* What of it is payload, where a full segment of mss bytes takes so much more on the wire. */
 LASTHOP_INLINE u64 share_payload(u64 wire_bytes, u32 mss_bytes, u32 header_bytes)
 {

@@ -27,6 +27,10 @@
 #define SETTLING_NS (2 * NS_PER_S)
 /* A window of so many segments is not filled by one that has little to send. */
 #define FILLED_SEGMENTS 3
+/* Who has had something under way for so long has had its share by now, or does not get it. */
+#define ASKING_NS (3 * NS_PER_S)
+/* For so many epochs a flow may have a shorter queue that does not help it: by then it has a pace of its own. */
+#define PATIENCE 16
 /* Minima are of one to two spans, but for paths over a hidden queue (path_settled_ns). */
 #define LEAST_SPAN_NS (10 * NS_PER_S)
 /* A time stamp that was not echoed in time is given up. */
@@ -248,7 +252,9 @@ struct flow {
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
-	u32 pad;
+	u32 asked; /* for so many epochs it has had, or asked for, a shorter queue that did not help it */
+	u64 bears_ns; /* the longest queue beside which its sender fills its window; 0: any */
+	u64 rested_ns; /* when it last had nothing under way to its client */
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate [B/s] */
@@ -294,6 +300,8 @@ struct station {
 	struct path path; /* to the nearest client */
 
 	u64 lacking_ns; /* by what the queue rests below T */
+	u64 bears_ns; /* the longest queue that each flow of the running epoch bears; 0: any */
+	u64 last_bears_ns; /* of the one before */
 	/* What the last ACK told. It stands here for the verifier not to follow each value that it may have. */
 	u64 sent_ns; /* when it was sent */
 	u64 sample_ns; /* a round trip to the client; 0: none */

@@ -261,6 +261,14 @@ LASTHOP_INLINE u64 station_taken(const struct station *s)
 	return station_goes_by_last(s) ? s->last_taken : s->taken;
 }
 
+/* T at present: what is wanted of the queue, or the longest that all flows bear. */
+LASTHOP_INLINE u64 station_target_ns(const struct station *s, u64 target_ns)
+{
+	if (s->bears_ns)
+		target_ns = least(target_ns, s->bears_ns);
+	return s->last_bears_ns ? least(target_ns, s->last_bears_ns) : target_ns;
+}
+
 /* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
 LASTHOP_INLINE int station_is_floored(const struct station *s, u32 mss, u64 span_ns)
 {
@@ -400,6 +408,8 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 	s->delay_most_ns = 0;
 	s->last_delay_least_ns = s->delay_least_ns;
 	s->delay_least_ns = 0;
+	s->last_bears_ns = since_ns < 2 * epoch_ns ? s->bears_ns : 0;
+	s->bears_ns = 0;
 	s->epoch_ns = now_ns;
 	s->epoch++;
 }
@@ -419,6 +429,13 @@ LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns,
 	s->delay_most_ns = most(s->delay_most_ns, least(delay_ns, NS_PER_S));
 	if (shortest_ns && (!s->delay_least_ns || shortest_ns < s->delay_least_ns))
 		s->delay_least_ns = least(shortest_ns, NS_PER_S);
+}
+
+/* The flow that has joined bears a queue of so long; 0: any. */
+LASTHOP_INLINE void station_bear(struct station *s, u64 bears_ns)
+{
+	if (bears_ns && (!s->bears_ns || bears_ns < s->bears_ns))
+		s->bears_ns = bears_ns;
 }
 
 /* The flow that has joined counts for what it takes. */

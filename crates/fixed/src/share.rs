@@ -117,6 +117,10 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_target_beside_ns"]
     pub safe fn target_beside_ns(target_ns: u64, wait_ns: u64, others_q10: u64) -> u64;
 
+    /// What a flow asks the queue to be that loses its share beside it: no longer than its path, then a 16th shorter than it is to be at present; T/8 at least.
+    #[link_name = "lasthop_share_borne_ns"]
+    pub safe fn borne_ns(path_ns: u64, present_ns: u64, target_ns: u64) -> u64;
+
     /// What of it is payload, where a full segment of mss bytes takes so much more on the wire.
     #[link_name = "lasthop_share_payload"]
     pub safe fn payload(wire_bytes: u64, mss_bytes: u32, header_bytes: u32) -> u64;

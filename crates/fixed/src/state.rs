@@ -202,7 +202,9 @@ pub struct FlowRecord {
     second_ns: u32,
     apart_ns: u32,
     told_ns: u32,
-    apart_pad: u32,
+    asked: u32,
+    bears_ns: u64,
+    rested_ns: u64,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
@@ -393,6 +395,10 @@ pub struct StationRecord {
     /// From the agent to the nearest client and back, without the queue.
     pub path: PathRecord,
     lacking_ns: u64,
+    /// The longest queue that each flow of the running epoch bears; 0: any.
+    pub bears_ns: u64,
+    /// Of the one before.
+    pub last_bears_ns: u64,
     /// When the ACK at hand was sent, as far as its client's clock tells.
     pub sent_ns: u64,
     sample_ns: u64,
@@ -476,6 +482,14 @@ impl StationRecord {
     /// Over which time that is \[ms\].
     pub fn horizon_ms(&self) -> u32 {
         25 << self.chosen.min(6)
+    }
+
+    /// The longest queue that all flows seen of late bear: with the share window, T is no longer than that; none: any.
+    pub fn borne_ns(&self) -> Option<u64> {
+        match (known(self.bears_ns), known(self.last_bears_ns)) {
+            (Some(now_ns), Some(last_ns)) => Some(now_ns.min(last_ns)),
+            (now_ns, last_ns) => now_ns.or(last_ns),
+        }
     }
 
     /// What part of the bytes towards the clients is not steered, of late.

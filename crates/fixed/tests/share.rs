@@ -240,4 +240,12 @@ proptest! {
         close(found, exact, 1e-9, wait / 1024.0 + 20_000.0);
         prop_assert!(found >= target && (found <= wait || wait <= target || found == target));
     }
+
+    /// Its path, or what is wanted at present less a 16th, whichever is shorter, but T/8 at least.
+    #[test]
+    fn what_a_flow_asks_for(path in any_length(36), present in any_length(36), target in any_length(36)) {
+        use lasthop_fixed::share::borne_ns;
+        let exact = (path as f64).min(present as f64 * 15.0 / 16.0).max(target as f64 / 8.0);
+        close(borne_ns(path, present, target) as f64, exact, 0.0, 1.0);
+    }
 }

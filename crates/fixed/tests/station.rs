@@ -423,3 +423,128 @@ fn a_path_that_is_longer_for_good_is_longer_within_two_spans() {
         }
     }
 }
+
+/// Segments that a line whose queue is seen carries in a millisecond.
+const CARRIED: u64 = 8;
+/// To the servers and back.
+const UPSTREAM_NS: u64 = 5 * MS;
+/// Segments that are few beside what the line holds.
+const FEW: u32 = 100;
+/// Of windows, and the client's own field.
+const SCALE: u8 = 7;
+const FIELD: u16 = 16_000;
+
+/// A server whose sender keeps no more than so many segments under way.
+struct Server {
+    flow: FlowRecord,
+    keeps: u32,
+    sent: u32,
+    acked: u32,
+    edge: u32,
+    stamp: u32,
+}
+
+impl Server {
+    /// Its handshake, which tells its path.
+    fn new(settings: &Settings, station: &mut StationRecord, keeps: u32) -> Self {
+        let mut flow = FlowRecord::default();
+        flow.weight_q8 = 256;
+        let begins =
+            PacketRecord { flags: TCP_SYN, mss: SEGMENT as u16 + 12, has_scale: 1, scale: SCALE, ..Self::packet(0, 0) };
+        proxy::client_begins(&mut flow, &PacketRecord { window: FIELD, ..begins }, MS);
+        proxy::server_begins(
+            &mut flow,
+            &PacketRecord { flags: TCP_SYN | TCP_ACK, ack: 1, ..begins },
+            MS + UPSTREAM_NS,
+            0,
+        );
+        let last = PacketRecord { ack: 1, window: FIELD, ..Self::packet(6, 1) };
+        proxy::hears(settings, &mut flow, station, &last, 2 * MS + UPSTREAM_NS, &Glance::default(), 0);
+        Self { flow, keeps, sent: 1, acked: 1, edge: 1 + 10 * SEGMENT, stamp: 6 }
+    }
+
+    fn packet(stamp: u32, echo: u32) -> PacketRecord {
+        PacketRecord { flags: TCP_ACK, has_stamp: 1, stamp, echo, ..PacketRecord::default() }
+    }
+}
+
+/// So many milliseconds of a line that these servers share, with a target of 25 ms: what the agent takes it that all bear, each of these
+/// \[ms\], and which part of the line the first one has had in the last quarter of the time.
+fn borne(keeps: [u32; 2], for_ms: u64) -> (Vec<Option<u64>>, f64) {
+    let settings = Settings { target_ns: 25 * MS, theta_ns: 50 * MS, g_q10: 901, ..Settings::default() };
+    let mut station = StationRecord::default();
+    let mut servers = keeps.map(|keeps| Server::new(&settings, &mut station, keeps));
+    let (mut queue, mut departed_bytes) = (VecDeque::new(), 0);
+    // Fields on their way to a server.
+    let mut told = VecDeque::<(usize, u32, u32, u32)>::new();
+    let size = u64::from(SEGMENT + 66);
+    let mut had = [0u32; 2];
+    let mut borne = Vec::new();
+    for at_ms in 10..for_ms {
+        let now_ns = at_ms * MS;
+        while told.front().is_some_and(|told| at_ms >= u64::from(told.3) + UPSTREAM_NS / MS) {
+            let Some((who, ack, edge, stamp)) = told.pop_front() else { break };
+            let server = &mut servers[who];
+            (server.acked, server.edge, server.stamp) = (ack, edge, stamp);
+        }
+        for (who, server) in servers.iter_mut().enumerate() {
+            // Who keeps little paces it, by its share.
+            for _ in 0..if server.keeps < FEW { CARRIED / 2 } else { 2 * CARRIED } {
+                if server.sent - server.acked >= server.keeps * SEGMENT || server.sent + SEGMENT > server.edge {
+                    break;
+                }
+                let seen = Glance { bytes: queue.len() as u64 * size, departed_bytes };
+                let data = PacketRecord {
+                    payload: SEGMENT,
+                    segment: SEGMENT,
+                    header_bytes: 66,
+                    size_bytes: size as u32,
+                    seq: server.sent,
+                    ..Server::packet(at_ms as u32, server.stamp)
+                };
+                let found = proxy::meets(&settings, &mut station, now_ns, &seen, size as u32, 1, 0, 0);
+                proxy::forwards(&settings, &mut server.flow, &mut station, &data, now_ns, &seen, &found, 0);
+                server.sent += SEGMENT;
+                queue.push_back((who, server.sent));
+            }
+        }
+        for _ in 0..CARRIED {
+            let Some((who, end)) = queue.pop_front() else { break };
+            departed_bytes += size;
+            let seen = Glance { bytes: queue.len() as u64 * size, departed_bytes };
+            let ack = PacketRecord { ack: end, window: FIELD, ..Server::packet(at_ms as u32, at_ms as u32) };
+            let field = proxy::hears(&settings, &mut servers[who].flow, &mut station, &ack, now_ns, &seen, 0);
+            told.push_back((who, end, end + (u32::from(field) << SCALE), at_ms as u32));
+            had[who] += u32::from(at_ms > for_ms / 4 * 3);
+        }
+        borne.push(station.borne_ns().map(|ns| ns / MS));
+    }
+    (borne, f64::from(had[0]) / f64::from(had[0] + had[1]))
+}
+
+#[test]
+fn who_keeps_two_of_its_path_under_way_has_its_share_beside_a_shorter_queue() {
+    // Two of its path at half of the line: all of its window beside a queue of 5 ms, a third of it beside one of 25.
+    let (borne, part) = borne([40, 1000], 20_000);
+    assert!(borne[..3000].iter().all(Option::is_none), "{:?}", borne.iter().position(Option::is_some));
+    assert!(borne[5000..].iter().all(|ms| ms.is_some_and(|ms| (3..=8).contains(&ms))), "{borne:?}");
+    assert!((0.48..0.52).contains(&part), "{part}");
+}
+
+#[test]
+fn who_has_less_to_send_whatever_the_queue_does_not_keep_it_short() {
+    let (borne, part) = borne([18, 1000], 20_000);
+    let asks = borne.iter().filter(|ms| ms.is_some()).count();
+    assert!((1000..6000).contains(&asks), "{asks}");
+    assert!(borne[12_000..].iter().all(Option::is_none), "{borne:?}");
+    assert!(part < 0.4, "{part}");
+}
+
+#[test]
+fn who_fills_its_window_bears_any_queue() {
+    let (borne, part) = borne([1000, 1000], 10_000);
+    assert!(borne.iter().all(Option::is_none), "{borne:?}");
+    assert!((0.48..0.52).contains(&part), "{part}");
+    // Nobody takes anything from one that is alone.
+    assert!(self::borne([10, 0], 10_000).0.iter().all(Option::is_none));
+}
