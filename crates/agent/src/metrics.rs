@@ -68,9 +68,10 @@ fn traffic(registry: &mut Registry, status: &Status) {
 fn queues(registry: &mut Registry, status: &Status) {
     /// Name, meaning, and what is told of a queue; what is unknown is left out.
     type Reading = fn(&QueueStatus) -> Option<f64>;
-    const READINGS: [(&str, &str, Reading); 4] = [
+    const READINGS: [(&str, &str, Reading); 5] = [
         ("queue_bytes", "What the queue holds", |queue| Some(queue.bytes as f64)),
         ("queue_delay_seconds", "How long what it holds lasts", |queue| queue.delay_s),
+        ("queue_target_seconds", "How long it is to last at present", |queue| queue.target_s),
         ("queue_rate_bytes_per_second", "Its rate", |queue| queue.rate_bps.map(|bps| bps / 8.0)),
         ("client_rtt_seconds", "The path to the clients and back, without the queue", |queue| queue.client_rtt_s),
     ];
@@ -95,7 +96,7 @@ mod tests {
     fn what_is_known_is_told_in_base_units() {
         let queue = serde_json::json!({
             "client": "10.1.0.2", "bytes": 3000, "rate_bps": 8e6, "horizon_s": 1.0, "delay_s": 0.003, "weights": 1.0,
-            "unsteered_fraction": 0.0, "a_bytes": null, "price_s": null, "client_rtt_s": null,
+            "unsteered_fraction": 0.0, "target_s": 0.005, "a_bytes": null, "price_s": null, "client_rtt_s": null,
         });
         let flow = |port: u16| {
             serde_json::json!({
@@ -122,6 +123,7 @@ mod tests {
             "lasthop_agent_told_connections{device=\"lan\",state=\"closing\"} 0".to_owned(),
             "lasthop_agent_connections{device=\"lan\"} 1".to_owned(),
             format!("lasthop_agent_queue_delay_seconds{of} 0.003"),
+            format!("lasthop_agent_queue_target_seconds{of} 0.005"),
             format!("lasthop_agent_queue_rate_bytes_per_second{of} 1000000.0"),
             // Of both connections.
             format!("lasthop_agent_window_bytes{of} 3000.0"),

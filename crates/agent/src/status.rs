@@ -79,6 +79,8 @@ pub struct QueueStatus {
     pub weights: f64,
     /// What part of the bytes towards its clients is not steered, of late.
     pub unsteered_fraction: f64,
+    /// The queue that the share window aims at here \[s\]: the target, or less where senders bear no more; null with another law.
+    pub target_s: Option<f64>,
     /// CLAMP's a, raised where many flows share a slow link; null with another law.
     pub a_bytes: Option<u64>,
     /// CLAMP's price \[s\]; null with another law.
@@ -163,7 +165,7 @@ impl Status {
             queues: stations
                 .iter()
                 .take(FLOWS_TOLD)
-                .map(|(key, station)| QueueStatus::of(key, station, identity.law))
+                .map(|(key, station)| QueueStatus::of(key, station, identity))
                 .collect(),
             unsteered_fraction: unsteered(&counts),
             counts: COUNTED
@@ -183,8 +185,9 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl QueueStatus {
-    fn of(key: &StationKey, station: &StationRecord, law: &str) -> Self {
+    fn of(key: &StationKey, station: &StationRecord, identity: &Identity) -> Self {
         let rate = station.rate();
+        let target_ns = station.borne_ns().map_or(identity.target_ns, |borne_ns| borne_ns.min(identity.target_ns));
         Self {
             client: key.client().map(|client| client.to_string()),
             bytes: station.queue_bytes,
@@ -193,8 +196,9 @@ impl QueueStatus {
             delay_s: rate.filter(|rate| *rate > 0.0).map(|rate| station.queue_bytes as f64 / rate),
             weights: station.weights(),
             unsteered_fraction: station.unsteered(),
+            target_s: (identity.law == "share").then(|| seconds(target_ns)),
             a_bytes: (station.a_bytes > 0).then_some(station.a_bytes),
-            price_s: (law == "clamp").then(|| price_s(station.price_q30)),
+            price_s: (identity.law == "clamp").then(|| price_s(station.price_q30)),
             client_rtt_s: known(recent_least(&station.path.least)).map(seconds),
         }
     }
@@ -313,7 +317,7 @@ impl fmt::Display for Status {
         for queue in &self.queues {
             writeln!(
                 f,
-                "queue{}, by {}: {} B, {} at {} (over {}), path to clients {}, {:.0} % not steered{}{}",
+                "queue{}, by {}: {} B, {} at {} (over {}), path to clients {}, {:.0} % not steered{}{}{}",
                 queue.client.as_ref().map_or(String::new(), |client| format!(" of {client}")),
                 self.source,
                 queue.bytes,
@@ -322,6 +326,10 @@ impl fmt::Display for Status {
                 ms(Some(queue.horizon_s)),
                 ms(queue.client_rtt_s),
                 100.0 * queue.unsteered_fraction,
+                queue
+                    .target_s
+                    .filter(|target_s| *target_s < self.target_s)
+                    .map_or(String::new(), |target_s| format!(", target lowered to {}", ms(Some(target_s)))),
                 queue.a_bytes.map_or(String::new(), |a| format!(", a {a} B")),
                 queue.price_s.map_or(String::new(), |s| format!(", price {:.2} ms", s * 1e3))
             )?;
