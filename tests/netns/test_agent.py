@@ -70,6 +70,30 @@ def test_bbr_and_cubic_share_evenly() -> None:
     assert sum(steered.values()) >= 0.96 * sum(plain.values())
 
 
+@pytest.mark.parametrize(
+    ("slow", "congestion"), [("router", ("bbr",)), ("modem", ("bbr", "cubic"))]
+)
+def test_the_queue_is_no_longer_than_bbr_near_by_bears(
+    slow: str, congestion: tuple[str, ...]
+) -> None:
+    ports = [20_005, 21_005, 22_100, 23_100]
+    with house(rate="100mbit", limit=3_125_000, slow=slow, distances=True) as built:
+        built.helper("server", "serve", *congestion)
+        built.agent()
+        with ThreadPoolExecutor() as pool:
+            steered = pool.submit(built.fetch, ports, warm_s=7, take_s=5)
+            time.sleep(1.5)
+            before = built.status()
+            time.sleep(9)
+            after = built.status()
+            shares = list(steered.result().values())
+    assert [before["queues"][0]["target_s"], after["target_s"]] == [0.025, 0.025]
+    # A server 5 ms away bears a queue of as much or less.
+    assert 0.003 <= after["queues"][0]["target_s"] <= 0.015
+    assert jain(shares) >= 0.98
+    assert sum(shares) >= 85e6
+
+
 @pytest.mark.parametrize("host", [SERVER, SERVER6])
 def test_a_queue_downstream_is_known_from_acks(host: str) -> None:
     with house(slow="modem") as built:
