@@ -84,12 +84,16 @@ def test_the_queue_is_no_longer_than_bbr_near_by_bears(
             steered = pool.submit(built.fetch, ports, warm_s=7, take_s=5)
             time.sleep(1.5)
             before = built.status()
-            time.sleep(9)
-            after = built.status()
+            time.sleep(5)
+            after = []
+            while not steered.done():
+                after += built.status()["queues"]
+                time.sleep(0.4)
             shares = list(steered.result().values())
-    assert [before["queues"][0]["target_s"], after["target_s"]] == [0.025, 0.025]
-    # A server 5 ms away bears a queue of as much or less.
-    assert 0.003 <= after["queues"][0]["target_s"] <= 0.015
+    assert [before["queues"][0]["target_s"], before["target_s"]] == [0.025, 0.025]
+    # A server 5 ms away bears a queue of as much or less, and goes on to bear it.
+    assert all(0.003 <= queue["target_s"] <= 0.015 for queue in after)
+    assert statistics.mean(queue["delay_s"] for queue in after) <= 0.015
     assert jain(shares) >= 0.98
     assert sum(shares) >= 85e6
 

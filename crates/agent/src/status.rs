@@ -17,6 +17,8 @@ use crate::state::{
 
 /// Kinds of packets that are not steered, from the fourth on.
 const UNSTEERED: usize = 8;
+/// For how long after its last look it is told what a queue's connections bear.
+const BORNE_FOR_NS: u64 = 4_000_000_000;
 /// Flows that are told one by one; more are only counted.
 const FLOWS_TOLD: usize = 1000;
 
@@ -165,7 +167,7 @@ impl Status {
             queues: stations
                 .iter()
                 .take(FLOWS_TOLD)
-                .map(|(key, station)| QueueStatus::of(key, station, identity))
+                .map(|(key, station)| QueueStatus::of(key, station, identity, now_ns))
                 .collect(),
             unsteered_fraction: unsteered(&counts),
             counts: COUNTED
@@ -185,9 +187,11 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl QueueStatus {
-    fn of(key: &StationKey, station: &StationRecord, identity: &Identity) -> Self {
+    fn of(key: &StationKey, station: &StationRecord, identity: &Identity, now_ns: u64) -> Self {
         let rate = station.rate();
-        let target_ns = station.borne_ns().map_or(identity.target_ns, |borne_ns| borne_ns.min(identity.target_ns));
+        // What is not renewed says nothing.
+        let borne_ns = station.borne_ns().filter(|_| now_ns.saturating_sub(station.seen_ns) < BORNE_FOR_NS);
+        let target_ns = borne_ns.map_or(identity.target_ns, |borne_ns| borne_ns.min(identity.target_ns));
         Self {
             client: key.client().map(|client| client.to_string()),
             bytes: station.queue_bytes,

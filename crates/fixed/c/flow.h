@@ -173,6 +173,9 @@ LASTHOP_INLINE int flow_idles(struct flow *f, u64 now_ns)
 {
 	u64 gap_ns = now_ns - f->joined_ns, keep_q31 = decay_over_q31(gap_ns, TAKEN_NS);
 
+	/* What it bore before a pause is not known of what it sends now. */
+	if (gap_ns > 2 * SETTLING_NS)
+		f->bears_ns = 0;
 	if (f->joined_ns) {
 		f->taken = towards(f->taken, rate_of(f->joined_bytes, gap_ns), keep_q31);
 		f->used_mean = times_q31(f->used_mean, keep_q31) + f->used;
@@ -186,11 +189,13 @@ LASTHOP_INLINE int flow_idles(struct flow *f, u64 now_ns)
 }
 
 /*
- * It has joined an epoch, T being `present_ns` now, its share `due`, and its round trip with the queue and without: the longest queue that
- * its sender bears, 0 where that is any. BBR keeps two of its rate times its least round trip under way: beside a queue longer than its
- * path that is less than its window, and it loses its share to others. Who has neither its share nor a window that it fills, and has had
- * something under way for three seconds, asks for a queue no longer than its path; as long as that does not help, for a shorter one. Whom
- * none has helped after a while has a pace of its own, and bears any. Otherwise what it bears grows, bit by bit, until T is wanted of it.
+ * It has joined an epoch; its share is `due`, 0 as long as nobody else could take it, T was `present_ns` in the one before, and its round
+ * trip is that with the queue and without: the longest queue that its sender bears, 0 where that is any. BBR keeps two of its rate times
+ * its least round trip under way: where the queue is longer than its path, that is less than its window, and it loses its share to others.
+ * Who has neither its share nor fills its window, of more than a few segments and an eighth of it at least, has had something under way
+ * for three seconds, and finds a queue of more than half of its path, asks for one no longer than its path; as long as it still does, for
+ * a shorter one. Whom that has not helped after a while has a pace of its own, and bears any: as often as it is well it may ask again.
+ * Otherwise what it bears grows, bit by bit, until T is wanted of it.
  */
 LASTHOP_INLINE u64 flow_bears_ns(struct flow *f, u64 now_ns, u64 target_ns, u64 present_ns, u64 due, u64 round_ns, u64 path_ns)
 {
@@ -198,8 +203,12 @@ LASTHOP_INLINE u64 flow_bears_ns(struct flow *f, u64 now_ns, u64 target_ns, u64 
 	int asks = !is_well && f->used_mean > f->held_mean / 8 && f->window_bytes > FILLED_SEGMENTS * (u64)f->mss &&
 		   round_ns > path_ns + path_ns / 2 && now_ns - f->rested_ns > ASKING_NS;
 
+	if (!due) {
+		f->bears_ns = 0;
+		return 0;
+	}
 	if (is_well)
-		f->asked = 0;
+		f->asked -= f->asked > 0;
 	else if ((asks || f->bears_ns) && f->asked < PATIENCE)
 		f->asked++;
 	if (f->asked >= PATIENCE)

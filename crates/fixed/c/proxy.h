@@ -114,8 +114,8 @@ LASTHOP_INLINE u64 proxy_due(const volatile struct settings *settings, const str
 LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, struct flow *f, struct station *s,
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
-	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns;
-	u32 fresh = 0, was_limited = 0;
+	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns, present_ns;
+	u32 fresh = 0, was_limited = 0, is_limited;
 
 	f->seen_ns = now_ns;
 	if (weight_q8) {
@@ -168,16 +168,21 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		own_ns = flow_delay_ns(f, found.nearest_ns);
 		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
-		if (flow_idles(f, now_ns))
+		is_limited = flow_idles(f, now_ns);
+		READ_ANEW();
+		if (!settings->is_clamp && !settings->is_station) {
+			present_ns = station_last_target_ns(s, settings->target_ns);
+			station_bear(s,
+				     flow_bears_ns(f, now_ns, settings->target_ns, present_ns, proxy_due(settings, f, s), delay_ns, own_ns),
+				     present_ns);
+		}
+		READ_ANEW();
+		if (is_limited)
 			station_limit(s, f, counted_q8);
 		else
 			station_weigh(s, counted_q8,
 				      share_short_ns(station_target_ns(s, settings->target_ns), own_ns, settings->g_q10),
 				      share_kappa_q10(settings->theta_ns, own_ns));
-		READ_ANEW();
-		if (!settings->is_clamp && !settings->is_station)
-			station_bear(s, flow_bears_ns(f, now_ns, settings->target_ns, station_target_ns(s, settings->target_ns),
-						      proxy_due(settings, f, s), delay_ns, own_ns));
 	}
 	READ_ANEW();
 	if (f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) && fresh && flow_fills(f))
@@ -249,7 +254,9 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 {
 	u64 delay_ns = flow_delay_ns(f, told->nearest_ns);
 	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings->is_hidden);
-	u64 target_ns = share_target_beside_ns(told->target_ns, told->wait_ns, told->others_q10);
+	/* What others fill beyond T itself counts, however short a queue is wanted. */
+	u64 beside_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
+	u64 target_ns = beside_ns > settings->target_ns ? beside_ns : told->target_ns;
 	u64 weights_q8 = most(told->weights_q8, f->weight_q8);
 	/* Who takes less has its share, and others what it leaves of that. */
 	u64 fair = f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) ? share_fair(rate, weights_q8) :

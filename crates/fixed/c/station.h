@@ -261,12 +261,16 @@ LASTHOP_INLINE u64 station_taken(const struct station *s)
 	return station_goes_by_last(s) ? s->last_taken : s->taken;
 }
 
+/* T in the last epoch. */
+LASTHOP_INLINE u64 station_last_target_ns(const struct station *s, u64 target_ns)
+{
+	return s->last_bears_ns ? least(target_ns, s->last_bears_ns) : target_ns;
+}
+
 /* T at present: what is wanted of the queue, or the longest that all flows bear. */
 LASTHOP_INLINE u64 station_target_ns(const struct station *s, u64 target_ns)
 {
-	if (s->bears_ns)
-		target_ns = least(target_ns, s->bears_ns);
-	return s->last_bears_ns ? least(target_ns, s->last_bears_ns) : target_ns;
+	return station_last_target_ns(s, s->bears_ns ? least(target_ns, s->bears_ns) : target_ns);
 }
 
 /* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
@@ -431,11 +435,15 @@ LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns,
 		s->delay_least_ns = least(shortest_ns, NS_PER_S);
 }
 
-/* The flow that has joined bears a queue of so long; 0: any. */
-LASTHOP_INLINE void station_bear(struct station *s, u64 bears_ns)
+/* The flow that has joined bears a queue of so long, 0: any, where T was `present_ns` in the last epoch. */
+LASTHOP_INLINE void station_bear(struct station *s, u64 bears_ns, u64 present_ns)
 {
-	if (bears_ns && (!s->bears_ns || bears_ns < s->bears_ns))
-		s->bears_ns = bears_ns;
+	if (!bears_ns || (s->bears_ns && s->bears_ns <= bears_ns))
+		return;
+	s->bears_ns = bears_ns;
+	/* By what the queue rests below a T that was much longer says nothing of this one: until it is known, half of it. */
+	if (bears_ns < present_ns - present_ns / 8)
+		s->lacking_ns = least(s->lacking_ns, bears_ns / 2);
 }
 
 /* The flow that has joined counts for what it takes. */
