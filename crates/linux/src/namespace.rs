@@ -5,12 +5,18 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{Gid, Uid};
 
 use crate::error::{Attempt, Error};
+
+/// After so many attempts, one each so long, a thread that has been joined has left the kernel.
+const ATTEMPTS: u32 = 500;
+/// See `ATTEMPTS`.
+const EVERY: Duration = Duration::from_millis(1);
 
 /// A network namespace.
 #[derive(Debug)]
@@ -93,7 +99,15 @@ fn is_forbidden(result: nix::Result<()>) -> bool {
 /// The caller becomes root of a user namespace of its own. It must be the process's only thread.
 fn become_root_of_own() -> io::Result<()> {
     let (user, group) = (Uid::effective(), Gid::effective());
-    unshare(CloneFlags::CLONE_NEWUSER)?;
+    let mut attempts = 1;
+    // A thread that has been joined is still the kernel's for a moment.
+    while let Err(error) = unshare(CloneFlags::CLONE_NEWUSER) {
+        if error != Errno::EINVAL || attempts == ATTEMPTS {
+            return Err(error.into());
+        }
+        attempts += 1;
+        thread::sleep(EVERY);
+    }
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
