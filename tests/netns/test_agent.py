@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from captures import FIELDS, capturing, judge
 from demands import demand, demand_program
+from distance import port_at
 from house import AGENT, CLIENT, SERVER, SERVER6, house
 from lasthop._lasthop import jain
 from pair import fields
@@ -76,7 +77,7 @@ def test_bbr_and_cubic_share_evenly() -> None:
 def test_the_queue_is_no_longer_than_bbr_near_by_bears(
     slow: str, congestion: tuple[str, ...]
 ) -> None:
-    ports = [20_005, 21_005, 22_100, 23_100]
+    ports = [port_at(n, away_ms) for n, away_ms in enumerate((5, 5, 100, 100))]
     with house(rate="100mbit", limit=3_125_000, slow=slow, distances=True) as built:
         built.helper("server", "serve", *congestion)
         built.agent()

@@ -252,7 +252,7 @@ struct flow {
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
-	u32 asked; /* for so many epochs more it has had, or asked for, a shorter queue without being well than it was well */
+	u32 asked; /* epochs in which a shorter queue, which it asked for, has not helped it, less those in which it was well */
 	u64 bears_ns; /* the longest queue beside which its sender fills its window; 0: any */
 	u64 rested_ns; /* when it last had nothing under way to its client */
 
