@@ -3,6 +3,7 @@
 #ifndef LASTHOP_FLOW_H
 #define LASTHOP_FLOW_H
 
+#include "bearing.h"
 #include "state.h"
 #include "station.h"
 #include "window.h"
@@ -149,77 +150,12 @@ LASTHOP_INLINE u64 flow_alone_ns(const struct flow *f, u64 sample_ns, u64 timer_
 	return most(excess(sample_ns, timer_ns), nearest_ns);
 }
 
-/* An ACK of so much that is new: by Little's law what it acknowledges was under way for a round trip, and all that time the window was open. */
+/* An ACK of so much that is new: what of its window it uses. */
 LASTHOP_APART int flow_uses(struct flow *f, u64 now_ns, u32 acked)
 {
-	u64 gap_ns, open_bytes;
-
-	if (!f)
-		return 0;
-	gap_ns = f->held_ns ? least(excess(now_ns, f->held_ns), NS_PER_S) : 0;
-	open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
-	f->used += acked * ((f->rtt_ns + recent_least(&f->upstream)) >> 10);
-	f->held += open_bytes * (gap_ns >> 10);
-	f->held_ns = now_ns;
-	f->joined_bytes += acked;
+	if (f)
+		use_add(&f->use, now_ns, acked, f->rtt_ns + recent_least(&f->upstream), is_after(f->edge, f->ack) ? f->edge - f->ack : 0);
 	return 0;
-}
-
-/*
- * It joins an epoch: whether it has no more to send, as it has used less than half of its window over a second (station#13). Who is
- * known since two seconds ago or less is on its way to its share.
- */
-LASTHOP_INLINE int flow_idles(struct flow *f, u64 now_ns)
-{
-	u64 gap_ns = now_ns - f->joined_ns, keep_q31 = decay_over_q31(gap_ns, TAKEN_NS);
-
-	/* What it bore before a pause is not known of what it sends now. */
-	if (gap_ns > 2 * SETTLING_NS)
-		f->bears_ns = 0;
-	if (f->joined_ns) {
-		f->taken = towards(f->taken, rate_of(f->joined_bytes, gap_ns), keep_q31);
-		f->used_mean = times_q31(f->used_mean, keep_q31) + f->used;
-		f->held_mean = times_q31(f->held_mean, keep_q31) + f->held;
-	} else {
-		f->known_ns = now_ns;
-	}
-	f->joined_ns = now_ns;
-	f->joined_bytes = f->used = f->held = 0;
-	return f->used_mean < f->held_mean / 2 && now_ns - f->known_ns > SETTLING_NS;
-}
-
-/*
- * It has joined an epoch; its share is `due`, 0 as long as nobody else could take it, T was `present_ns` in the one before, and its round
- * trip is that with the queue and without: the longest queue that its sender bears, 0 where that is any. BBR keeps two of its rate times
- * its least round trip under way: where the queue is longer than its path, that is less than its window, and it loses its share to others.
- * Who has neither its share nor fills its window, of more than a few segments and an eighth of it at least, has had something under way
- * for three seconds, and finds a queue of more than half of its path, asks for one no longer than its path; as long as it still does, for
- * a shorter one. Whom that has not helped after a while has a pace of its own, and bears any: as often as it is well it may ask again.
- * Otherwise what it bears grows, bit by bit, until T is wanted of it.
- */
-LASTHOP_INLINE u64 flow_bears_ns(struct flow *f, u64 now_ns, u64 target_ns, u64 present_ns, u64 due, u64 round_ns, u64 path_ns)
-{
-	int is_well = f->taken >= due - due / 16 || f->used_mean >= f->held_mean - f->held_mean / 4;
-	int asks = !is_well && f->used_mean > f->held_mean / 8 && f->window_bytes > FILLED_SEGMENTS * (u64)f->mss &&
-		   round_ns > path_ns + path_ns / 2 && now_ns - f->rested_ns > ASKING_NS;
-
-	if (!due) {
-		f->bears_ns = 0;
-		return 0;
-	}
-	if (is_well)
-		f->asked -= f->asked > 0;
-	else if ((asks || f->bears_ns) && f->asked < PATIENCE)
-		f->asked++;
-	if (f->asked >= PATIENCE)
-		f->bears_ns = 0;
-	else if (asks)
-		f->bears_ns = share_borne_ns(path_ns, present_ns, target_ns);
-	else
-		f->bears_ns += f->bears_ns / 64;
-	if (f->bears_ns >= target_ns)
-		f->bears_ns = 0;
-	return f->bears_ns;
 }
 
 /* Whether it has filled three quarters of a window of more than a few segments: it has more to send after all. */

@@ -99,14 +99,11 @@ LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings
 	return found;
 }
 
-/* The rate of payload that is due to a connection if all take their shares; nothing as long as there is no other that could take it. */
+/* What is due to a connection, of payload. */
 LASTHOP_INLINE u64 proxy_due(const volatile struct settings *settings, const struct flow *f, const struct station *s)
 {
-	u64 rate = share_rate_beside(station_rate(s), s->others_q10, !settings->is_hidden), weights_q8 = station_weights(s), due;
+	u64 due = station_due(s, f->weight_q8, !settings->is_hidden);
 
-	if (weights_q8 <= f->weight_q8)
-		return 0;
-	due = share_fair(rate, weights_q8) * f->weight_q8 >> 8;
 	return settings->is_hidden ? due : share_payload(due, f->mss, f->header_bytes);
 }
 
@@ -146,7 +143,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		if (is_after(end, f->sent)) {
 			fresh = end - f->sent;
 			if (!is_after(f->sent, f->ack))
-				f->rested_ns = now_ns;
+				f->bearing.rested_ns = now_ns;
 			f->forwarded_bytes += fresh;
 			if (settings->is_hidden)
 				flow_apart(f, now_ns, end, p->payload, !is_after(f->sent, f->ack));
@@ -168,12 +165,13 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		own_ns = flow_delay_ns(f, found.nearest_ns);
 		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
-		is_limited = flow_idles(f, now_ns);
+		is_limited = bearing_joins(&f->bearing, &f->use, now_ns);
 		READ_ANEW();
 		if (!settings->is_clamp && !settings->is_station) {
 			present_ns = station_last_target_ns(s, settings->target_ns);
 			station_bear(s,
-				     flow_bears_ns(f, now_ns, settings->target_ns, present_ns, proxy_due(settings, f, s), delay_ns, own_ns),
+				     bearing_bears_ns(&f->bearing, now_ns, settings->target_ns, present_ns, proxy_due(settings, f, s), delay_ns,
+						      own_ns, f->window_bytes > FILLED_SEGMENTS * (u64)f->mss),
 				     present_ns);
 		}
 		READ_ANEW();

@@ -162,6 +162,27 @@ struct clock {
 	u64 based_ns; /* when that was */
 };
 
+/* What of its window a connection has used since it last joined an epoch. */
+struct use {
+	u64 heard_ns; /* the last ACK of something new */
+	u64 used; /* what was acknowledged, each byte for its round trip [B 1024 ns] */
+	u64 held; /* and its window, for as long as that was open */
+	u64 bytes; /* what was acknowledged */
+};
+
+/* What it takes of the line, and beside how long a queue its sender takes that. */
+struct bearing {
+	u64 used_mean; /* both over a second */
+	u64 held_mean;
+	u64 known_ns; /* when it first joined an epoch; 0: never */
+	u64 joined_ns; /* when it last did */
+	u64 taken; /* over a second [B/s] */
+	u64 bears_ns; /* the longest queue beside which its sender fills its window; 0: any */
+	u64 rested_ns; /* when it last had nothing under way to its client */
+	u32 asked; /* epochs in which a shorter queue, which it asked for, has not helped it, less those in which it was well */
+	u32 pad;
+};
+
 #define CLOCK_UNKNOWN 0
 #define CLOCK_MILLISECONDS 1
 #define CLOCK_OTHER 2
@@ -214,14 +235,10 @@ struct flow {
 	u64 fair; /* rho smoothed */
 	u64 fair_ns; /* when that was */
 	u64 ack_delay_ns; /* z: what ACKs have waited, smoothed */
-	struct recent_least upstream; /* from the agent to the server and back */
-	u64 joined_bytes; /* what has been acknowledged since it last joined an epoch */
+	struct use use;
 
 	struct path path; /* of its own: behind one address there may be several hosts */
-	u64 held_ns; /* the last ACK of something new */
-	u64 used; /* since it joined an epoch: what was acknowledged, each byte for its round trip [B 1024 ns] */
-
-	u64 held; /* and its window */
+	struct recent_least upstream; /* from the agent to the server and back */
 	struct clock clock;
 
 	u64 forwarded_bytes;
@@ -237,11 +254,7 @@ struct flow {
 	} sample;
 	u32 sample_place_bytes[SAMPLES]; /* what had gone on to all clients by then, itself included; 0: nothing to go by */
 	u64 sampled_ns; /* when the last sample was begun */
-	u64 used_mean; /* both over a second */
-	u64 held_mean;
-	u64 known_ns; /* when it first joined an epoch; 0: never */
-	u64 joined_ns; /* when it last did */
-	u64 taken; /* what it takes, over a second [B/s] */
+	struct bearing bearing;
 	u64 begin_ns; /* of a handshake that the server began: when, then its round trip until that counts; 0: there is none */
 	u64 begin_wait_ns; /* what its handshake's sample waited in the queue, as far as is known */
 	u64 forwarded_ns; /* when its last new segment went on */
@@ -252,9 +265,7 @@ struct flow {
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
-	u32 asked; /* epochs in which a shorter queue, which it asked for, has not helped it, less those in which it was well */
-	u64 bears_ns; /* the longest queue beside which its sender fills its window; 0: any */
-	u64 rested_ns; /* when it last had nothing under way to its client */
+	u32 pad;
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate [B/s] */

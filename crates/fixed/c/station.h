@@ -273,6 +273,17 @@ LASTHOP_INLINE u64 station_target_ns(const struct station *s, u64 target_ns)
 	return station_last_target_ns(s, s->bears_ns ? least(target_ns, s->bears_ns) : target_ns);
 }
 
+/*
+ * The rate that is due to a connection of this weight if all take their shares, of that of all or of the steered alone; nothing as long as
+ * there is no other that could take it.
+ */
+LASTHOP_INLINE u64 station_due(const struct station *s, u32 weight_q8, int is_all)
+{
+	u64 rate = share_rate_beside(station_rate(s), s->others_q10, is_all), weights_q8 = station_weights(s);
+
+	return weights_q8 > weight_q8 ? share_fair(rate, weights_q8) * weight_q8 >> 8 : 0;
+}
+
 /* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
 LASTHOP_INLINE int station_is_floored(const struct station *s, u32 mss, u64 span_ns)
 {
@@ -450,9 +461,9 @@ LASTHOP_INLINE void station_bear(struct station *s, u64 bears_ns, u64 present_ns
 LASTHOP_INLINE void station_limit(struct station *s, struct flow *f, u64 weight_q8)
 {
 	f->flags |= FLOW_LIMITED_NOW;
-	f->taken = least(f->taken, station_rate(s) * weight_q8 / most(station_weights(s), weight_q8));
+	f->bearing.taken = least(f->bearing.taken, station_rate(s) * weight_q8 / most(station_weights(s), weight_q8));
 	s->limited_q8 += weight_q8;
-	s->taken += f->taken;
+	s->taken += f->bearing.taken;
 }
 
 /* It has its share at once. */
@@ -462,15 +473,15 @@ LASTHOP_INLINE void station_unlimit(struct station *s, struct flow *f)
 
 	if (is_now && f->flags & FLOW_LIMITED_NOW) {
 		s->limited_q8 = excess(s->limited_q8, f->weight_q8);
-		s->taken = excess(s->taken, f->taken);
+		s->taken = excess(s->taken, f->bearing.taken);
 	}
 	if (is_last ? f->flags & FLOW_LIMITED_NOW : is_now && f->flags & FLOW_LIMITED_BEFORE) {
 		s->last_limited_q8 = excess(s->last_limited_q8, f->weight_q8);
-		s->last_taken = excess(s->last_taken, f->taken);
+		s->last_taken = excess(s->last_taken, f->bearing.taken);
 	}
 	f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
-	f->used_mean = most(f->used_mean, f->held_mean);
-	f->used = most(f->used, f->held);
+	f->bearing.used_mean = most(f->bearing.used_mean, f->bearing.held_mean);
+	f->use.used = most(f->use.used, f->use.held);
 }
 
 /* The m and kappa of one that takes its share: by their means the queue rests. */

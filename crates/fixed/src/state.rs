@@ -124,6 +124,34 @@ pub const FLOW_LIMITED: u32 = 16;
 /// A FIN was seen.
 pub const FLOW_CLOSING: u32 = 32;
 
+/// What of its window a connection has used since it last joined an epoch: `struct use`.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct UseRecord {
+    heard_ns: u64,
+    used: u64,
+    held: u64,
+    bytes: u64,
+}
+
+/// What it takes of the line, and beside how long a queue its sender takes that: `struct bearing`.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct BearingRecord {
+    used_mean: u64,
+    held_mean: u64,
+    known_ns: u64,
+    joined_ns: u64,
+    /// Over a second \[B/s\].
+    pub taken: u64,
+    bears_ns: u64,
+    rested_ns: u64,
+    asked: u32,
+    pad: u32,
+}
+
 /// What is kept of a connection: `struct flow`.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
@@ -166,14 +194,11 @@ pub struct FlowRecord {
     fair_ns: u64,
     /// z, what the client's ACKs have waited on their way.
     pub ack_delay_ns: u64,
-    /// From the agent to the server and back.
-    pub upstream: RecentLeast,
-    joined_bytes: u64,
+    use_: UseRecord,
     /// From the agent to this connection's client and back, without the queue.
     pub path: PathRecord,
-    held_ns: u64,
-    used: u64,
-    held: u64,
+    /// From the agent to the server and back.
+    pub upstream: RecentLeast,
     clock_began_ns: u64,
     clock_first: u32,
     clock_state: u32,
@@ -186,12 +211,8 @@ pub struct FlowRecord {
     sample: [u64; 8],
     sample_place_bytes: [u32; 8],
     sampled_ns: u64,
-    used_mean: u64,
-    held_mean: u64,
-    known_ns: u64,
-    joined_ns: u64,
-    /// What it takes, over a second \[B/s\].
-    pub taken: u64,
+    /// What it takes, and beside how long a queue.
+    pub bearing: BearingRecord,
     begin_ns: u64,
     begin_wait_ns: u64,
     forwarded_ns: u64,
@@ -202,9 +223,7 @@ pub struct FlowRecord {
     second_ns: u32,
     apart_ns: u32,
     told_ns: u32,
-    asked: u32,
-    bears_ns: u64,
-    rested_ns: u64,
+    pad: u32,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
