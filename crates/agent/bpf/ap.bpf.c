@@ -2,7 +2,7 @@
 /*
  * The access point: on the device towards the stations, one program writes the price of the queue into what is about to
  * join it, the other has the stations ask for segments with room for that. Both look who passes: many connections on a slow
- * link raise a.
+ * link raise a, and senders that keep less under way than their windows, as BBR does near by, lower it.
  *
  *     servers ──► to_client ──► qdisc ──► device ──► stations
  *                 (price)
@@ -113,16 +113,16 @@ int to_client(struct __sk_buff *skb)
 		station_pass(s, skb->len, kind != COUNTED_DATA);
 		station_turn(s, now_ns);
 		/* What tells no segment leaves a as it is. */
-		a_bytes = most(settings.a_bytes, s->a_bytes);
+		a_bytes = s->a_bytes ? s->a_bytes : settings.a_bytes;
 		if (f) {
-			passer_comes(f, s, &p, now_ns);
+			passer_comes(&settings, f, s, &p, now_ns);
 			mss = f->mss;
 			one->key = p.key;
 			one->counted = f->counted;
 			one->mss = mss;
 		}
 		if (mss)
-			a_bytes = station_a_of(&settings, s, mss);
+			a_bytes = passer_a_of(&settings, s, mss);
 		price_q30 = station_price_q30(s, now_ns, a_bytes);
 		give(&s->lock);
 	} else {
@@ -162,7 +162,7 @@ int to_server(struct __sk_buff *skb)
 	}
 	f = passer_of(&p);
 	if (f && s && take(&s->lock)) {
-		passer_goes(f, &p, now_ns);
+		passer_goes(f, s, &p, now_ns);
 		give(&s->lock);
 	}
 	if (p.flags & TCP_SYN && !settings.observe_only && make_room(skb, &p, mtu_of(skb)))

@@ -83,7 +83,8 @@ pub struct QueueStatus {
     pub unsteered_fraction: f64,
     /// The queue that the share window aims at here \[s\]: the target, or less where senders bear no more; null with another law.
     pub target_s: Option<f64>,
-    /// CLAMP's a, raised where many flows share a slow link; null with another law.
+    /// CLAMP's a in force, raised where many flows share a slow link, lowered where a sender near by bears no queue so long; null with
+    /// another law.
     pub a_bytes: Option<u64>,
     /// CLAMP's price \[s\]; null with another law.
     pub price_s: Option<f64>,

@@ -25,13 +25,13 @@ CASE(station_price, station_price_q30(s, now_ns, v[2]))
 CASE(passer_comes, ({
 	struct packet p = vector_packet(v);
 	station_turn(s, now_ns);
-	passer_comes(STATE_OF(passer), s, &p, now_ns);
-	station_a_of(set, s, v[3]);
+	passer_comes(set, STATE_OF(passer), s, &p, now_ns);
+	passer_a_of(set, s, v[3]);
 }))
 CASE(passer_goes, ({
 	struct packet p = vector_packet(v);
-	passer_goes(STATE_OF(passer), &p, now_ns);
-	STATE_OF(passer)->path_ns;
+	passer_goes(STATE_OF(passer), s, &p, now_ns);
+	STATE_OF(passer)->path_ns + STATE_OF(passer)->use.used;
 }))
 
 CASE(receiver_arrival, (receiver_arrival(r, now_ns, v[0], v[1]), r->round_bytes))

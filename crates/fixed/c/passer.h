@@ -1,16 +1,59 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * What an access point makes of connections whose windows others lower: their number and their paths, by which a is raised.
- * All under the station's lock.
+ * What an access point makes of connections whose windows others lower: their number and their paths, by which a is raised, and what
+ * queue their senders bear, by which it is lowered. All under the station's lock.
  */
 #ifndef LASTHOP_PASSER_H
 #define LASTHOP_PASSER_H
 
+#include "bearing.h"
 #include "state.h"
 #include "station.h"
+#include "window.h"
+
+/* How long CLAMP's queue is with the a that is set. */
+LASTHOP_INLINE u64 passer_target_ns(const volatile struct settings *settings, const struct station *s)
+{
+	return share_wait_ns(settings->a_bytes + station_taus(settings, s), station_rate(s));
+}
+
+/* CLAMP's a: what is set, or less where some sender bears no queue so long, an eighth at least. */
+LASTHOP_INLINE u64 passer_a_of(const volatile struct settings *settings, const struct station *s, u32 mss)
+{
+	u64 bears_ns = station_target_ns(s, ~0ULL), a_bytes = settings->a_bytes, borne_bytes;
+
+	if (bears_ns != ~0ULL) {
+		borne_bytes = excess(share_window_bytes(256, station_rate(s), bears_ns), station_taus(settings, s));
+		a_bytes = least(a_bytes, most(borne_bytes, a_bytes / 8));
+	}
+	return most(a_bytes, station_least_a(settings, s, mss));
+}
+
+/* Its station's windows end there; both sides are known from here on. */
+LASTHOP_INLINE void passer_begins(struct passer *f, u32 ack)
+{
+	f->flags |= FLOW_ESTABLISHED;
+	f->ack = f->edge = ack;
+}
+
+/* It takes part in an epoch, its round trip being so much longer than its path: the longest queue that its sender bears. */
+LASTHOP_INLINE u64 passer_bears_ns(const volatile struct settings *settings, struct passer *f, const struct station *s,
+				   const struct packet *p, u64 now_ns, u64 wait_ns)
+{
+	u64 target_ns = passer_target_ns(settings, s), due = 0;
+	u32 open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
+
+	bearing_joins(&f->bearing, &f->use, now_ns);
+	/* Of one whose handshake was not seen neither path nor windows are known. */
+	if (f->flags & FLOW_ESTABLISHED && f->path_ns)
+		due = share_payload(station_due(s, 1 << 8, 1), f->mss, p->header_bytes);
+	return bearing_bears_ns(&f->bearing, now_ns, target_ns, station_last_target_ns(s, target_ns), due, f->path_ns + wait_ns, f->path_ns,
+				open_bytes > FILLED_SEGMENTS * (u64)f->mss);
+}
 
 /* A packet of the server: data count the connection, and an answer to its station's SYN tells the path on that side. */
-LASTHOP_INLINE void passer_comes(struct passer *f, struct station *s, const struct packet *p, u64 now_ns)
+LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struct passer *f, struct station *s, const struct packet *p,
+				 u64 now_ns)
 {
 	u64 wait_ns = share_wait_ns(s->queue_bytes, station_rate(s));
 
@@ -20,6 +63,9 @@ LASTHOP_INLINE void passer_comes(struct passer *f, struct station *s, const stru
 	if (p->flags & TCP_SYN) {
 		f->told_ns = now_ns;
 		f->wait_ns = wait_ns;
+		f->flags |= p->has_scale ? FLOW_SERVER_SCALES : 0;
+		if (p->flags & TCP_ACK)
+			passer_begins(f, p->seq + 1);
 	}
 	if (!p->payload)
 		return;
@@ -27,17 +73,43 @@ LASTHOP_INLINE void passer_comes(struct passer *f, struct station *s, const stru
 	if (f->counted != s->epoch + 1) {
 		f->counted = s->epoch + 1;
 		station_join(s, 1 << 8, f->path_ns + wait_ns, f->path_ns);
+		station_bear(s, passer_bears_ns(settings, f, s, p, now_ns, wait_ns),
+			     station_last_target_ns(s, passer_target_ns(settings, s)));
 	}
 }
 
+/* An ACK of its station, by the windows that it says: what of them the sender uses. */
+LASTHOP_INLINE void passer_hears(struct passer *f, const struct station *s, const struct packet *p, u64 now_ns)
+{
+	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
+	u32 edge = p->ack + ((u32)p->window << ((f->flags & both) == both ? f->scale & 15 : 0));
+	u64 round_ns = f->path_ns + share_wait_ns(s->queue_bytes, station_rate(s));
+
+	if (is_after(p->ack, f->ack)) {
+		if (excess(now_ns, f->use.heard_ns) > round_ns + RESTED_NS)
+			f->bearing.rested_ns = now_ns;
+		use_add(&f->use, now_ns, p->ack - f->ack, round_ns, is_after(f->edge, f->ack) ? f->edge - f->ack : 0);
+		f->ack = p->ack;
+	}
+	if (is_after(edge, f->edge))
+		f->edge = edge;
+}
+
 /* One of the station. */
-LASTHOP_INLINE void passer_goes(struct passer *f, const struct packet *p, u64 now_ns)
+LASTHOP_INLINE void passer_goes(struct passer *f, const struct station *s, const struct packet *p, u64 now_ns)
 {
 	if (f->told_ns)
 		f->path_ns += excess(excess(now_ns, f->told_ns), f->wait_ns);
 	f->told_ns = 0;
-	if (p->flags & TCP_SYN)
+	if (p->flags & TCP_SYN) {
 		f->asked_ns = now_ns;
+		f->scale = p->scale;
+		f->flags |= p->has_scale ? FLOW_CLIENT_SCALES : 0;
+		if (p->flags & TCP_ACK)
+			passer_begins(f, p->ack);
+	} else if (p->flags & TCP_ACK && f->flags & FLOW_ESTABLISHED) {
+		passer_hears(f, s, p, now_ns);
+	}
 }
 
 #endif

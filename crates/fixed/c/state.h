@@ -27,6 +27,8 @@
 #define SETTLING_NS (2 * NS_PER_S)
 /* A window of so many segments is not filled by one that has little to send. */
 #define FILLED_SEGMENTS 3
+/* ACKs of something new that come so much later than a round trip after the ones before: nothing was under way meanwhile. */
+#define RESTED_NS (200 * NS_PER_MS)
 /* Who has had something under way for so long has had its share by now, or does not get it. */
 #define ASKING_NS (3 * NS_PER_S)
 /* For so many epochs a flow may have a shorter queue that does not help it: by then it has a pace of its own. */
@@ -458,7 +460,10 @@ struct update {
 	u16 pad;
 };
 
-/* A connection that an access point lets pass: it is counted, and its handshake tells the path. Under the station's lock. */
+/*
+ * A connection that an access point lets pass: it is counted, its handshake tells the path, and its ACKs what of its window it uses. Under
+ * the station's lock.
+ */
 struct passer {
 	u64 asked_ns; /* when its station's SYN went on; 0: that has been answered */
 	u64 told_ns; /* when its server's did */
@@ -466,6 +471,12 @@ struct passer {
 	u64 path_ns; /* to its server and its station and back, without the queue; 0: not known */
 	u32 counted; /* the epoch it was counted in, and one; 0: none */
 	u32 mss; /* the largest payload of a segment */
+	u32 flags; /* FLOW_ESTABLISHED, FLOW_CLIENT_SCALES, FLOW_SERVER_SCALES */
+	u32 scale; /* of its station's windows */
+	u32 ack; /* the highest sequence number acknowledged */
+	u32 edge; /* where the window ends that was advertised */
+	struct use use;
+	struct bearing bearing;
 };
 
 /* A connection whose data may come with the price of an access point. */

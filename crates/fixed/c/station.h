@@ -523,14 +523,25 @@ LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes)
 	return s->price_q30;
 }
 
-/* CLAMP's a: windows of two segments must not hold more than what is wanted, or flows starve unequally. */
-LASTHOP_INLINE u64 station_a_of(const volatile struct settings *settings, const struct station *s, u32 mss)
+/* By how much CLAMP's queue is longer than a: tau of each connection. */
+LASTHOP_INLINE u64 station_taus(const volatile struct settings *settings, const struct station *s)
+{
+	return most(station_weights(s) >> 8, 1) * settings->tau_bytes;
+}
+
+/* CLAMP's a at least: windows of two segments must not hold more than what is wanted, or flows starve unequally. */
+LASTHOP_INLINE u64 station_least_a(const volatile struct settings *settings, const struct station *s, u32 mss)
 {
 	u64 shortest_ns = s->delay_least_ns ? s->delay_least_ns : s->last_delay_least_ns;
-	u64 count = most(station_weights(s) >> 8, 1);
-	u64 held = count * settings->tau_bytes + least(station_rate(s), 1ULL << 30) * shortest_ns / NS_PER_S;
+	u64 held = station_taus(settings, s) + least(station_rate(s), 1ULL << 30) * shortest_ns / NS_PER_S;
 
-	return most(settings->a_bytes, excess(2 * count * mss, held));
+	return excess(2 * most(station_weights(s) >> 8, 1) * mss, held);
+}
+
+/* CLAMP's a. */
+LASTHOP_INLINE u64 station_a_of(const volatile struct settings *settings, const struct station *s, u32 mss)
+{
+	return most(settings->a_bytes, station_least_a(settings, s, mss));
 }
 
 #endif

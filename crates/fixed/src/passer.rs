@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an access point makes of connections whose windows others lower: their number and their paths.
+//! What an access point makes of connections whose windows others lower: their number, their paths, and what queue their senders bear.
 
-use crate::state::{PacketRecord, PasserRecord, StationRecord};
+use crate::state::{PacketRecord, PasserRecord, Settings, StationRecord};
 
 // SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
 unsafe extern "C" {
+    /// CLAMP's a \[B\] for segments of `mss` bytes: that of the settings, lowered where a sender bears no queue so long, and raised where so
+    /// many connections' least windows of two segments would hold more than it beside what their paths take.
+    #[link_name = "lasthop_passer_a_of"]
+    pub safe fn a_of(settings: &Settings, station: &StationRecord, mss: u32) -> u64;
+
     /// A packet of the server: data count the connection, and an answer to its station's SYN tells the path on that side.
     #[link_name = "lasthop_passer_comes"]
-    pub safe fn comes(passer: &mut PasserRecord, station: &mut StationRecord, packet: &PacketRecord, now_ns: u64);
+    pub safe fn comes(
+        settings: &Settings,
+        passer: &mut PasserRecord,
+        station: &mut StationRecord,
+        packet: &PacketRecord,
+        now_ns: u64,
+    );
 
-    /// One of the station.
+    /// One of the station: its windows tell what of them the sender uses.
     #[link_name = "lasthop_passer_goes"]
-    pub safe fn goes(passer: &mut PasserRecord, packet: &PacketRecord, now_ns: u64);
+    pub safe fn goes(passer: &mut PasserRecord, station: &StationRecord, packet: &PacketRecord, now_ns: u64);
 }

@@ -306,6 +306,13 @@ pub struct PasserRecord {
     counted: u32,
     /// The largest payload of a segment.
     pub mss: u32,
+    flags: u32,
+    scale: u32,
+    ack: u32,
+    edge: u32,
+    use_: UseRecord,
+    /// What it takes, and beside how long a queue.
+    pub bearing: BearingRecord,
 }
 
 /// What is kept of a station's connections, taken together: `struct pool`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What shares a queue: its rate, its flows, its price.
 
-use crate::state::{Settings, StationRecord};
+use crate::state::StationRecord;
 
 // SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
 unsafe extern "C" {
@@ -24,11 +24,6 @@ unsafe extern "C" {
     /// Opens another epoch where the running one is over.
     #[link_name = "lasthop_station_turn"]
     pub safe fn turn(station: &mut StationRecord, now_ns: u64);
-
-    /// CLAMP's a \[B\] for segments of `mss` bytes: that of the settings, raised where so many connections' least windows of two
-    /// segments would hold more than it beside what their paths take.
-    #[link_name = "lasthop_station_a_of"]
-    pub safe fn a_of(settings: &Settings, station: &StationRecord, mss: u32) -> u64;
 
     /// The rate that the law goes by \[B/s\]; 0 as long as it is unknown.
     #[link_name = "lasthop_station_rate"]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An access point raises a by what it sees of connections.
+//! An access point raises a, or lowers it, by what it sees of connections.
 
-use lasthop_fixed::passer::{comes, goes};
+use lasthop_fixed::passer::{a_of, comes, goes};
 use lasthop_fixed::state::{PacketRecord, PasserRecord, Settings, StationRecord, TCP_ACK, TCP_SYN};
 use lasthop_fixed::station;
 
@@ -18,13 +18,13 @@ fn opened(station: &mut StationRecord, by_server: bool) -> PasserRecord {
     let mut passer = PasserRecord::default();
     let (syn, both, ack) = (packet(TCP_SYN, 0), packet(TCP_SYN | TCP_ACK, 0), packet(TCP_ACK, 0));
     if by_server {
-        comes(&mut passer, station, &syn, SECOND);
-        goes(&mut passer, &both, SECOND + 20 * MS);
-        comes(&mut passer, station, &ack, SECOND + 50 * MS);
+        comes(&SETTINGS(), &mut passer, station, &syn, SECOND);
+        goes(&mut passer, station, &both, SECOND + 20 * MS);
+        comes(&SETTINGS(), &mut passer, station, &ack, SECOND + 50 * MS);
     } else {
-        goes(&mut passer, &syn, SECOND);
-        comes(&mut passer, station, &both, SECOND + 30 * MS);
-        goes(&mut passer, &ack, SECOND + 50 * MS);
+        goes(&mut passer, station, &syn, SECOND);
+        comes(&SETTINGS(), &mut passer, station, &both, SECOND + 30 * MS);
+        goes(&mut passer, station, &ack, SECOND + 50 * MS);
     }
     passer
 }
@@ -47,8 +47,8 @@ fn a_handshake_tells_the_path_whoever_begins_it() {
         let mut passer = opened(&mut station, by_server);
         assert_eq!(passer.path_ns, 50 * MS);
         // Later packets change nothing of it.
-        comes(&mut passer, &mut station, &packet(TCP_ACK, 1000), 2 * SECOND);
-        goes(&mut passer, &packet(TCP_ACK, 0), 3 * SECOND);
+        comes(&SETTINGS(), &mut passer, &mut station, &packet(TCP_ACK, 1000), 2 * SECOND);
+        goes(&mut passer, &station, &packet(TCP_ACK, 0), 3 * SECOND);
         assert_eq!((passer.path_ns, passer.mss), (50 * MS, 1000));
     }
 }
@@ -82,11 +82,64 @@ fn many_connections_raise_a_by_what_two_segments_each_hold_too_much() {
         let mut passers: Vec<_> = (0..count).map(|_| path(&mut station)).collect();
         for i in 0..50 {
             for passer in &mut passers {
-                comes(passer, &mut station, &packet(TCP_ACK, if i == 0 { 1440 } else { 100 }), now_ns);
+                comes(&SETTINGS(), passer, &mut station, &packet(TCP_ACK, if i == 0 { 1440 } else { 100 }), now_ns);
             }
         }
         assert_eq!(station::weights_q8(&station), count << 8);
         // The byte that keeps the queue busy waits for what takes another one, and rates are rounded down.
-        assert!(station::a_of(&SETTINGS(), &station, passers[0].mss).abs_diff(wanted) <= 2);
+        assert!(a_of(&SETTINGS(), &station, passers[0].mss).abs_diff(wanted) <= 2);
+    }
+}
+
+/// Two connections that share a line of 1.25 MB/s behind a queue of 25 ms, 5 ms and 100 ms away, or of unknown paths: the first takes so
+/// much of it for so long, with windows that would do for `window_ms` of it. Gives a as it was at last.
+fn shared(is_known: bool, phases: &[(u32, f64, u32)]) -> Vec<u64> {
+    let settings = Settings { a_bytes: 30_250, ..SETTINGS() };
+    let mut station = busy();
+    let (mut now_ns, mut departed) = (3 * SECOND, 20 * 125_000);
+    let mut passers = [5, 100].map(|away_ms| {
+        let mut passer = PasserRecord::default();
+        if is_known {
+            let scaled = |flags| PacketRecord { has_scale: 1, scale: 4, ..packet(flags, 0) };
+            goes(&mut passer, &station, &scaled(TCP_SYN), now_ns);
+            comes(&settings, &mut passer, &mut station, &scaled(TCP_SYN | TCP_ACK), now_ns + away_ms * MS);
+            goes(&mut passer, &station, &packet(TCP_ACK, 0), now_ns + away_ms * MS);
+        }
+        (passer, 1_u32)
+    });
+    let phase = |&(seconds, part, window_ms): &(u32, f64, u32)| {
+        for _ in 0..100 * seconds {
+            now_ns += 10 * MS;
+            departed += 12_500;
+            station::look(&mut station, now_ns, 31_250, departed);
+            station::turn(&mut station, now_ns);
+            for ((passer, ack), (part, window_ms)) in passers.iter_mut().zip([(part, window_ms), (1.0 - part, 125)]) {
+                let bytes = (12_500.0 * part) as u32;
+                comes(&settings, passer, &mut station, &packet(TCP_ACK, 1000), now_ns);
+                *ack += bytes;
+                let window = ((bytes * window_ms / 10) >> 4) as u16;
+                goes(passer, &station, &PacketRecord { ack: *ack, window, ..packet(TCP_ACK, 0) }, now_ns);
+            }
+        }
+        a_of(&settings, &station, 1000)
+    };
+    phases.iter().map(phase).collect()
+}
+
+#[test]
+fn a_sender_near_by_that_loses_its_share_lowers_a_as_long_as_that_helps() {
+    // BBR: two thirds of its window are under way. By Little's law it would use 30 ms of its rate.
+    let asks = (5, 0.3, 45);
+    let a = shared(true, &[(2, 0.3, 45), asks, (60, 0.5, 30)]);
+    // Until it has had something under way for three seconds it may be on its way; then the queue is to be no longer than its path.
+    assert_eq!(a[0], 30_250);
+    assert!((30_250 / 8..=6_250 - 2 * 500).contains(&a[1]), "{a:?}");
+    // Bit by bit it is as long again.
+    assert_eq!(a[2], 30_250);
+    // Whom it does not help has a pace of its own.
+    assert_eq!(shared(true, &[(20, 0.3, 45)]), [30_250]);
+    // Who fills its window, has its share, uses next to nothing, or is not known from its handshake, lowers nothing.
+    for (is_known, part, window_ms) in [(true, 0.3, 30), (true, 0.5, 45), (true, 0.3, 400), (false, 0.3, 45)] {
+        assert_eq!(shared(is_known, &[(5, part, window_ms)]), [30_250], "{part} {window_ms}");
     }
 }
