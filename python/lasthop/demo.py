@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""``make demo``: TCP shares a fading access point unfairly, and CLAMP mends it."""
+"""``make demo``: TCP shares a fading access point unfairly, and CLAMP mends it; then real pings."""
 
 import os
+import re
+import shutil
+import tempfile
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._lasthop import EmulationError
 from .atomic import make_folder
+from .commands.emu import use_agent_beside
 from .plot import COLOURS, new_figure, save, styled
-from .result import Result, run
-from .text import duration, percent, rate
+from .result import Result, emulate, run
+from .text import align, duration, percent, rate
 from .totals import mean_delay, total_goodput
 
 if TYPE_CHECKING:
@@ -18,6 +25,21 @@ if TYPE_CHECKING:
 TCP, CLAMP = "four-flows-fast-tcp", "four-flows-fast-clamp"
 DELAYS = ("30 ms", "130 ms", "10 ms", "180 ms")
 SETTINGS = {"duration": "600 s", "warmup": "100 s", "probe.every": "500 ms"}
+
+LTE = {"lte-cubic": "no agent", "lte-share": "lasthop-agent"}
+"""Downloads by the kernel: the scenario, and what stands between servers and access point."""
+EACH_S, PINGS_S = 0.2, 25
+REPLY = re.compile(r"seq=(\d+) .*time=([\d.]+) ms")
+
+
+@dataclass(frozen=True)
+class Pinged:
+    """What pings met beside a download."""
+
+    at_s: Sequence[float]
+    """When each was sent that was answered."""
+    took_s: Sequence[float]
+    goodput_bps: float
 
 
 def main() -> None:
@@ -37,6 +59,95 @@ def main() -> None:
     path = os.path.join("out", "demo.png")
     _draw(tcp, clamp, path)
     print(f"\nPicture: {path}")
+    ping()
+
+
+def ping() -> None:
+    """The same in earnest, where this machine lets it: by its own kernel, with the agent."""
+    print(
+        "\nNow in real time, with TCP of this machine's kernel: a CUBIC download over a recorded\n"
+        "LTE link, and a ping beside it. The queue is in the access point, where the agent, one\n"
+        "hop before it, does not see it.\n"
+    )
+    missing = _why_not()
+    if missing:
+        print(f"SKIPPED: {missing}")
+        return
+    try:
+        found = {kind: _pinged(name, kind != "no agent") for name, kind in LTE.items()}
+    except EmulationError as error:
+        print(f"SKIPPED: {error}")
+        return
+    print(_pings_table(found))
+    path = os.path.join("out", "ping.png")
+    _draw_pings(found, path)
+    print(f"\nPicture: {path}")
+
+
+def _why_not() -> str | None:
+    """What the pings need and this machine does not have."""
+    if os.geteuid() != 0:
+        return "the agent takes root: `sudo .venv/bin/python -m lasthop.demo`"
+    if not shutil.which("ping"):
+        return "there is no `ping` here (Debian: apt install iputils-ping)"
+    return None
+
+
+def _pinged(scenario: str, has_agent: bool) -> Pinged:
+    """Pings through a scenario's link in real time, beside its download.
+
+    Raises :class:`lasthop.EmulationError` where the system does not give what it takes, or time
+    was not kept.
+    """
+    use_agent_beside()
+    with tempfile.TemporaryDirectory() as folder:
+        # Commands run as who called sudo.
+        Path(folder).chmod(0o711)
+        said = Path(folder) / "pings"
+        said.touch()
+        said.chmod(0o666)
+        ping = f'exec ping -i {EACH_S} -w {PINGS_S} "$LASTHOP_SERVER" > {said}'
+        result = emulate(scenario, ["sh", "-c", ping], set={"duration": f"{PINGS_S} s"},
+                         flows=True, proxy=has_agent)  # fmt: skip
+        text = said.read_text()
+    faults = result.summary["emulation"]["faults"]
+    if faults:
+        raise EmulationError(f"this machine was too busy: {faults[0]}")
+    replies = [(int(number), float(took_ms)) for number, took_ms in REPLY.findall(text)]
+    if not replies:
+        raise EmulationError("no ping was answered")
+    return Pinged(
+        at_s=[EACH_S * (number - 1) for number, _ in replies],
+        took_s=[took_ms / 1e3 for _, took_ms in replies],
+        goodput_bps=total_goodput(result.summary),
+    )
+
+
+def _pings_table(found: dict[str, Pinged]) -> str:
+    import numpy as np
+
+    lines = [["", *found]]
+    for name, part in (("ping, median", 50), ("ping, 95th percentile", 95)):
+        times = (float(np.percentile(pinged.took_s, part)) for pinged in found.values())
+        lines.append([name, *(duration(time_s) for time_s in times)])
+    lines.append(["download", *(rate(pinged.goodput_bps) for pinged in found.values())])
+    return align(lines)
+
+
+def _draw_pings(found: dict[str, Pinged], path: str) -> None:
+    figure = new_figure(8.0, 3.2)
+    with styled():
+        axis: Axes = figure.subplots()
+        for colour, (kind, pinged) in zip(COLOURS, found.items(), strict=False):
+            label = f"{kind} (download {rate(pinged.goodput_bps)})"
+            axis.plot(
+                pinged.at_s, [1e3 * t for t in pinged.took_s], ".-", color=colour, label=label
+            )
+        axis.set_ylim(bottom=0)
+        axis.set(xlabel="time [s]", ylabel="ping [ms]",
+                 title="A ping beside a CUBIC download over LTE")  # fmt: skip
+        axis.legend()
+        save(figure, path)
 
 
 def _goodputs(result: Result) -> list[float]:
@@ -44,8 +155,6 @@ def _goodputs(result: Result) -> list[float]:
 
 
 def _table(tcp: Result, clamp: Result) -> str:
-    from .text import align
-
     lines = [["download", "TCP alone", "with CLAMP"]]
     people = ("first person", "second person", "third person", "third person")
     for person, delay, a, b in zip(people, DELAYS, _goodputs(tcp), _goodputs(clamp), strict=True):
