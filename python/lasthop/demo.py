@@ -100,19 +100,23 @@ def _pinged(scenario: str, has_agent: bool) -> Pinged:
     was not kept.
     """
     use_agent_beside()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         # Commands run as who called sudo.
         Path(folder).chmod(0o711)
         said = Path(folder) / "pings"
         said.touch()
         said.chmod(0o666)
-        ping = f'exec ping -i {EACH_S} -w {PINGS_S} "$LASTHOP_SERVER" > {said}'
-        result = emulate(scenario, ["sh", "-c", ping], set={"duration": f"{PINGS_S} s"},
-                         flows=True, proxy=has_agent)  # fmt: skip
+        ping = f'exec ping -i {EACH_S} -w {PINGS_S} "$LASTHOP_SERVER" > "$0"'
+        result = emulate(scenario, ["sh", "-c", ping, str(said)],
+                         set={"duration": f"{PINGS_S} s"}, flows=True, proxy=has_agent)  # fmt: skip
         text = said.read_text()
+    if result.signal:
+        raise KeyboardInterrupt
     faults = result.summary["emulation"]["faults"]
     if faults:
         raise EmulationError(f"this machine was too busy: {faults[0]}")
+    if result.complaints or result.status:
+        raise EmulationError(f"ping ended with {result.status}: {'; '.join(result.complaints)}")
     replies = [(int(number), float(took_ms)) for number, took_ms in REPLY.findall(text)]
     if not replies:
         raise EmulationError("no ping was answered")

@@ -60,7 +60,7 @@ LASTHOP_INLINE u64 bearing_bears_ns(struct bearing *b, u64 now_ns, u64 target_ns
 {
 	int is_well = b->taken >= due - due / 16 || b->used_mean >= b->held_mean - b->held_mean / 4;
 	int asks = !is_well && b->used_mean > b->held_mean / 8 && is_large && round_ns > path_ns + path_ns / 2 &&
-		   now_ns - b->rested_ns > ASKING_NS;
+		   excess(now_ns, b->rested_ns) > ASKING_NS;
 
 	if (!due) {
 		b->bears_ns = 0;

@@ -29,11 +29,20 @@ LASTHOP_INLINE u64 passer_a_of(const volatile struct settings *settings, const s
 	return most(a_bytes, station_least_a(settings, s, mss));
 }
 
-/* Its station's windows end there; both sides are known from here on. */
+/* Its station's windows end there; both sides are known from here on. Once: it may be said again. */
 LASTHOP_INLINE void passer_begins(struct passer *f, u32 ack)
 {
+	if (f->flags & FLOW_ESTABLISHED)
+		return;
 	f->flags |= FLOW_ESTABLISHED;
 	f->ack = f->edge = ack;
+}
+
+/* Nothing of it was under way of late where so long ago nothing new was acknowledged. */
+LASTHOP_INLINE void passer_rests(struct passer *f, u64 now_ns, u64 wait_ns)
+{
+	if (excess(now_ns, f->use.heard_ns) > f->path_ns + wait_ns + RESTED_NS)
+		f->bearing.rested_ns = now_ns;
 }
 
 /* It takes part in an epoch, its round trip being so much longer than its path: the longest queue that its sender bears. */
@@ -43,6 +52,8 @@ LASTHOP_INLINE u64 passer_bears_ns(const volatile struct settings *settings, str
 	u64 target_ns = passer_target_ns(settings, s), due = 0;
 	u32 open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
 
+	/* The first data after a pause come before what they are answered with. */
+	passer_rests(f, now_ns, wait_ns);
 	bearing_joins(&f->bearing, &f->use, now_ns);
 	/* Of one whose handshake was not seen neither path nor windows are known. */
 	if (f->flags & FLOW_ESTABLISHED && f->path_ns)
@@ -60,7 +71,8 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 	if (f->asked_ns)
 		f->path_ns += most(excess(now_ns, f->asked_ns), 1);
 	f->asked_ns = 0;
-	if (p->flags & TCP_SYN) {
+	/* Said again, it would tell the same part of the path again. */
+	if (p->flags & TCP_SYN && !(f->flags & FLOW_ESTABLISHED)) {
 		f->told_ns = now_ns;
 		f->wait_ns = wait_ns;
 		f->flags |= p->has_scale ? FLOW_SERVER_SCALES : 0;
@@ -73,8 +85,10 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 	if (f->counted != s->epoch + 1) {
 		f->counted = s->epoch + 1;
 		station_join(s, 1 << 8, f->path_ns + wait_ns, f->path_ns);
-		station_bear(s, passer_bears_ns(settings, f, s, p, now_ns, wait_ns),
-			     station_last_target_ns(s, passer_target_ns(settings, s)));
+		/* Windows that nobody lowers tell nothing of senders. */
+		if (!settings->observe_only)
+			station_bear(s, passer_bears_ns(settings, f, s, p, now_ns, wait_ns),
+				     station_last_target_ns(s, passer_target_ns(settings, s)));
 	}
 }
 
@@ -83,12 +97,11 @@ LASTHOP_INLINE void passer_hears(struct passer *f, const struct station *s, cons
 {
 	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
 	u32 edge = p->ack + ((u32)p->window << ((f->flags & both) == both ? f->scale & 15 : 0));
-	u64 round_ns = f->path_ns + share_wait_ns(s->queue_bytes, station_rate(s));
+	u64 wait_ns = share_wait_ns(s->queue_bytes, station_rate(s));
 
 	if (is_after(p->ack, f->ack)) {
-		if (excess(now_ns, f->use.heard_ns) > round_ns + RESTED_NS)
-			f->bearing.rested_ns = now_ns;
-		use_add(&f->use, now_ns, p->ack - f->ack, round_ns, is_after(f->edge, f->ack) ? f->edge - f->ack : 0);
+		passer_rests(f, now_ns, wait_ns);
+		use_add(&f->use, now_ns, p->ack - f->ack, f->path_ns + wait_ns, is_after(f->edge, f->ack) ? f->edge - f->ack : 0);
 		f->ack = p->ack;
 	}
 	if (is_after(edge, f->edge))
@@ -101,13 +114,13 @@ LASTHOP_INLINE void passer_goes(struct passer *f, const struct station *s, const
 	if (f->told_ns)
 		f->path_ns += excess(excess(now_ns, f->told_ns), f->wait_ns);
 	f->told_ns = 0;
-	if (p->flags & TCP_SYN) {
+	if (p->flags & TCP_SYN && !(f->flags & FLOW_ESTABLISHED)) {
 		f->asked_ns = now_ns;
 		f->scale = p->scale;
 		f->flags |= p->has_scale ? FLOW_CLIENT_SCALES : 0;
 		if (p->flags & TCP_ACK)
 			passer_begins(f, p->ack);
-	} else if (p->flags & TCP_ACK && f->flags & FLOW_ESTABLISHED) {
+	} else if (!(p->flags & TCP_SYN) && p->flags & TCP_ACK && f->flags & FLOW_ESTABLISHED) {
 		passer_hears(f, s, p, now_ns);
 	}
 }

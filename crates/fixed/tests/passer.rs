@@ -50,6 +50,14 @@ fn a_handshake_tells_the_path_whoever_begins_it() {
         comes(&SETTINGS(), &mut passer, &mut station, &packet(TCP_ACK, 1000), 2 * SECOND);
         goes(&mut passer, &station, &packet(TCP_ACK, 0), 3 * SECOND);
         assert_eq!((passer.path_ns, passer.mss), (50 * MS, 1000));
+        // Nor does an answer that is said again.
+        for second in 4..8 {
+            comes(&SETTINGS(), &mut passer, &mut station, &packet(TCP_SYN | TCP_ACK, 0), second * SECOND);
+            goes(&mut passer, &station, &packet(TCP_ACK, 0), second * SECOND + 20 * MS);
+            goes(&mut passer, &station, &packet(TCP_SYN | TCP_ACK, 0), second * SECOND + 50 * MS);
+            comes(&SETTINGS(), &mut passer, &mut station, &packet(TCP_ACK, 0), second * SECOND + 90 * MS);
+        }
+        assert_eq!(passer.path_ns, 50 * MS);
     }
 }
 
@@ -115,6 +123,9 @@ fn shared(is_known: bool, phases: &[(u32, f64, u32)]) -> Vec<u64> {
             station::turn(&mut station, now_ns);
             for ((passer, ack), (part, window_ms)) in passers.iter_mut().zip([(part, window_ms), (1.0 - part, 125)]) {
                 let bytes = (12_500.0 * part) as u32;
+                if bytes == 0 {
+                    continue;
+                }
                 comes(&settings, passer, &mut station, &packet(TCP_ACK, 1000), now_ns);
                 *ack += bytes;
                 let window = ((bytes * window_ms / 10) >> 4) as u16;
@@ -141,5 +152,10 @@ fn a_sender_near_by_that_loses_its_share_lowers_a_as_long_as_that_helps() {
     // Who fills its window, has its share, uses next to nothing, or is not known from its handshake, lowers nothing.
     for (is_known, part, window_ms) in [(true, 0.3, 30), (true, 0.5, 45), (true, 0.3, 400), (false, 0.3, 45)] {
         assert_eq!(shared(is_known, &[(5, part, window_ms)]), [30_250], "{part} {window_ms}");
+    }
+    // Nor does one that rests now and then, at whatever moment.
+    for (on, off) in [(4, 2), (2, 2), (5, 5), (5, 10)] {
+        let phases: Vec<_> = (0..60).map(|second| (1, if second % (on + off) < on { 0.5 } else { 0.0 }, 45)).collect();
+        assert!(shared(true, &phases).iter().all(|&a| a == 30_250), "{on} {off}");
     }
 }
