@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,21 @@ class House:
         done = json.loads(self.run("client", sys.executable, DISTANCE, *words))
         rates = {int(port): float(bps) for port, bps in done["bps"].items()}
         return rates, done["from_s"], done["to_s"]
+
+    def watched(
+        self, ports: Sequence[object], warm_s: float, take_s: float
+    ) -> tuple[list[float], dict[str, Any], list[dict[str, Any]]]:
+        """What they get, the agent's status soon after their start, and those meanwhile."""
+        with ThreadPoolExecutor() as pool:
+            done = pool.submit(self.fetch, ports, warm_s, take_s)
+            ends = time.monotonic() + warm_s + take_s
+            time.sleep(1.5)
+            before, after = self.status(), []
+            time.sleep(warm_s - 1.5)
+            while time.monotonic() < ends - 0.5:
+                after.append(self.status())
+                time.sleep(0.4)
+            return list(done.result().values()), before, after
 
     def agent(
         self, *options: object, dev: str = "lan", mode: str = "proxy", where: str = "router"

@@ -71,30 +71,19 @@ def test_bbr_and_cubic_share_evenly() -> None:
     assert sum(steered.values()) >= 0.96 * sum(plain.values())
 
 
-@pytest.mark.parametrize(
-    ("slow", "congestion"), [("router", ("bbr",)), ("modem", ("bbr", "cubic"))]
-)
-def test_the_queue_is_no_longer_than_bbr_near_by_bears(
-    slow: str, congestion: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("slow", ["router", "modem"])
+def test_the_queue_is_no_longer_than_bbr_near_by_bears(slow: str) -> None:
     ports = [port_at(n, away_ms) for n, away_ms in enumerate((5, 5, 100, 100))]
     with house(rate="100mbit", limit=3_125_000, slow=slow, distances=True) as built:
-        built.helper("server", "serve", *congestion)
+        # Of BBR alone those near by may by chance have their shares as it is.
+        built.helper("server", "serve", "bbr", "cubic")
         built.agent()
-        with ThreadPoolExecutor() as pool:
-            steered = pool.submit(built.fetch, ports, warm_s=7, take_s=5)
-            time.sleep(1.5)
-            before = built.status()
-            time.sleep(5)
-            after = []
-            while not steered.done():
-                after += built.status()["queues"]
-                time.sleep(0.4)
-            shares = list(steered.result().values())
+        shares, before, after = built.watched(ports, warm_s=8, take_s=5)
     assert [before["queues"][0]["target_s"], before["target_s"]] == [0.025, 0.025]
     # A server 5 ms away bears a queue of as much or less, and goes on to bear it.
-    assert all(0.003 <= queue["target_s"] <= 0.015 for queue in after)
-    assert statistics.mean(queue["delay_s"] for queue in after) <= 0.015
+    queues = [queue for status in after for queue in status["queues"]]
+    assert all(0.003 <= queue["target_s"] <= 0.015 for queue in queues)
+    assert statistics.mean(queue["delay_s"] for queue in queues) <= 0.015
     assert jain(shares) >= 0.98
     assert sum(shares) >= 85e6
 
