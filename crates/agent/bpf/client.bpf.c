@@ -266,8 +266,7 @@ static __always_inline u16 field_of(struct receiver *r, const struct packet *p, 
 /* An ACK of the station: the field that it is to say. */
 static __always_inline u16 window_of(struct receiver *r, const struct packet *p, u64 now_ns, u32 random)
 {
-	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
-	u32 scale = (r->flags & both) == both ? r->scale & 15 : 0, from;
+	u32 scale = window_scale(r->flags, r->scale), from;
 	int moves;
 	u16 window;
 

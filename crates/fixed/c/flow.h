@@ -154,14 +154,14 @@ LASTHOP_INLINE u64 flow_alone_ns(const struct flow *f, u64 sample_ns, u64 timer_
 LASTHOP_APART int flow_uses(struct flow *f, u64 now_ns, u32 acked)
 {
 	if (f)
-		use_add(&f->use, now_ns, acked, f->rtt_ns + recent_least(&f->upstream), is_after(f->edge, f->ack) ? f->edge - f->ack : 0);
+		use_add(&f->use, now_ns, acked, f->rtt_ns + recent_least(&f->upstream), after_by(f->edge, f->ack));
 	return 0;
 }
 
 /* Whether it has filled three quarters of a window of more than a few segments: it has more to send after all. */
 LASTHOP_INLINE int flow_fills(const struct flow *f)
 {
-	u32 under_way = f->sent - f->ack, open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
+	u32 under_way = f->sent - f->ack, open_bytes = after_by(f->edge, f->ack);
 
 	return under_way > FILLED_SEGMENTS * f->mss && under_way >= open_bytes - open_bytes / 4;
 }
@@ -230,12 +230,10 @@ LASTHOP_INLINE u32 flow_delivered(struct flow *f, const struct packet *p)
 	return by;
 }
 
-/* Of its windows' units (RFC 7323, 2.2). */
+/* Of its windows. */
 LASTHOP_INLINE u32 flow_scale(const struct flow *f)
 {
-	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
-
-	return (f->flags & both) == both ? f->scale & 15 : 0;
+	return window_scale(f->flags, f->scale);
 }
 
 /* Whether its receiver holds ACKs back, for a second segment or for its timer. */
@@ -344,7 +342,7 @@ LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered)
 /* It has nothing under way any more: what is left of it counts as delivered. */
 LASTHOP_INLINE u32 flow_rest(struct flow *f)
 {
-	u32 rest = is_after(f->sent, f->delivered) ? f->sent - f->delivered : 0;
+	u32 rest = after_by(f->sent, f->delivered);
 
 	f->delivered = f->sent;
 	return rest;

@@ -46,11 +46,11 @@ LASTHOP_INLINE void passer_rests(struct passer *f, u64 now_ns, u64 wait_ns)
 }
 
 /* It takes part in an epoch, its round trip being so much longer than its path: the longest queue that its sender bears. */
-LASTHOP_INLINE u64 passer_bears_ns(const volatile struct settings *settings, struct passer *f, const struct station *s,
-				   const struct packet *p, u64 now_ns, u64 wait_ns)
+LASTHOP_INLINE u64 passer_bears_ns(struct passer *f, const struct station *s, const struct packet *p, u64 now_ns, u64 wait_ns,
+				   u64 target_ns)
 {
-	u64 target_ns = passer_target_ns(settings, s), due = 0;
-	u32 open_bytes = is_after(f->edge, f->ack) ? f->edge - f->ack : 0;
+	u32 open_bytes = after_by(f->edge, f->ack);
+	u64 due = 0;
 
 	/* The first data after a pause come before what they are answered with. */
 	passer_rests(f, now_ns, wait_ns);
@@ -83,25 +83,26 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 		return;
 	f->mss = most(f->mss, p->segment);
 	if (f->counted != s->epoch + 1) {
+		u64 target_ns = passer_target_ns(settings, s);
+
 		f->counted = s->epoch + 1;
 		station_join(s, 1 << 8, f->path_ns + wait_ns, f->path_ns);
 		/* Windows that nobody lowers tell nothing of senders. */
 		if (!settings->observe_only)
-			station_bear(s, passer_bears_ns(settings, f, s, p, now_ns, wait_ns),
-				     station_last_target_ns(s, passer_target_ns(settings, s)));
+			station_bear(s, passer_bears_ns(f, s, p, now_ns, wait_ns, target_ns),
+				     station_last_target_ns(s, target_ns));
 	}
 }
 
 /* An ACK of its station, by the windows that it says: what of them the sender uses. */
 LASTHOP_INLINE void passer_hears(struct passer *f, const struct station *s, const struct packet *p, u64 now_ns)
 {
-	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
-	u32 edge = p->ack + ((u32)p->window << ((f->flags & both) == both ? f->scale & 15 : 0));
+	u32 edge = p->ack + ((u32)p->window << window_scale(f->flags, f->scale));
 	u64 wait_ns = share_wait_ns(s->queue_bytes, station_rate(s));
 
 	if (is_after(p->ack, f->ack)) {
 		passer_rests(f, now_ns, wait_ns);
-		use_add(&f->use, now_ns, p->ack - f->ack, f->path_ns + wait_ns, is_after(f->edge, f->ack) ? f->edge - f->ack : 0);
+		use_add(&f->use, now_ns, p->ack - f->ack, f->path_ns + wait_ns, after_by(f->edge, f->ack));
 		f->ack = p->ack;
 	}
 	if (is_after(edge, f->edge))

@@ -46,6 +46,20 @@ LASTHOP_INLINE int is_after(u32 a, u32 b)
 	return (int)(a - b) > 0;
 }
 
+/* By how many bytes it is. */
+LASTHOP_INLINE u32 after_by(u32 a, u32 b)
+{
+	return is_after(a, b) ? a - b : 0;
+}
+
+/* The shift of a connection's windows, by its client's option: none unless both sides have one (RFC 7323, 2.2). */
+LASTHOP_INLINE u32 window_scale(u32 flags, u32 scale)
+{
+	u32 both = FLOW_CLIENT_SCALES | FLOW_SERVER_SCALES;
+
+	return (flags & both) == both ? scale & 15 : 0;
+}
+
 /* The right edge of a window, which never moves left of the one advertised before. Windows up to 2^30 B. */
 LASTHOP_INLINE u32 right_edge(u32 ack, u64 window_bytes, u32 edge)
 {
