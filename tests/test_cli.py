@@ -427,7 +427,7 @@ def test_a_host_beyond_this_machine_is_seen_where_that_is_certain() -> None:
 def test_an_agent_beside_the_command_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lasthop.commands import emu
+    from lasthop.agent import find_agent
 
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("LASTHOP_AGENT", "")
@@ -435,8 +435,19 @@ def test_an_agent_beside_the_command_is_found(
     agent.write_text("")
     agent.chmod(0o755)
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
-    emu.use_agent_beside()
+    assert find_agent()
     assert os.environ["LASTHOP_AGENT"] == str(agent)
     monkeypatch.setenv("LASTHOP_AGENT", "/mine")
-    emu.use_agent_beside()
+    assert find_agent()
     assert os.environ["LASTHOP_AGENT"] == "/mine"
+
+
+def test_without_an_agent_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lasthop import agent
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LASTHOP_AGENT", "")
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(agent, "__file__", str(tmp_path / "python" / "lasthop" / "agent.py"))
+    assert not agent.find_agent()
+    assert not os.environ["LASTHOP_AGENT"]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._lasthop import EmulationError
+from .agent import AGENT, find_agent
 from .atomic import make_folder
-from .commands.emu import use_agent_beside
 from .plot import COLOURS, new_figure, save, styled
 from .result import Result, emulate, run
 from .text import align, duration, percent, rate
@@ -26,8 +26,8 @@ TCP, CLAMP = "four-flows-fast-tcp", "four-flows-fast-clamp"
 DELAYS = ("30 ms", "130 ms", "10 ms", "180 ms")
 SETTINGS = {"duration": "600 s", "warmup": "100 s", "probe.every": "500 ms"}
 
-LTE = {"lte-cubic": "no agent", "lte-share": "lasthop-agent"}
-"""Downloads by the kernel: the scenario, and what stands between servers and access point."""
+LTE = {"no agent": "lte-cubic", AGENT: "lte-share"}
+"""Downloads by the kernel: what stands between servers and access point, and the scenario."""
 EACH_S, PINGS_S = 0.2, 25
 REPLY = re.compile(r"seq=(\d+) .*time=([\d.]+) ms")
 
@@ -43,7 +43,7 @@ class Pinged:
 
 
 def main() -> None:
-    """Runs both, says what happened and leaves ``out/demo.png``."""
+    """Runs both, says what happened and leaves ``out/demo.png``; then the pings."""
     print(
         "Four downloads from servers at different distances go to three people who walk past an\n"
         "access point; its radio serves whoever has the best channel, in fair turns. The third\n"
@@ -74,7 +74,7 @@ def ping() -> None:
         print(f"SKIPPED: {missing}")
         return
     try:
-        found = {kind: _pinged(name, kind != "no agent") for name, kind in LTE.items()}
+        found = {kind: _pinged(name, has_agent=kind == AGENT) for kind, name in LTE.items()}
     except EmulationError as error:
         print(f"SKIPPED: {error}")
         return
@@ -90,6 +90,8 @@ def _why_not() -> str | None:
         return "the agent takes root: `sudo .venv/bin/python -m lasthop.demo`"
     if not shutil.which("ping"):
         return "there is no `ping` here (Debian: apt install iputils-ping)"
+    if not find_agent():
+        return f"there is no {AGENT}: `make setup` builds it"
     return None
 
 
@@ -99,7 +101,6 @@ def _pinged(scenario: str, has_agent: bool) -> Pinged:
     Raises :class:`lasthop.EmulationError` where the system does not give what it takes, or time
     was not kept.
     """
-    use_agent_beside()
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         # Commands run as who called sudo.
         Path(folder).chmod(0o711)
@@ -121,7 +122,8 @@ def _pinged(scenario: str, has_agent: bool) -> Pinged:
     if not replies:
         raise EmulationError("no ping was answered")
     return Pinged(
-        at_s=[EACH_S * (number - 1) for number, _ in replies],
+        # Since the first that was answered: one program counts from 0, another from 1.
+        at_s=[EACH_S * (number - replies[0][0]) for number, _ in replies],
         took_s=[took_ms / 1e3 for _, took_ms in replies],
         goodput_bps=total_goodput(result.summary),
     )

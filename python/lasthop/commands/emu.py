@@ -11,6 +11,7 @@ import sys
 import sysconfig
 
 from .. import _lasthop
+from ..agent import find_agent
 from ..errors import UserError, tell
 from ..scenario import from_here, load, overrides_of
 from .emulation import STDOUT, VERBS
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from ..scenario import Overrides, Scenario
 
-AGENT, AGENT_VARIABLE = "lasthop-agent", "LASTHOP_AGENT"
 NOT_FOUND = 127
 """The exit status of a shell for a command that is not there."""
 ASK_HOSTS = ("ping", "curl", "wget", "ssh", "traceroute", "tracepath", "mtr", "host", "dig", "nc")
@@ -56,7 +56,7 @@ def emulate(scenario: Scenario, options: Namespace, inputs: Sequence[str] = ()) 
     if options.inner and is_missing(options.inner[0]):
         tell(f"{options.inner[0]}: not found")
         return NOT_FOUND
-    use_agent_beside()
+    find_agent()
     from ..result import emulate as run
 
     if options.watch:
@@ -104,19 +104,6 @@ def outside(command: Sequence[str] | None) -> str:
         if name and not os.path.exists(word):
             return name[1]
     return ""
-
-
-def use_agent_beside() -> None:
-    """Has the emulator find an agent that was built or installed beside this package."""
-    if os.environ.get(AGENT_VARIABLE) or shutil.which(AGENT):
-        return
-    scripts = sysconfig.get_path("scripts")
-    built = os.path.join(os.path.dirname(__file__), "../../../target/release")
-    for folder in (scripts, built):
-        path = os.path.abspath(os.path.join(folder, AGENT))
-        if os.access(path, os.X_OK):
-            os.environ[AGENT_VARIABLE] = path
-            return
 
 
 def runs_lasthop(command: Sequence[str] | None) -> bool:

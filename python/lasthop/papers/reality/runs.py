@@ -8,7 +8,6 @@ import json
 import math
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...agent import find_agent
 from ...errors import UserError
 from ...lab import Lab, Run
 from ...record import Record
@@ -58,7 +58,7 @@ def available(lab: Lab, place: str) -> list[str]:
             names = file.read().split()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}: real time takes a Linux kernel") from error
-    if os.environ.get("LASTHOP_AGENT") or shutil.which("lasthop-agent"):
+    if find_agent():
         names += LAWS
     return [control for control in lab.sweep(place).values("control") if control in names]
 
