@@ -23,6 +23,12 @@ LASTHOP_INLINE void use_add(struct use *u, u64 now_ns, u32 acked, u64 round_ns, 
 	u->bytes += acked;
 }
 
+/* Whether it has had the time to get its share. */
+LASTHOP_INLINE int bearing_is_settled(const struct bearing *b, u64 now_ns)
+{
+	return b->joined_ns && now_ns - b->known_ns > SETTLING_NS;
+}
+
 /*
  * It joins an epoch: whether it has no more to send, as it has used less than half of its window over a second (station#13). Who is
  * known since two seconds ago or less is on its way to its share.
@@ -43,7 +49,18 @@ LASTHOP_INLINE int bearing_joins(struct bearing *b, struct use *u, u64 now_ns)
 	}
 	b->joined_ns = now_ns;
 	u->bytes = u->used = u->held = 0;
-	return b->used_mean < b->held_mean / 2 && now_ns - b->known_ns > SETTLING_NS;
+	return b->used_mean < b->held_mean / 2 && bearing_is_settled(b, now_ns);
+}
+
+/*
+ * What its window is multiplied by in the epoch that it is to join, where that is small. After a longer one by less, for what it takes follows
+ * within a second.
+ */
+LASTHOP_INLINE void bearing_leans(struct bearing *b, u64 now_ns, u64 even)
+{
+	u64 part_q10 = (EPOCH_NS << 10) / most(now_ns - b->joined_ns, EPOCH_NS);
+
+	b->lean_q10 = (u32)((share_lean_q10(b->taken, even) * part_q10 + 1024 * (1024 - part_q10)) >> 10);
 }
 
 /*

@@ -236,6 +236,21 @@ LASTHOP_INLINE u32 flow_scale(const struct flow *f)
 	return window_scale(f->flags, f->scale);
 }
 
+/* Its window where that is small. While little waits nobody is kept from the line. */
+LASTHOP_INLINE u64 flow_leans(struct flow *f, u64 window_bytes, int is_short)
+{
+	u64 lean_q10 = f->bearing.lean_q10;
+
+	if (window_bytes >= LEANING_SEGMENTS * (u64)f->mss) {
+		f->flags &= ~FLOW_SMALL;
+		return window_bytes;
+	}
+	f->flags |= FLOW_SMALL;
+	if (!lean_q10 || is_short)
+		return window_bytes;
+	return window_bytes * lean_q10 >> 10;
+}
+
 /* Whether its receiver holds ACKs back, for a second segment or for its timer. */
 LASTHOP_INLINE int flow_holds(const struct flow *f)
 {

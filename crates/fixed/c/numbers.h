@@ -52,6 +52,7 @@ FACE(int, share_holds, (u64 rate, u64 horizon_ns, u64 bytes), (rate, horizon_ns,
 FACE(u64, share_rate_beside, (u64 rate, u64 others_q10, int is_all), (rate, others_q10, is_all))
 FACE(u64, share_target_beside_ns, (u64 target_ns, u64 wait_ns, u64 others_q10), (target_ns, wait_ns, others_q10))
 FACE(u64, share_borne_ns, (u64 path_ns, u64 present_ns, u64 target_ns), (path_ns, present_ns, target_ns))
+FACE(u32, share_lean_q10, (u64 taken, u64 even), (taken, even))
 FACE(u64, share_payload, (u64 wire_bytes, u32 mss_bytes, u32 header_bytes), (wire_bytes, mss_bytes, header_bytes))
 FACE(int, share_path_changed, (u64 least_ns, u64 before_ns, u64 delay_ns, u64 target_ns), (least_ns, before_ns, delay_ns, target_ns))
 FACE(int, share_wants_probe, (u64 least_ns, u64 last_ns), (least_ns, last_ns))

@@ -112,7 +112,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
 	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns, present_ns;
-	u32 fresh = 0, was_limited = 0, is_limited;
+	u32 fresh = 0, was_there = 0, was_limited = 0, is_limited;
 
 	f->seen_ns = now_ns;
 	if (weight_q8) {
@@ -151,6 +151,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			client_ns = flow_client_ns(f, found.nearest_ns);
 		}
 		if (f->epoch != found.epoch || !(f->flags & FLOW_COUNTED)) {
+			was_there = f->flags & FLOW_COUNTED && f->epoch + 1 == found.epoch && bearing_is_settled(&f->bearing, now_ns);
 			was_limited = f->flags & FLOW_LIMITED_NOW && f->epoch + 1 == found.epoch;
 			f->epoch = found.epoch;
 			f->flags |= FLOW_COUNTED;
@@ -165,13 +166,16 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		own_ns = flow_delay_ns(f, found.nearest_ns);
 		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
+		/* By what it took in the epoch that the mean is of: while the line becomes slower all have less than they had. */
+		bearing_leans(&f->bearing, now_ns, was_there && !was_limited ? station_even(s, counted_q8) : 0);
+		READ_ANEW();
 		is_limited = bearing_joins(&f->bearing, &f->use, now_ns);
 		READ_ANEW();
 		if (!settings->is_clamp && !settings->is_station) {
 			present_ns = station_last_target_ns(s, settings->target_ns);
 			station_bear(s,
 				     bearing_bears_ns(&f->bearing, now_ns, settings->target_ns, present_ns, proxy_due(settings, f, s), delay_ns,
-						      own_ns, f->window_bytes > FILLED_SEGMENTS * (u64)f->mss),
+						      own_ns, f->window_bytes > FILLED_SEGMENTS * (u64)f->mss && !(f->flags & FLOW_SMALL)),
 				     present_ns);
 		}
 		READ_ANEW();
@@ -181,6 +185,11 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			station_weigh(s, counted_q8,
 				      share_short_ns(station_target_ns(s, settings->target_ns), own_ns, settings->g_q10),
 				      share_kappa_q10(settings->theta_ns, own_ns));
+		READ_ANEW();
+		if (is_limited)
+			f->bearing.lean_q10 = 0;
+		else if (was_there && f->flags & FLOW_SMALL && !f->seat)
+			station_take(s, counted_q8, f->bearing.taken);
 	}
 	READ_ANEW();
 	if (f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) && fresh && flow_fills(f))
@@ -270,6 +279,9 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	/* Where the queue is hidden, all rates are of payload. */
 	if (!settings->is_hidden)
 		bytes = share_payload(bytes, f->mss, f->header_bytes);
+	READ_ANEW();
+	if (!told->is_probing)
+		bytes = flow_leans(f, bytes, told->wait_ns < told->target_ns / 2);
 	READ_ANEW();
 	if (flow_holds(f))
 		bytes = flow_window_beside_held(bytes, f->mss, flow_held_bytes(f), told->is_probing, f->weight_q8, f->fair, told->timer_ns);

@@ -232,6 +232,18 @@ LASTHOP_INLINE u64 share_borne_ns(u64 path_ns, u64 present_ns, u64 target_ns)
 	return most(least(path_ns, present_ns - present_ns / 16), target_ns / 8);
 }
 
+/*
+ * What a window of less than a few segments is multiplied by, where those with such windows take `even` in the mean: 1 + 2 (even - taken)/even,
+ * from 1/2 to 2, and 1 where that is not known. Such windows make no even shares by themselves, for what becomes of a segment or two is not
+ * the same for each: BBR sends them apart, a receiver holds back the ACK of one.
+ */
+LASTHOP_INLINE u32 share_lean_q10(u64 taken, u64 even)
+{
+	if (!even)
+		return 1024;
+	return (u32)least(most(excess(3072, (least(taken, 1ULL << 34) << 11) / even), 512), 2048);
+}
+
 /* What of it is payload, where a full segment of mss bytes takes so much more on the wire. */
 LASTHOP_INLINE u64 share_payload(u64 wire_bytes, u32 mss_bytes, u32 header_bytes)
 {

@@ -29,6 +29,8 @@
 #define FILLED_SEGMENTS 3
 /* ACKs of something new that come so much later than a round trip after the ones before: nothing was under way meanwhile. */
 #define RESTED_NS (200 * NS_PER_MS)
+/* A window of fewer segments is small: what it is multiplied by goes by what its connection takes. */
+#define LEANING_SEGMENTS 4
 /* Who has had something under way for so long has had its share by now, or does not get it. */
 #define ASKING_NS (3 * NS_PER_S)
 /* For so many epochs a flow may have a shorter queue that does not help it: by then it has a pace of its own. */
@@ -182,7 +184,7 @@ struct bearing {
 	u64 bears_ns; /* the longest queue beside which its sender fills its window; 0: any */
 	u64 rested_ns; /* when it last had nothing under way to its client */
 	u32 asked; /* epochs in which a shorter queue, which it asked for, has not helped it, less those in which it was well */
-	u32 pad;
+	u32 lean_q10; /* what its window is multiplied by where that is small; 0: nothing yet */
 };
 
 #define CLOCK_UNKNOWN 0
@@ -202,6 +204,7 @@ struct bearing {
 #define FLOW_APART 2048 /* a segment is looked at for how long the one before it is held back */
 #define FLOW_LIMITED_NOW 4096 /* it has no more to send, and counts for what it takes in the epoch that it has joined */
 #define FLOW_LIMITED_BEFORE 8192 /* and did in the one before */
+#define FLOW_SMALL 16384 /* its window is */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /*
@@ -343,6 +346,10 @@ struct station {
 	u64 last_delay_most_ns; /* the longest round trip in the epoch before */
 	u64 delay_least_ns; /* the shortest in the running one, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
+	u64 small_weights_q8; /* of those whose windows are small, but for those that count for what they take, in the running epoch */
+	u64 small_taken; /* what they take [B/s] */
+	u64 last_small_weights_q8; /* in the one before */
+	u64 last_small_taken;
 	u64 short_q8_ns; /* m of all that do not count for what they take, each by its weight, the sum */
 	u64 kappa_q18; /* and of kappa */
 	struct share_rate rate;

@@ -121,6 +121,10 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_borne_ns"]
     pub safe fn borne_ns(path_ns: u64, present_ns: u64, target_ns: u64) -> u64;
 
+    /// What a window of less than a few segments is multiplied by: 1 + 2 (even - taken)/even, from 1/2 to 2; 1 where the others' mean is not known.
+    #[link_name = "lasthop_share_lean_q10"]
+    pub safe fn lean_q10(taken: u64, even: u64) -> u32;
+
     /// What of it is payload, where a full segment of mss bytes takes so much more on the wire.
     #[link_name = "lasthop_share_payload"]
     pub safe fn payload(wire_bytes: u64, mss_bytes: u32, header_bytes: u32) -> u64;

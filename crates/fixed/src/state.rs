@@ -149,7 +149,7 @@ pub struct BearingRecord {
     bears_ns: u64,
     rested_ns: u64,
     asked: u32,
-    pad: u32,
+    lean_q10: u32,
 }
 
 /// What is kept of a connection: `struct flow`.
@@ -454,6 +454,10 @@ pub struct StationRecord {
     last_delay_most_ns: u64,
     delay_least_ns: u64,
     last_delay_least_ns: u64,
+    small_weights_q8: u64,
+    small_taken: u64,
+    last_small_weights_q8: u64,
+    last_small_taken: u64,
     short_q8_ns: u64,
     kappa_q18: u64,
     /// μ̂ over each horizon.

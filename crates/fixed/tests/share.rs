@@ -248,4 +248,12 @@ proptest! {
         let exact = (path as f64).min(present as f64 * 15.0 / 16.0).max(target as f64 / 8.0);
         close(borne_ns(path, present, target) as f64, exact, 0.0, 1.0);
     }
+
+    #[test]
+    fn how_a_small_window_leans(taken in any_length(36), even in any_length(36)) {
+        use lasthop_fixed::share::lean_q10;
+        let over = (taken.min(1 << 34) as f64 - even as f64) / even as f64;
+        let exact = if even == 0 { 1.0 } else { (1.0 - 2.0 * over).clamp(0.5, 2.0) };
+        close(f64::from(lean_q10(taken, even)) / 1024.0, exact, 0.0, 1.0 / 1024.0);
+    }
 }

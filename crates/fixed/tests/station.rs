@@ -438,6 +438,8 @@ const FIELD: u16 = 16_000;
 struct Server {
     flow: FlowRecord,
     keeps: u32,
+    /// It sends at the end of each span of so many milliseconds.
+    each_ms: u64,
     sent: u32,
     acked: u32,
     edge: u32,
@@ -446,7 +448,7 @@ struct Server {
 
 impl Server {
     /// Its handshake, which tells its path.
-    fn new(settings: &Settings, station: &mut StationRecord, keeps: u32) -> Self {
+    fn new(settings: &Settings, station: &mut StationRecord, keeps: u32, each_ms: u64) -> Self {
         let mut flow = FlowRecord::default();
         flow.weight_q8 = 256;
         let begins =
@@ -460,7 +462,7 @@ impl Server {
         );
         let last = PacketRecord { ack: 1, window: FIELD, ..Self::packet(6, 1) };
         proxy::hears(settings, &mut flow, station, &last, 2 * MS + UPSTREAM_NS, &Glance::default(), 0);
-        Self { flow, keeps, sent: 1, acked: 1, edge: 1 + 10 * SEGMENT, stamp: 6 }
+        Self { flow, keeps, each_ms, sent: 1, acked: 1, edge: 1 + 10 * SEGMENT, stamp: 6 }
     }
 
     fn packet(stamp: u32, echo: u32) -> PacketRecord {
@@ -471,9 +473,14 @@ impl Server {
 /// So many milliseconds of a line that these servers share, with a target of 25 ms: what the agent takes it that all bear, each of these
 /// \[ms\], and which part of the line the first one has had in the last quarter of the time.
 fn borne<const N: usize>(keeps: [u32; N], for_ms: u64) -> (Vec<Option<u64>>, f64) {
+    shared(keeps.map(|keeps| (keeps, 1)), for_ms)
+}
+
+/// The same of servers that send in bursts.
+fn shared<const N: usize>(servers: [(u32, u64); N], for_ms: u64) -> (Vec<Option<u64>>, f64) {
     let settings = Settings { target_ns: 25 * MS, theta_ns: 50 * MS, g_q10: 901, ..Settings::default() };
     let mut station = StationRecord::default();
-    let mut servers = keeps.map(|keeps| Server::new(&settings, &mut station, keeps));
+    let mut servers = servers.map(|(keeps, each_ms)| Server::new(&settings, &mut station, keeps, each_ms));
     let (mut queue, mut departed_bytes) = (VecDeque::new(), 0);
     // Fields on their way to a server.
     let mut told = VecDeque::<(usize, u32, u32, u32)>::new();
@@ -488,6 +495,9 @@ fn borne<const N: usize>(keeps: [u32; N], for_ms: u64) -> (Vec<Option<u64>>, f64
             (server.acked, server.edge, server.stamp) = (ack, edge, stamp);
         }
         for (who, server) in servers.iter_mut().enumerate() {
+            if at_ms % server.each_ms != 0 {
+                continue;
+            }
             // Who keeps little paces it, by its share.
             for _ in 0..if server.keeps < FEW { CARRIED / 2 } else { 2 * CARRIED } {
                 if server.sent - server.acked >= server.keeps * SEGMENT || server.sent + SEGMENT > server.edge {
@@ -563,4 +573,13 @@ fn who_fills_its_window_bears_any_queue() {
     // Nobody takes anything from one that is alone.
     let (borne, part) = self::borne([60, 0], 10_000);
     assert!(borne.iter().all(Option::is_none) && part > 0.999, "{part}, {borne:?}");
+}
+
+#[test]
+fn small_windows_make_even_shares_whatever_their_senders_make_of_them() {
+    // Windows of three segments. Who sends each 45 ms has .63 of a share by that, and .84 with a larger one.
+    let mut servers = [(1000, 1); 80];
+    servers[0] = (1000, 45);
+    let (_, part) = shared(servers, 20_000);
+    assert!((0.8..1.0).contains(&(80.0 * part)), "{}", 80.0 * part);
 }
