@@ -187,7 +187,10 @@ class House:
     def watched(
         self, ports: Sequence[object], warm_s: float, take_s: float
     ) -> tuple[list[float], dict[str, Any], list[dict[str, Any]]]:
-        """What they get, the agent's status soon after their start, and those meanwhile."""
+        """What connections from these ports get [bit/s], and what the agent says of it.
+
+        Its status 1.5 s after their start, and those while it is measured what they get.
+        """
         with ThreadPoolExecutor() as pool:
             done = pool.submit(self.fetch, ports, warm_s, take_s)
             ends = time.monotonic() + warm_s + take_s

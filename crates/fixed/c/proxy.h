@@ -112,7 +112,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
 	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns, present_ns;
-	u32 fresh = 0, was_there = 0, was_limited = 0, is_limited;
+	u32 fresh = 0, was_there, was_limited = 0, is_settled = 0, is_limited;
 
 	f->seen_ns = now_ns;
 	if (weight_q8) {
@@ -151,8 +151,9 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			client_ns = flow_client_ns(f, found.nearest_ns);
 		}
 		if (f->epoch != found.epoch || !(f->flags & FLOW_COUNTED)) {
-			was_there = f->flags & FLOW_COUNTED && f->epoch + 1 == found.epoch && bearing_is_settled(&f->bearing, now_ns);
-			was_limited = f->flags & FLOW_LIMITED_NOW && f->epoch + 1 == found.epoch;
+			was_there = f->flags & FLOW_COUNTED && f->epoch + 1 == found.epoch;
+			was_limited = was_there && f->flags & FLOW_LIMITED_NOW;
+			is_settled = was_there && bearing_is_settled(&f->bearing, now_ns);
 			f->epoch = found.epoch;
 			f->flags |= FLOW_COUNTED;
 			counted_q8 = f->weight_q8;
@@ -167,7 +168,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
 		/* By what it took in the epoch that the mean is of: while the line becomes slower all have less than they had. */
-		bearing_leans(&f->bearing, now_ns, was_there && !was_limited ? station_even(s, counted_q8) : 0);
+		bearing_leans(&f->bearing, now_ns, is_settled && !was_limited ? station_even(s, counted_q8) : 0);
 		READ_ANEW();
 		is_limited = bearing_joins(&f->bearing, &f->use, now_ns);
 		READ_ANEW();
@@ -188,7 +189,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		READ_ANEW();
 		if (is_limited)
 			f->bearing.lean_q10 = 0;
-		else if (was_there && f->flags & FLOW_SMALL && !f->seat)
+		else if (is_settled && f->flags & FLOW_SMALL && !f->seat)
 			station_take(s, counted_q8, f->bearing.taken);
 	}
 	READ_ANEW();

@@ -31,6 +31,8 @@
 #define RESTED_NS (200 * NS_PER_MS)
 /* A window of fewer segments is small: what it is multiplied by goes by what its connection takes. */
 #define LEANING_SEGMENTS 4
+/* What one takes counts as so many shares at most, for what it acknowledges is its own word. */
+#define MOST_SHARES 4
 /* Who has had something under way for so long has had its share by now, or does not get it. */
 #define ASKING_NS (3 * NS_PER_S)
 /* For so many epochs a flow may have a shorter queue that does not help it: by then it has a pace of its own. */
@@ -184,7 +186,7 @@ struct bearing {
 	u64 bears_ns; /* the longest queue beside which its sender fills its window; 0: any */
 	u64 rested_ns; /* when it last had nothing under way to its client */
 	u32 asked; /* epochs in which a shorter queue, which it asked for, has not helped it, less those in which it was well */
-	u32 lean_q10; /* what its window is multiplied by where that is small; 0: nothing yet */
+	u32 lean_q10; /* what its window is multiplied by where that is small; 0: 1 */
 };
 
 #define CLOCK_UNKNOWN 0

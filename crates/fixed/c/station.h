@@ -495,11 +495,11 @@ LASTHOP_INLINE u64 station_even(const struct station *s, u64 weight_q8)
 	return weights_q8 > weight_q8 ? least(s->last_small_taken, 1ULL << 34) * weight_q8 / weights_q8 : 0;
 }
 
-/* One with a small window takes so much; four shares at most, for what it acknowledges is its own word. */
+/* One with a small window takes so much. */
 LASTHOP_INLINE void station_take(struct station *s, u64 weight_q8, u64 taken)
 {
 	s->small_weights_q8 += weight_q8;
-	s->small_taken += least(taken, share_fair(station_rate(s), station_weights(s)) * weight_q8 >> 6);
+	s->small_taken += least(taken, MOST_SHARES * share_fair(station_rate(s), station_weights(s)) * weight_q8 >> 8);
 }
 
 /* The m and kappa of one that takes its share: by their means the queue rests. */

@@ -438,7 +438,7 @@ const FIELD: u16 = 16_000;
 struct Server {
     flow: FlowRecord,
     keeps: u32,
-    /// It sends at the end of each span of so many milliseconds.
+    /// It sends once in so many milliseconds.
     each_ms: u64,
     sent: u32,
     acked: u32,
