@@ -66,6 +66,12 @@ LASTHOP_INLINE u64 pool_drift(u64 between, u64 rtt_ns, u64 length_ns)
 	return least(between, 1ULL << 32) * least(share_q20, 1 << 20) >> 22;
 }
 
+/* The same of one that had so much in an epoch in which its part would have been `even`. */
+LASTHOP_INLINE s64 pool_moves(u64 rate, u64 even, u64 rtt_ns, u64 length_ns)
+{
+	return rate > even ? -(s64)pool_drift(rate - even, rtt_ns, length_ns) : (s64)pool_drift(even - rate, rtt_ns, length_ns);
+}
+
 /* What comes of it by the next packet, up to 2^30 B/s either way. The gap counts for a second at most, and 2^30 ns for one. */
 LASTHOP_INLINE s64 pool_moved_q16(s64 drift, u64 gap_ns)
 {

@@ -190,7 +190,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		if (is_limited)
 			f->bearing.lean_q10 = 0;
 		else if (is_settled && f->flags & FLOW_SMALL && !f->seat)
-			station_take(s, counted_q8, f->bearing.taken);
+			station_pool(s, counted_q8, f->bearing.taken);
 	}
 	READ_ANEW();
 	if (f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) && fresh && flow_fills(f))

@@ -148,7 +148,7 @@ LASTHOP_INLINE int receiver_is_poolable(const struct receiver *r, const struct p
  */
 LASTHOP_INLINE int receiver_pools(struct receiver *r, const struct pool *p, struct pool_part *part)
 {
-	u64 rate = r->pooled, even, window = least(clamp_advertised(r->window_q16 >> 16, r->own_bytes), 1ULL << 30);
+	u64 rate = r->pooled, window = least(clamp_advertised(r->window_q16 >> 16, r->own_bytes), 1ULL << 30);
 
 	if (r->epoch == p->epoch)
 		return 0;
@@ -158,11 +158,9 @@ LASTHOP_INLINE int receiver_pools(struct receiver *r, const struct pool *p, stru
 	part->rate = rate_of(window, r->rtt_ns);
 	r->drift = 0;
 	if (rate && r->epoch + 1 == p->epoch && p->mean) {
-		even = pool_even(p, r->weight_q8);
-		if (rate > even)
-			r->drift = -(s64)pool_drift(rate - even, r->rtt_ns, p->length_ns);
-		else if (!pool_is_elsewhere(p, part->queue_ns))
-			r->drift = (s64)pool_drift(even - rate, r->rtt_ns, p->length_ns);
+		r->drift = pool_moves(rate, pool_even(p, r->weight_q8), r->rtt_ns, p->length_ns);
+		if (r->drift > 0 && pool_is_elsewhere(p, part->queue_ns))
+			r->drift = 0;
 	}
 	r->epoch = p->epoch;
 	r->pooled = receiver_is_poolable(r, p, window, part->rate) ? part->rate : 0;

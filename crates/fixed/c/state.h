@@ -348,10 +348,10 @@ struct station {
 	u64 last_delay_most_ns; /* the longest round trip in the epoch before */
 	u64 delay_least_ns; /* the shortest in the running one, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
-	u64 small_weights_q8; /* of those whose windows are small, but for those that count for what they take, in the running epoch */
-	u64 small_taken; /* what they take [B/s] */
-	u64 last_small_weights_q8; /* in the one before */
-	u64 last_small_taken;
+	u64 pooled_weights_q8; /* of those that are compared with each other, in the running epoch */
+	u64 pooled; /* what they have [B/s] */
+	u64 last_pooled_weights_q8; /* in the one before */
+	u64 last_pooled;
 	u64 short_q8_ns; /* m of all that do not count for what they take, each by its weight, the sum */
 	u64 kappa_q18; /* and of kappa */
 	struct share_rate rate;

@@ -414,9 +414,9 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 		return;
 	station_take_means(s);
 	s->short_q8_ns = s->kappa_q18 = 0;
-	s->last_small_weights_q8 = since_ns < 2 * epoch_ns ? s->small_weights_q8 : 0;
-	s->last_small_taken = since_ns < 2 * epoch_ns ? s->small_taken : 0;
-	s->small_weights_q8 = s->small_taken = 0;
+	s->last_pooled_weights_q8 = since_ns < 2 * epoch_ns ? s->pooled_weights_q8 : 0;
+	s->last_pooled = since_ns < 2 * epoch_ns ? s->pooled : 0;
+	s->pooled_weights_q8 = s->pooled = 0;
 	s->last_limited_q8 = since_ns < 2 * epoch_ns ? s->limited_q8 : 0;
 	s->last_taken = since_ns < 2 * epoch_ns ? s->taken : 0;
 	s->limited_q8 = s->taken = 0;
@@ -487,19 +487,21 @@ LASTHOP_INLINE void station_unlimit(struct station *s, struct flow *f)
 	f->use.used = most(f->use.used, f->use.held);
 }
 
-/* What one of this weight would have taken in the last epoch if those with small windows had taken the same; 0: not known. */
+/* What one of this weight would have had in the last epoch if those that were compared had had the same; 0: not known. */
 LASTHOP_INLINE u64 station_even(const struct station *s, u64 weight_q8)
 {
-	u64 weights_q8 = s->last_small_weights_q8;
+	u64 weights_q8 = s->last_pooled_weights_q8;
 
-	return weights_q8 > weight_q8 ? least(s->last_small_taken, 1ULL << 34) * weight_q8 / weights_q8 : 0;
+	return weights_q8 > weight_q8 ? least(s->last_pooled, 1ULL << 34) * weight_q8 / weights_q8 : 0;
 }
 
-/* One with a small window takes so much. */
-LASTHOP_INLINE void station_take(struct station *s, u64 weight_q8, u64 taken)
+/* One that has so much is compared with others; returns what counts of that. */
+LASTHOP_INLINE u64 station_pool(struct station *s, u64 weight_q8, u64 rate)
 {
-	s->small_weights_q8 += weight_q8;
-	s->small_taken += least(taken, MOST_SHARES * share_fair(station_rate(s), station_weights(s)) * weight_q8 >> 8);
+	rate = least(rate, MOST_SHARES * share_fair(station_rate(s), station_weights(s)) * weight_q8 >> 8);
+	s->pooled_weights_q8 += weight_q8;
+	s->pooled += rate;
+	return rate;
 }
 
 /* The m and kappa of one that takes its share: by their means the queue rests. */
