@@ -250,8 +250,7 @@ def test_weights_are_parts_of_the_rate(law: str, slow: str, tmp_path: Path) -> N
     with house(slow=slow, distances=True) as built:
         built.helper("server", "serve")
         built.agent("--config", file, "--law", law)
-        # CLAMP gets there by τ a round trip.
-        found = built.fetch(list(rules), 4 if law == "share" else 10, 8)
+        found = built.fetch(list(rules), 4, 8)
     whole = sum(found.values())
     assert whole >= 0.95 * LINE_BPS
     for i, port in enumerate(rules):

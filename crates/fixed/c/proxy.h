@@ -9,6 +9,7 @@
 
 #include "clamp.h"
 #include "flow.h"
+#include "pool.h"
 #include "seats.h"
 #include "state.h"
 #include "station.h"
@@ -107,12 +108,53 @@ LASTHOP_INLINE u64 proxy_due(const volatile struct settings *settings, const str
 	return settings->is_hidden ? due : share_payload(due, f->mss, f->header_bytes);
 }
 
+/* What CLAMP's window allows. */
+LASTHOP_INLINE u64 proxy_allowed(const struct flow *f, u64 delay_ns)
+{
+	return least(rate_of(f->clamp_q16 >> 16, delay_ns), 1ULL << 32);
+}
+
+/*
+ * CLAMP's mu. In slow start, and as long as its sender has less to send, by what is under way; then by what its window allows, which is
+ * smoother, and by what came of that within a second: few segments go in bursts, and receivers hold some back.
+ */
+LASTHOP_INLINE u64 proxy_delivery(const struct flow *f, u64 delay_ns)
+{
+	return f->came_q10 ? proxy_allowed(f, delay_ns) * f->came_q10 >> 10 : f->delivery;
+}
+
+/*
+ * CLAMP's connections are compared, as a client compares its own (pool.h): at its first segment of an epoch, `gap_ns` after that of the
+ * last one, one moves towards the mean of the last epoch, if it took part in that, and takes part in this one.
+ */
+LASTHOP_APART int proxy_pools(struct flow *f, struct station *s, u64 delay_ns, u64 gap_ns, int was_there)
+{
+	u64 rate, even;
+
+	if (!f || !s)
+		return 0;
+	rate = proxy_allowed(f, delay_ns);
+	even = was_there ? station_even(s, f->weight_q8) : 0;
+	f->drift = f->pooled && even ? pool_moves(f->pooled, even, delay_ns, most(EPOCH_NS, 2 * s->last_delay_most_ns)) : 0;
+	f->pooled = f->came_q10 = 0;
+	/* Whose sender leaves more of its window than delayed ACKs and whole segments explain has less to send. */
+	if (!(f->flags & FLOW_STARTED) || !rate || f->bearing.used_mean < f->bearing.held_mean / 8 * 5)
+		return 0;
+	f->allowed = f->allowed ? towards(f->allowed, rate, decay_over_q31(gap_ns, TAKEN_NS)) : rate;
+	f->came_q10 = (u32)most(least((f->bearing.taken << 10) / most(f->allowed, 1), 2 << 10), 1 << 9);
+	rate = proxy_delivery(f, delay_ns);
+	/* Who has the least window gives none. */
+	if (f->clamp_q16 >> 17 > f->mss || rate <= even)
+		f->pooled = station_pool(s, f->weight_q8, rate);
+	return 0;
+}
+
 /* A segment of a connection that is known goes on to its client; weight_q8 is 0 where its weight stays. */
 LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, struct flow *f, struct station *s,
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
-	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns, present_ns;
-	u32 fresh = 0, was_there, was_limited = 0, is_settled = 0, is_limited;
+	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, gap_ns, own_ns, present_ns;
+	u32 fresh = 0, was_there = 0, was_limited = 0, is_settled = 0, is_limited;
 
 	f->seen_ns = now_ns;
 	if (weight_q8) {
@@ -170,6 +212,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		/* By what it took in the epoch that the mean is of: while the line becomes slower all have less than they had. */
 		bearing_leans(&f->bearing, now_ns, is_settled && !was_limited ? station_even(s, counted_q8) : 0);
 		READ_ANEW();
+		gap_ns = now_ns - f->bearing.joined_ns;
 		is_limited = bearing_joins(&f->bearing, &f->use, now_ns);
 		READ_ANEW();
 		if (!settings->is_clamp && !settings->is_station) {
@@ -187,7 +230,9 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 				      share_short_ns(station_target_ns(s, settings->target_ns), own_ns, settings->g_q10),
 				      share_kappa_q10(settings->theta_ns, own_ns));
 		READ_ANEW();
-		if (is_limited)
+		if (settings->is_clamp)
+			proxy_pools(f, s, delay_ns, gap_ns, (int)was_there);
+		else if (is_limited)
 			f->bearing.lean_q10 = 0;
 		else if (is_settled && f->flags & FLOW_SMALL && !f->seat)
 			station_pool(s, counted_q8, f->bearing.taken);
@@ -229,14 +274,25 @@ LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, 
 	 * What was under way until now between here and the client, for a round trip there: of a thousand packets it would be
 	 * that of minutes ago. As much again is under way between here and the server as that path is long.
 	 */
-	f->delivery = rate = smoothed(f->delivery, rate_of(flight, f->rtt_ns), 3);
+	f->delivery = smoothed(f->delivery, rate_of(flight, f->rtt_ns), 3);
+	rate = proxy_delivery(f, delay_ns);
 	filled = most(flight, share_window_bytes(256, rate, delay_ns));
 	if (!f->clamp_q16)
 		f->clamp_q16 = (u64)FIRST_SEGMENTS * f->mss << 16;
 	f->clamp_ns = now_ns;
 	READ_ANEW();
+	/* A drain of the queue, by which its path is seen, is none of the law's. */
+	if (told->is_probing) {
+		u64 fair = share_fair(told->rate, most(told->weights_q8, f->weight_q8));
+		u64 half_bytes = share_window_bytes(f->weight_q8, fair, flow_delay_ns(f, told->nearest_ns) / 2);
+
+		return whole_segments(least(f->clamp_q16 >> 16, half_bytes), f->mss, told->random);
+	}
+	READ_ANEW();
 	change_q16 = clamp_force_q16(f->weight_q8, settings->tau_bytes, told->price_q30, rate);
 	change_q16 = clamp_scaled_change_q16(change_q16, delay_ns, gap_ns);
+	READ_ANEW();
+	change_q16 += pool_moved_q16(f->drift, gap_ns);
 	change_q16 = clamp_clipped_q16(change_q16, acked, CLAMP_MOST_BYTES);
 	if (f->flags & FLOW_STARTED) {
 		/* A window that its sender does not fill grows no further. */

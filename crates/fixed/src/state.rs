@@ -223,12 +223,15 @@ pub struct FlowRecord {
     second_ns: u32,
     apart_ns: u32,
     told_ns: u32,
-    pad: u32,
+    came_q10: u32,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
     pub clamp_q16: u64,
     clamp_ns: u64,
+    allowed: u64,
+    pooled: u64,
+    drift: i64,
 }
 
 /// What is kept of a connection whose data may come with a price: `struct receiver`.

@@ -317,10 +317,46 @@ fn senders_that_take_updates_for_duplicates_are_refused_beside_it() {
 
 #[test]
 fn clamps_proxy_fills_the_line_though_most_of_the_path_is_before_it() {
-    for queue in ["outstanding", "qdisc"] {
+    // Where the queue is hidden it is drained now and then, to see the path.
+    for (queue, least) in [("outstanding", 9.5), ("qdisc", 9.6)] {
         let proxy = format!("{{ kind = \"clamp-kernel\", a = \"20 kB\", queue = \"{queue}\" }}");
         let (goodput, _) = found(&run(DOWNLOAD, &[("ap[0].proxy", &proxy), ("warmup", "20 s")]));
-        assert!(goodput > 9.6, "{queue}: {goodput}");
+        assert!(goodput > least, "{queue}: {goodput}");
+    }
+}
+
+#[test]
+fn clamps_proxy_makes_shares_even_within_seconds() {
+    let many = mixed() + &mixed()[mixed().find("[[flow]]").unwrap()..].replace("name = \"", "name = \"other-");
+    for (text, rate, a) in
+        [(mixed(), "10 Mbit/s", "29 kB"), (mixed(), "100 Mbit/s", "310 kB"), (many, "10 Mbit/s", "27 kB")]
+    {
+        for queue in ["outstanding", "qdisc"] {
+            let proxy = format!("{{ kind = \"clamp-kernel\", a = \"{a}\", queue = \"{queue}\" }}");
+            let set = [("ap[0].proxy", proxy.as_str()), ("ap[0].radio.rate", rate), ("warmup", "15 s")];
+            let summary = run(&text, &set);
+            let (jain, used) = (summary.fairness.jain.unwrap(), summary.queues[0].utilisation.unwrap());
+            assert!(jain > 0.995 && used > 0.97, "{rate} {queue}: {jain}, {used}");
+        }
+    }
+}
+
+#[test]
+fn clamps_proxy_does_not_take_a_queue_for_the_path_in_time() {
+    let proxy = ("ap[0].proxy", r#"{ kind = "clamp-kernel", a = "29 kB" }"#);
+    let (goodput, delay_ms) = found(&run(DOWNLOAD, &[proxy, ("duration", "300 s"), ("warmup", "240 s")]));
+    // a + tau, and a segment.
+    assert!(goodput > 9.5 && delay_ms < 28.0, "{goodput}, {delay_ms}");
+}
+
+#[test]
+fn clamps_proxy_leaves_to_others_what_a_slow_server_does_not_take() {
+    for queue in ["outstanding", "qdisc"] {
+        let proxy = format!("{{ kind = \"clamp-kernel\", a = \"29 kB\", queue = \"{queue}\" }}");
+        let set = [("ap[0].proxy", proxy.as_str()), ("flow[0].access", "1 Mbit/s")];
+        let summary = run(&mixed(), &set);
+        let goodput = summary.flows.iter().map(|flow| flow.goodput_bps * 1e-6).collect::<Vec<_>>();
+        assert!(goodput[0] > 0.93 && goodput[1..].iter().all(|mbps| (2.6..3.1).contains(mbps)), "{queue}: {goodput:?}");
     }
 }
 
