@@ -122,7 +122,7 @@ int to_client(struct __sk_buff *skb)
 			one->mss = mss;
 		}
 		if (mss)
-			a_bytes = passer_a_of(&settings, s, mss);
+			a_bytes = station_a_of(&settings, s, mss);
 		price_q30 = station_price_q30(s, now_ns, a_bytes);
 		give(&s->lock);
 	} else {

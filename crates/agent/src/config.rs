@@ -99,8 +99,8 @@ parameters! {
     /// CLAMP's parameters.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ClampConfig {
-        /// a, the queue from which on there is a price; raised where many flows share a slow link, by `ap` lowered where BBR near by would
-        /// lose its share.
+        /// a, the queue from which on there is a price; raised where many flows share a slow link, lowered where BBR near by would lose
+        /// its share.
         pub a: Bytes = Bytes::new(20_000), in between(Bytes::ZERO, Bytes::new(1 << 30));
         /// τ, what a flow of weight 1 keeps in the queue beyond it.
         pub tau: Bytes = Bytes::new(500), in between(Bytes::ZERO, Bytes::new(100_000));

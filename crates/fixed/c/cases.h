@@ -26,7 +26,7 @@ CASE(passer_comes, ({
 	struct packet p = vector_packet(v);
 	station_turn(s, now_ns);
 	passer_comes(set, STATE_OF(passer), s, &p, now_ns);
-	passer_a_of(set, s, v[3]);
+	station_a_of(set, s, v[3]);
 }))
 CASE(passer_goes, ({
 	struct packet p = vector_packet(v);

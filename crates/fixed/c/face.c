@@ -50,7 +50,7 @@ FACE(u32, station_price_q30, (struct station *s, u64 now_ns, u64 a_bytes), (s, n
 FACE(u64, station_rate, (const struct station *s), (s))
 FACE(u64, station_weights, (const struct station *s), (s))
 FACE_DO(station_turn, (struct station *s, u64 now_ns), (s, now_ns))
-FACE(u64, passer_a_of, (const struct settings *set, const struct station *s, u32 mss), (set, s, mss))
+FACE(u64, station_a_of, (const struct settings *set, const struct station *s, u32 mss), (set, s, mss))
 FACE_DO(passer_comes, (const struct settings *set, struct passer *f, struct station *s, const struct packet *p, u64 now_ns), (set, f, s, p, now_ns))
 FACE_DO(passer_goes, (struct passer *f, const struct station *s, const struct packet *p, u64 now_ns), (f, s, p, now_ns))
 FACE_DO(receiver_arrival, (struct receiver *r, u64 now_ns, u32 bytes, u32 segments), (r, now_ns, bytes, segments))

@@ -11,24 +11,6 @@
 #include "station.h"
 #include "window.h"
 
-/* How long CLAMP's queue is with the a that is set. */
-LASTHOP_INLINE u64 passer_target_ns(const volatile struct settings *settings, const struct station *s)
-{
-	return share_wait_ns(settings->a_bytes + station_taus(settings, s), station_rate(s));
-}
-
-/* CLAMP's a: what is set, or less where some sender bears no queue so long, an eighth at least. */
-LASTHOP_INLINE u64 passer_a_of(const volatile struct settings *settings, const struct station *s, u32 mss)
-{
-	u64 bears_ns = station_target_ns(s, ~0ULL), a_bytes = settings->a_bytes, borne_bytes;
-
-	if (bears_ns != ~0ULL) {
-		borne_bytes = excess(share_window_bytes(256, station_rate(s), bears_ns), station_taus(settings, s));
-		a_bytes = least(a_bytes, most(borne_bytes, a_bytes / 8));
-	}
-	return most(a_bytes, station_least_a(settings, s, mss));
-}
-
 /* Its station's windows end there; both sides are known from here on. Once: it may be said again. */
 LASTHOP_INLINE void passer_begins(struct passer *f, u32 ack)
 {
@@ -83,7 +65,7 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 		return;
 	f->mss = most(f->mss, p->segment);
 	if (f->counted != s->epoch + 1) {
-		u64 target_ns = passer_target_ns(settings, s);
+		u64 target_ns = station_usual_ns(settings, s, f->mss);
 
 		f->counted = s->epoch + 1;
 		station_join(s, 1 << 8, f->path_ns + wait_ns, f->path_ns);

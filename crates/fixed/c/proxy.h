@@ -108,6 +108,12 @@ LASTHOP_INLINE u64 proxy_due(const volatile struct settings *settings, const str
 	return settings->is_hidden ? due : share_payload(due, f->mss, f->header_bytes);
 }
 
+/* How long a queue is wanted, as long as all senders bear it. */
+LASTHOP_INLINE u64 proxy_target_ns(const volatile struct settings *settings, const struct station *s, u32 mss)
+{
+	return settings->is_clamp ? station_usual_ns(settings, s, mss) : settings->target_ns;
+}
+
 /* What CLAMP's window allows. */
 LASTHOP_INLINE u64 proxy_allowed(const struct flow *f, u64 delay_ns)
 {
@@ -115,37 +121,28 @@ LASTHOP_INLINE u64 proxy_allowed(const struct flow *f, u64 delay_ns)
 }
 
 /*
- * CLAMP's mu. In slow start, and as long as its sender has less to send, by what is under way; then by what its window allows, which is
- * smoother, and by what came of that within a second: few segments go in bursts, and receivers hold some back.
+ * CLAMP's connections are compared, as a client compares its own (pool.h): at its first segment of an epoch one moves towards the mean of
+ * the last epoch, if it took part in that, and takes part in this one.
  */
-LASTHOP_INLINE u64 proxy_delivery(const struct flow *f, u64 delay_ns)
+LASTHOP_APART int proxy_pools(struct flow *f, struct station *s, u64 delay_ns, int was_there)
 {
-	return f->came_q10 ? proxy_allowed(f, delay_ns) * f->came_q10 >> 10 : f->delivery;
-}
-
-/*
- * CLAMP's connections are compared, as a client compares its own (pool.h): at its first segment of an epoch, `gap_ns` after that of the
- * last one, one moves towards the mean of the last epoch, if it took part in that, and takes part in this one.
- */
-LASTHOP_APART int proxy_pools(struct flow *f, struct station *s, u64 delay_ns, u64 gap_ns, int was_there)
-{
-	u64 rate, even;
+	u64 even;
 
 	if (!f || !s)
 		return 0;
-	rate = proxy_allowed(f, delay_ns);
 	even = was_there ? station_even(s, f->weight_q8) : 0;
 	f->drift = f->pooled && even ? pool_moves(f->pooled, even, delay_ns, most(EPOCH_NS, 2 * s->last_delay_most_ns)) : 0;
-	f->pooled = f->came_q10 = 0;
+	f->pooled = 0;
 	/* Whose sender leaves more of its window than delayed ACKs and whole segments explain has less to send. */
-	if (!(f->flags & FLOW_STARTED) || !rate || f->bearing.used_mean < f->bearing.held_mean / 8 * 5)
+	if (!(f->flags & FLOW_STARTED) || f->bearing.used_mean < f->bearing.held_mean / 8 * 5) {
+		f->allowed = 0;
 		return 0;
-	f->allowed = f->allowed ? towards(f->allowed, rate, decay_over_q31(gap_ns, TAKEN_NS)) : rate;
-	f->came_q10 = (u32)most(least((f->bearing.taken << 10) / most(f->allowed, 1), 2 << 10), 1 << 9);
-	rate = proxy_delivery(f, delay_ns);
+	}
+	if (!f->allowed)
+		f->allowed = proxy_allowed(f, delay_ns);
 	/* Who has the least window gives none. */
-	if (f->clamp_q16 >> 17 > f->mss || rate <= even)
-		f->pooled = station_pool(s, f->weight_q8, rate);
+	if (f->clamp_q16 >> 17 > f->mss || f->allowed <= even)
+		f->pooled = station_pool(s, f->weight_q8, f->allowed);
 	return 0;
 }
 
@@ -153,7 +150,7 @@ LASTHOP_APART int proxy_pools(struct flow *f, struct station *s, u64 delay_ns, u
 LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, struct flow *f, struct station *s,
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
-	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, gap_ns, own_ns, present_ns;
+	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns, target_ns, present_ns;
 	u32 fresh = 0, was_there = 0, was_limited = 0, is_settled = 0, is_limited;
 
 	f->seen_ns = now_ns;
@@ -212,13 +209,13 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		/* By what it took in the epoch that the mean is of: while the line becomes slower all have less than they had. */
 		bearing_leans(&f->bearing, now_ns, is_settled && !was_limited ? station_even(s, counted_q8) : 0);
 		READ_ANEW();
-		gap_ns = now_ns - f->bearing.joined_ns;
 		is_limited = bearing_joins(&f->bearing, &f->use, now_ns);
 		READ_ANEW();
-		if (!settings->is_clamp && !settings->is_station) {
-			present_ns = station_last_target_ns(s, settings->target_ns);
+		if (!settings->is_station) {
+			target_ns = proxy_target_ns(settings, s, f->mss);
+			present_ns = station_last_target_ns(s, target_ns);
 			station_bear(s,
-				     bearing_bears_ns(&f->bearing, now_ns, settings->target_ns, present_ns, proxy_due(settings, f, s), delay_ns,
+				     bearing_bears_ns(&f->bearing, now_ns, target_ns, present_ns, proxy_due(settings, f, s), delay_ns,
 						      own_ns, f->window_bytes > FILLED_SEGMENTS * (u64)f->mss && !(f->flags & FLOW_SMALL)),
 				     present_ns);
 		}
@@ -231,7 +228,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 				      share_kappa_q10(settings->theta_ns, own_ns));
 		READ_ANEW();
 		if (settings->is_clamp)
-			proxy_pools(f, s, delay_ns, gap_ns, (int)was_there);
+			proxy_pools(f, s, delay_ns, (int)was_there);
 		else if (is_limited)
 			f->bearing.lean_q10 = 0;
 		else if (is_settled && f->flags & FLOW_SMALL && !f->seat)
@@ -255,44 +252,51 @@ struct told {
 	u64 span_began_ns; /* of its minima */
 	u64 others_q10; /* what of the traffic is not steered */
 	u32 random;
-	u32 price_q30; /* CLAMP's */
 	u32 is_probing;
 	u64 target_ns; /* T, or the longest queue that all flows bear */
 	u64 lacking_ns; /* by what it rests below that */
 	u64 timer_ns; /* of receivers that hold ACKs back */
 };
 
-/* CLAMP's window after an ACK of so many bytes. */
-LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, struct flow *f, u64 now_ns, u32 acked,
-				      const struct told *told)
+/* CLAMP's window after an ACK, which came when the connection was last seen, of so many bytes, the queue being empty or not. */
+LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u32 acked, u32 tau_bytes, int is_empty)
 {
-	u64 delay_ns = f->rtt_ns + recent_least(&f->upstream), gap_ns = now_ns - f->clamp_ns, rate, filled;
-	u32 flight = f->sent - f->ack + acked;
+	u64 delay_ns, gap_ns, rate, filled, fair;
+	u32 flight;
 	s64 change_q16;
 
+	if (!f || !s)
+		return 0;
+	delay_ns = f->rtt_ns + recent_least(&f->upstream);
+	gap_ns = f->seen_ns - f->clamp_ns;
+	flight = f->sent - f->ack + acked;
+	fair = share_fair(station_rate(s), most(station_weights(s), f->weight_q8));
 	/*
 	 * What was under way until now between here and the client, for a round trip there: of a thousand packets it would be
 	 * that of minutes ago. As much again is under way between here and the server as that path is long.
 	 */
 	f->delivery = smoothed(f->delivery, rate_of(flight, f->rtt_ns), 3);
-	rate = proxy_delivery(f, delay_ns);
-	filled = most(flight, share_window_bytes(256, rate, delay_ns));
+	filled = most(flight, share_window_bytes(256, f->delivery, delay_ns));
+	/* Few segments go in bursts, of which that says too much: where its sender fills it, its window says it better. */
+	if (f->allowed)
+		f->allowed = smoothed(f->allowed, proxy_allowed(f, delay_ns), 3);
+	rate = f->allowed ? f->allowed : f->delivery;
 	if (!f->clamp_q16)
 		f->clamp_q16 = (u64)FIRST_SEGMENTS * f->mss << 16;
-	f->clamp_ns = now_ns;
+	f->clamp_ns = f->seen_ns;
 	READ_ANEW();
 	/* A drain of the queue, by which its path is seen, is none of the law's. */
-	if (told->is_probing) {
-		u64 fair = share_fair(told->rate, most(told->weights_q8, f->weight_q8));
-		u64 half_bytes = share_window_bytes(f->weight_q8, fair, flow_delay_ns(f, told->nearest_ns) / 2);
-
-		return whole_segments(least(f->clamp_q16 >> 16, half_bytes), f->mss, told->random);
-	}
+	if (f->seen_ns < s->probe_until_ns)
+		return least(f->clamp_q16 >> 16,
+			     share_window_bytes(f->weight_q8, fair, flow_delay_ns(f, recent_least(&s->path.least)) / 2));
 	READ_ANEW();
-	change_q16 = clamp_force_q16(f->weight_q8, settings->tau_bytes, told->price_q30, rate);
+	change_q16 = clamp_force_q16(f->weight_q8, tau_bytes, s->price_q30, rate);
 	change_q16 = clamp_scaled_change_q16(change_q16, delay_ns, gap_ns);
 	READ_ANEW();
 	change_q16 += pool_moved_q16(f->drift, gap_ns);
+	/* What is empty would take tau many round trips to refill. */
+	if (f->flags & FLOW_STARTED && !s->price_q30 && is_empty)
+		change_q16 += (s64)clamp_refill_q16(f->clamp_q16, CLAMP_REFILL_Q10, delay_ns, gap_ns);
 	change_q16 = clamp_clipped_q16(change_q16, acked, CLAMP_MOST_BYTES);
 	if (f->flags & FLOW_STARTED) {
 		/* A window that its sender does not fill grows no further. */
@@ -300,16 +304,16 @@ LASTHOP_INLINE u64 proxy_clamp_window(const volatile struct settings *settings, 
 			f->clamp_q16 = clamp_floored_q16(f->clamp_q16, change_q16, 2 * f->mss);
 	} else if (change_q16 < 0 || f->duplicates >= 3) {
 		/* Half, but not less than its part of the rate for a round trip: refilling that takes many. */
-		u64 fair = share_fair(told->rate, most(told->weights_q8, f->weight_q8));
 		u64 part_q16 = share_window_bytes(f->weight_q8, fair, delay_ns) << 16;
 
 		f->flags |= FLOW_STARTED;
 		f->clamp_q16 = most(clamp_end_of_slow_start_q16(f->clamp_q16), least(f->clamp_q16, part_q16));
-	} else {
+	} else if (f->clamp_q16 >> 18 <= filled) {
+		/* Slow start's is twice what its sender fills by itself. */
 		f->clamp_q16 += (u64)acked << 16;
 	}
 	f->clamp_q16 = least(f->clamp_q16, 1ULL << 46);
-	return whole_segments(most(f->clamp_q16 >> 16, 2 * f->mss), f->mss, told->random);
+	return most(f->clamp_q16 >> 16, 2 * f->mss);
 }
 
 /* The window that the law gives a flow now, in whole segments. */
@@ -392,7 +396,7 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
 			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
 {
-	u64 sample_ns, there_ns;
+	u64 sample_ns, there_ns, longest_ns;
 	u32 mss;
 	struct told told = {};
 
@@ -458,44 +462,45 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	sample_ns = s->sample_ns;
 	told.random = random;
 	mss = f->mss;
+	longest_ns = most(settings->target_ns, proxy_target_ns(settings, s, mss));
 	if (settings->is_hidden) {
 		/* What waited for a timer tells no more of the nearest client than is known. */
 		if (sample_ns && !s->is_alone) {
 			path_add(&s->path, now_ns, sample_ns, 1);
-			if (path_sample(&s->path, now_ns, sample_ns, settings->target_ns, s->is_floored))
+			if (path_sample(&s->path, now_ns, sample_ns, longest_ns, s->is_floored))
 				s->has_moved = 1;
 		}
 		READ_ANEW();
 		s->is_floored = (u16)station_is_floored(s, f->mss,
-							flow_delay_ns(f, recent_least(&s->path.least)) + settings->target_ns +
+							flow_delay_ns(f, recent_least(&s->path.least)) + longest_ns +
 								(flow_holds(f) ? s->timer_ns : 0));
 		READ_ANEW();
 		s->short_q10 = proxy_falls_short_q10(settings, f, s);
 		READ_ANEW();
 		station_hear(s, s->sent_ns, s->newly_bytes);
 		if (s->wants_probe || s->has_moved)
-			station_probe(s, now_ns, settings->target_ns, s->has_moved || f->flags & FLOW_UNSURE);
+			station_probe(s, now_ns, longest_ns, s->has_moved || f->flags & FLOW_UNSURE);
 		told.is_probing = now_ns < s->probe_until_ns;
 	} else {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 		station_keep_look(s, now_ns);
 		if (sample_ns) {
 			path_add(&s->path, now_ns, sample_ns, 0);
-			path_sample(&s->path, now_ns, sample_ns, settings->target_ns, 0);
+			path_sample(&s->path, now_ns, sample_ns, longest_ns, 0);
 		}
 	}
 	station_turn(s, now_ns);
 	told.rate = station_rate(s);
 	told.others_q10 = s->others_q10;
 	if (settings->is_clamp)
-		told.price_q30 = station_price_q30(s, now_ns, station_a_of(settings, s, mss));
+		station_price_q30(s, now_ns, station_a_of(settings, s, mss));
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
 	if (!settings->is_clamp) {
 		told.limited_q8 = station_limited(s);
 		told.taken = station_taken(s);
 	}
-	told.target_ns = station_target_ns(s, settings->target_ns);
+	told.target_ns = station_target_ns(s, proxy_target_ns(settings, s, mss));
 	told.lacking_ns = s->lacking_ns;
 	told.nearest_ns = recent_least(&s->path.least);
 	told.span_began_ns = s->path.least.began_ns;
@@ -507,7 +512,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	 */
 	if (sample_ns)
 		flow_path_sample(f, now_ns, sample_ns, told.span_began_ns, told.nearest_ns,
-				 settings->is_hidden ? told.wait_ns : 0, settings->target_ns, settings->is_hidden,
+				 settings->is_hidden ? told.wait_ns : 0, longest_ns, settings->is_hidden,
 				 told.is_probing, s->is_floored);
 	if (is_after(p->ack, f->ack)) {
 		u32 acked = p->ack - f->ack;
@@ -519,9 +524,12 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		f->duplicates = 0;
 		/* Who has a seat at a desk, and keeps it, has its window from there. */
 		if (!settings->is_station || !f->seat || f->flags & FLOW_LIMITED_NOW) {
-			if (told.rate && f->mss)
-				f->window_bytes = settings->is_clamp ? proxy_clamp_window(settings, f, now_ns, acked, &told) :
-								       proxy_share_window(settings, f, now_ns, &told);
+			if (told.rate && f->mss && settings->is_clamp)
+				f->window_bytes = whole_segments(proxy_clamp_window(f, s, acked, settings->tau_bytes,
+										    told.wait_ns < told.target_ns / 8),
+								 f->mss, random);
+			else if (told.rate && f->mss)
+				f->window_bytes = proxy_share_window(settings, f, now_ns, &told);
 			f->edge = right_edge(window_from(p, f->delivered), f->window_bytes, f->edge);
 		}
 	} else if (p->ack == f->ack && !p->payload) {

@@ -272,13 +272,13 @@ struct flow {
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
-	u32 came_q10; /* CLAMP's: what comes of what its window allows; 0: not known */
+	u32 pad;
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate, by what is under way [B/s] */
 	u64 clamp_q16; /* w */
 	u64 clamp_ns; /* when that was */
-	u64 allowed; /* by its windows, over a second [B/s] */
+	u64 allowed; /* what its window allows, smoothed; 0: its sender leaves of it, or it is in slow start [B/s] */
 	u64 pooled; /* what it has, if it takes part in its epoch's mean [B/s] */
 	s64 drift; /* how fast it moves towards that of the one before [B/s] */
 };

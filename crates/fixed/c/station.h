@@ -558,10 +558,28 @@ LASTHOP_INLINE u64 station_least_a(const volatile struct settings *settings, con
 	return excess(2 * most(station_weights(s) >> 8, 1) * mss, held);
 }
 
-/* CLAMP's a. */
-LASTHOP_INLINE u64 station_a_of(const volatile struct settings *settings, const struct station *s, u32 mss)
+/* CLAMP's a as long as all senders bear its queue. */
+LASTHOP_INLINE u64 station_usual_a(const volatile struct settings *settings, const struct station *s, u32 mss)
 {
 	return most(settings->a_bytes, station_least_a(settings, s, mss));
+}
+
+/* How long that queue is. */
+LASTHOP_INLINE u64 station_usual_ns(const volatile struct settings *settings, const struct station *s, u32 mss)
+{
+	return share_wait_ns(station_usual_a(settings, s, mss) + station_taus(settings, s), station_rate(s));
+}
+
+/* CLAMP's a: the usual one, or less where some sender bears no queue so long, an eighth of what is set at least. */
+LASTHOP_INLINE u64 station_a_of(const volatile struct settings *settings, const struct station *s, u32 mss)
+{
+	u64 bears_ns = station_target_ns(s, ~0ULL), a_bytes = settings->a_bytes, borne_bytes;
+
+	if (bears_ns != ~0ULL) {
+		borne_bytes = excess(share_window_bytes(256, station_rate(s), bears_ns), station_taus(settings, s));
+		a_bytes = least(a_bytes, most(borne_bytes, a_bytes / 8));
+	}
+	return most(a_bytes, station_least_a(settings, s, mss));
 }
 
 #endif

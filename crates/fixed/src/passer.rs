@@ -7,7 +7,7 @@ use crate::state::{PacketRecord, PasserRecord, Settings, StationRecord};
 unsafe extern "C" {
     /// CLAMP's a \[B\] for segments of `mss` bytes: that of the settings, lowered where a sender bears no queue so long, and raised where so
     /// many connections' least windows of two segments would hold more than it beside what their paths take.
-    #[link_name = "lasthop_passer_a_of"]
+    #[link_name = "lasthop_station_a_of"]
     pub safe fn a_of(settings: &Settings, station: &StationRecord, mss: u32) -> u64;
 
     /// A packet of the server: data count the connection, and an answer to its station's SYN tells the path on that side.

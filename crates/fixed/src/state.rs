@@ -223,7 +223,7 @@ pub struct FlowRecord {
     second_ns: u32,
     apart_ns: u32,
     told_ns: u32,
-    came_q10: u32,
+    pad: u32,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.

@@ -343,10 +343,24 @@ fn clamps_proxy_makes_shares_even_within_seconds() {
 
 #[test]
 fn clamps_proxy_does_not_take_a_queue_for_the_path_in_time() {
-    let proxy = ("ap[0].proxy", r#"{ kind = "clamp-kernel", a = "29 kB" }"#);
-    let (goodput, delay_ms) = found(&run(DOWNLOAD, &[proxy, ("duration", "300 s"), ("warmup", "240 s")]));
-    // a + tau, and a segment.
-    assert!(goodput > 9.5 && delay_ms < 28.0, "{goodput}, {delay_ms}");
+    for (a, most_ms) in [("29 kB", 28.0), ("120 kB", 105.0)] {
+        let proxy = format!("{{ kind = \"clamp-kernel\", a = \"{a}\" }}");
+        let set = [("ap[0].proxy", proxy.as_str()), ("duration", "300 s"), ("warmup", "240 s")];
+        let (goodput, delay_ms) = found(&run(DOWNLOAD, &set));
+        // a + tau, and two segments.
+        assert!(goodput > 9.5 && delay_ms < most_ms, "{a}: {goodput}, {delay_ms}");
+    }
+}
+
+#[test]
+fn clamps_proxy_soon_fills_what_others_have_left() {
+    for queue in ["outstanding", "qdisc"] {
+        let proxy = format!("{{ kind = \"clamp-kernel\", a = \"310 kB\", queue = \"{queue}\" }}");
+        let leaves = ["flow[0].stop", "flow[1].stop", "flow[2].stop"].map(|key| (key, "20 s"));
+        let set = [("ap[0].proxy", proxy.as_str()), ("ap[0].radio.rate", "100 Mbit/s"), ("warmup", "25 s")];
+        let summary = run(&mixed(), &[&set[..], &leaves].concat());
+        assert!(summary.queues[0].utilisation.unwrap() > 0.95, "{queue}: {:?}", summary.queues[0]);
+    }
 }
 
 #[test]
