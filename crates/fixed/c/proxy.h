@@ -210,6 +210,9 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		bearing_leans(&f->bearing, now_ns, is_settled && !was_limited ? station_even(s, counted_q8) : 0);
 		READ_ANEW();
 		is_limited = bearing_joins(&f->bearing, &f->use, now_ns);
+		/* Who is held up elsewhere keeps little of the queue, however long its round trip has become there. */
+		if (settings->is_hidden && (!is_settled || f->bearing.taken >= proxy_due(settings, f, s) / 2))
+			s->taker_most_ns = most(s->taker_most_ns, least(delay_ns, NS_PER_S));
 		READ_ANEW();
 		if (!settings->is_station) {
 			target_ns = proxy_target_ns(settings, s, f->mss);

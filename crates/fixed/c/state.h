@@ -349,6 +349,8 @@ struct station {
 	u32 chosen; /* horizon */
 	u32 price_q30; /* CLAMP's, the last that was asked for */
 	u64 last_delay_most_ns; /* the longest round trip in the epoch before */
+	u64 taker_most_ns; /* of those that take half of their share at least, in the running one: so long it takes the queue to drain */
+	u64 last_taker_most_ns; /* in the one before */
 	u64 delay_least_ns; /* the shortest in the running one, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
 	u64 pooled_weights_q8; /* of those that are compared with each other, in the running epoch */

@@ -348,7 +348,7 @@ LASTHOP_INLINE int path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 ta
 LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 target_ns, int is_unsure)
 {
 	/* An epoch that has just begun has seen few of the connections. */
-	u64 delay_ns = most(s->delay_most_ns, s->last_delay_most_ns);
+	u64 delay_ns = most(s->taker_most_ns, s->last_taker_most_ns);
 
 	if (s->probe_until_ns <= s->path.least.began_ns ||
 	    (is_unsure && now_ns - s->probe_until_ns < 1ULL << 63 && now_ns - s->probe_until_ns > UNSURE_NS)) {
@@ -424,6 +424,8 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 	s->weights_q8 = 0;
 	s->last_delay_most_ns = since_ns < 2 * epoch_ns ? s->delay_most_ns : 0;
 	s->delay_most_ns = 0;
+	s->last_taker_most_ns = since_ns < 2 * epoch_ns ? s->taker_most_ns : 0;
+	s->taker_most_ns = 0;
 	s->last_delay_least_ns = s->delay_least_ns;
 	s->delay_least_ns = 0;
 	s->last_bears_ns = since_ns < 2 * epoch_ns ? s->bears_ns : 0;

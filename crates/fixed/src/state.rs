@@ -455,6 +455,8 @@ pub struct StationRecord {
     /// CLAMP's price \[2⁻³⁰ s\]; 0 with another law.
     pub price_q30: u32,
     last_delay_most_ns: u64,
+    taker_most_ns: u64,
+    last_taker_most_ns: u64,
     delay_least_ns: u64,
     last_delay_least_ns: u64,
     pooled_weights_q8: u64,

@@ -364,6 +364,17 @@ fn clamps_proxy_soon_fills_what_others_have_left() {
 }
 
 #[test]
+fn a_drain_lasts_no_longer_for_a_queue_elsewhere() {
+    // A buffer at a slow server's, which fills, until a round trip through it takes more than a second.
+    for proxy in ["\"share-kernel\"", "{ kind = \"clamp-kernel\", a = \"29 kB\" }"] {
+        let paths = [("flow[0].rtt", "40 ms"), ("flow[1].rtt", "20 ms"), ("flow[3].rtt", "100 ms")];
+        let set = [("ap[0].proxy", proxy), ("flow[0].access", "1 Mbit/s"), ("duration", "200 s"), ("warmup", "100 s")];
+        let summary = run(&mixed(), &[&set[..], &paths].concat());
+        assert!(summary.queues[0].utilisation.unwrap() > 0.97, "{proxy}: {:?}", summary.queues[0]);
+    }
+}
+
+#[test]
 fn clamps_proxy_leaves_to_others_what_a_slow_server_does_not_take() {
     for queue in ["outstanding", "qdisc"] {
         let proxy = format!("{{ kind = \"clamp-kernel\", a = \"29 kB\", queue = \"{queue}\" }}");
