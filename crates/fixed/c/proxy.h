@@ -131,7 +131,7 @@ LASTHOP_APART int proxy_pools(struct flow *f, struct station *s, u64 delay_ns, i
 	if (!f || !s)
 		return 0;
 	even = was_there ? station_even(s, f->weight_q8) : 0;
-	f->drift = f->pooled && even ? pool_moves(f->pooled, even, delay_ns, most(EPOCH_NS, 2 * s->last_delay_most_ns)) : 0;
+	f->drift = f->pooled && even ? pool_moves(f->pooled, even, delay_ns, station_epoch_ns(s->last_delay_most_ns)) : 0;
 	f->pooled = 0;
 	/* Whose sender leaves more of its window than delayed ACKs and whole segments explain has less to send. */
 	if (!(f->flags & FLOW_STARTED) || f->bearing.used_mean < f->bearing.held_mean / 8 * 5) {

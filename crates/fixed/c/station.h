@@ -404,10 +404,16 @@ LASTHOP_INLINE void station_take_means(struct station *s)
 	s->lacking_ns = share_lacking_ns(s->short_q8_ns / weights_q8, (u32)(s->kappa_q18 / weights_q8));
 }
 
+/* So long an epoch lasts at least in which the longest round trip is that. */
+LASTHOP_INLINE u64 station_epoch_ns(u64 longest_ns)
+{
+	return most(EPOCH_NS, 2 * longest_ns);
+}
+
 /* Opens another epoch where the running one is over. */
 LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 {
-	u64 epoch_ns = most(EPOCH_NS, 2 * s->delay_most_ns);
+	u64 epoch_ns = station_epoch_ns(s->delay_most_ns);
 	u64 since_ns = now_ns - s->epoch_ns;
 
 	if (since_ns < epoch_ns || now_ns < s->epoch_ns)
@@ -560,16 +566,12 @@ LASTHOP_INLINE u64 station_least_a(const volatile struct settings *settings, con
 	return excess(2 * most(station_weights(s) >> 8, 1) * mss, held);
 }
 
-/* CLAMP's a as long as all senders bear its queue. */
-LASTHOP_INLINE u64 station_usual_a(const volatile struct settings *settings, const struct station *s, u32 mss)
-{
-	return most(settings->a_bytes, station_least_a(settings, s, mss));
-}
-
-/* How long that queue is. */
+/* How long CLAMP's queue is as long as all senders bear it. */
 LASTHOP_INLINE u64 station_usual_ns(const volatile struct settings *settings, const struct station *s, u32 mss)
 {
-	return share_wait_ns(station_usual_a(settings, s, mss) + station_taus(settings, s), station_rate(s));
+	u64 a_bytes = most(settings->a_bytes, station_least_a(settings, s, mss));
+
+	return share_wait_ns(a_bytes + station_taus(settings, s), station_rate(s));
 }
 
 /* CLAMP's a: the usual one, or less where some sender bears no queue so long, an eighth of what is set at least. */

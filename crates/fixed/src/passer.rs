@@ -5,11 +5,6 @@ use crate::state::{PacketRecord, PasserRecord, Settings, StationRecord};
 
 // SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
 unsafe extern "C" {
-    /// CLAMP's a \[B\] for segments of `mss` bytes: that of the settings, lowered where a sender bears no queue so long, and raised where so
-    /// many connections' least windows of two segments would hold more than it beside what their paths take.
-    #[link_name = "lasthop_station_a_of"]
-    pub safe fn a_of(settings: &Settings, station: &StationRecord, mss: u32) -> u64;
-
     /// A packet of the server: data count the connection, and an answer to its station's SYN tells the path on that side.
     #[link_name = "lasthop_passer_comes"]
     pub safe fn comes(

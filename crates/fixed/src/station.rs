@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What shares a queue: its rate, its flows, its price.
 
-use crate::state::StationRecord;
+use crate::state::{Settings, StationRecord};
 
 // SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
 unsafe extern "C" {
@@ -20,6 +20,11 @@ unsafe extern "C" {
     /// CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs.
     #[link_name = "lasthop_station_price_q30"]
     pub safe fn price_q30(station: &mut StationRecord, now_ns: u64, a_bytes: u64) -> u32;
+
+    /// CLAMP's a \[B\] for segments of `mss` bytes: that of the settings, lowered where a sender bears no queue so long, and raised where so
+    /// many connections' least windows of two segments would hold more than it beside what their paths take.
+    #[link_name = "lasthop_station_a_of"]
+    pub safe fn a_of(settings: &Settings, station: &StationRecord, mss: u32) -> u64;
 
     /// Opens another epoch where the running one is over.
     #[link_name = "lasthop_station_turn"]

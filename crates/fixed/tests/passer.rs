@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! An access point raises a, or lowers it, by what it sees of connections.
 
-use lasthop_fixed::passer::{a_of, comes, goes};
+use lasthop_fixed::passer::{comes, goes};
 use lasthop_fixed::state::{PacketRecord, PasserRecord, Settings, StationRecord, TCP_ACK, TCP_SYN};
 use lasthop_fixed::station;
 
@@ -95,7 +95,7 @@ fn many_connections_raise_a_by_what_two_segments_each_hold_too_much() {
         }
         assert_eq!(station::weights_q8(&station), count << 8);
         // The byte that keeps the queue busy waits for what takes another one, and rates are rounded down.
-        assert!(a_of(&SETTINGS(), &station, passers[0].mss).abs_diff(wanted) <= 2);
+        assert!(station::a_of(&SETTINGS(), &station, passers[0].mss).abs_diff(wanted) <= 2);
     }
 }
 
@@ -132,7 +132,7 @@ fn shared(is_known: bool, phases: &[(u32, f64, u32)]) -> Vec<u64> {
                 goes(passer, &station, &PacketRecord { ack: *ack, window, ..packet(TCP_ACK, 0) }, now_ns);
             }
         }
-        a_of(&settings, &station, 1000)
+        station::a_of(&settings, &station, 1000)
     };
     phases.iter().map(phase).collect()
 }
