@@ -316,32 +316,100 @@ LASTHOP_INLINE u32 flow_held_bytes(const struct flow *f)
 	return (u32)least(apart_bytes * f->apart_ns / f->told_ns, most(over_bytes / 2, half_bytes));
 }
 
+/*
+ * For how much its receiver waits unless a timer ends that: whole segments, two at least. Rather one too many: ACKs of fewer than it waits
+ * for make the mean of what they tell less.
+ */
+LASTHOP_INLINE u32 flow_waits_bytes(const struct flow *f)
+{
+	return (u32)most(((f->told_bytes_q8 >> 8) + f->mss / 4 * 3) / most(f->mss, 1), 2) * f->mss;
+}
+
+/* Whether it is seen to wait for more than two. */
+LASTHOP_INLINE int flow_waits(const struct flow *f)
+{
+	return f->flags & FLOW_WAITS && flow_waits_bytes(f) > 2 * f->mss;
+}
+
+/* What may be left with it of more than that, in the mean: segments that came at once with what ended an ACK. */
+LASTHOP_INLINE u32 flow_leaves_bytes(const struct flow *f)
+{
+	return flow_waits(f) ? (flow_waits_bytes(f) - f->mss) / 2 : 0;
+}
+
+/* New payload goes on beside what is under way, and that for longer than its path and the queue account for: it waits for more. */
+LASTHOP_INLINE int flow_is_left(const struct flow *f, const struct station *s, u64 now_ns, u64 nearest_ns)
+{
+	u64 known_ns = flow_client_ns(f, nearest_ns) + LATE_NS;
+
+	return now_ns > f->forwarded_ns + known_ns &&
+	       now_ns > f->forwarded_ns + known_ns + share_wait_ns(s->left_bytes, station_rate(s));
+}
+
+/* Whether its window is to allow for what its receiver holds back. Where the queue is seen, whole segments make up for half of one. */
+LASTHOP_INLINE int flow_allows_for_held(const volatile struct settings *settings, const struct flow *f)
+{
+	return flow_holds(f) && (settings->is_hidden || flow_waits_bytes(f) > 2 * f->mss);
+}
+
 /* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */
-LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u32 is_draining, u32 phi_q8, u64 fair,
-					   u64 timer_ns)
+LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u32 waits_bytes, u32 is_draining, u32 phi_q8,
+					   u64 fair, u64 timer_ns)
 {
 	if (is_draining)
 		return most(window_bytes, mss_bytes + mss_bytes / 16);
-	if (window_makes_pairs(window_bytes, mss_bytes))
-		return window_beside_held(window_bytes, mss_bytes, held_bytes, 0);
-	return window_beside_held(window_bytes, mss_bytes, held_bytes, share_window_bytes(phi_q8, fair, timer_ns));
+	if (window_is_waited_for(window_bytes, mss_bytes, held_bytes, waits_bytes))
+		return window_beside_held(window_bytes, mss_bytes, held_bytes, waits_bytes, 0);
+	return window_beside_held(window_bytes, mss_bytes, held_bytes, waits_bytes, share_window_bytes(phi_q8, fair, timer_ns));
+}
+
+/* A connection's window with what its receiver holds back, of which it keeps in mind what is not in the queue. */
+LASTHOP_APART u64 flow_with_held(struct flow *f, u64 window_bytes, u32 is_draining, u64 timer_ns)
+{
+	u32 waits_bytes;
+	u64 bytes;
+
+	if (!f)
+		return window_bytes;
+	waits_bytes = flow_waits_bytes(f);
+	bytes = flow_window_beside_held(window_bytes, f->mss, flow_held_bytes(f), waits_bytes, is_draining, f->weight_q8, f->fair, timer_ns);
+	if (!is_draining)
+		f->kept_bytes = kept_by_receiver(f->mss, waits_bytes, flow_leaves_bytes(f), bytes, excess(bytes, window_bytes));
+	return bytes;
 }
 
 /*
- * An ACK tells of so much: whether it has waited for that timer. Of a segment that was under way alone it does not tell whether another
- * would have been waited for. While more is in the queue than receivers can hold back, ACKs come at the line's pace, and one of a
- * single segment as well: to leave out what it ends, but not what began with that segment, would make the line seem slower.
+ * An ACK tells of so much, and has waited so long beyond what its path and the queue account for: whether that was for the timer. Of a
+ * segment that was under way alone it does not tell whether another would have been waited for. While more is in the queue than receivers
+ * can hold back, ACKs come at the line's pace, and one of a single segment as well: to leave out what it ends, but not what began with
+ * that segment, would make the line seem slower.
  */
-LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered)
+LASTHOP_APART int flow_told(struct flow *f, struct station *s, u32 delivered, u64 waited_ns)
 {
-	u32 under_way = f->sent - f->delivered + delivered;
-	int is_single = delivered && delivered <= f->mss && flow_holds(f);
+	int is_all, is_single, is_part;
+	u32 under_way, told_bytes;
 
-	s->is_alone = is_single && under_way <= f->mss;
-	s->is_late = is_single && s->surely_bytes <= station_held_bytes(s, f->mss);
+	if (!f || !s)
+		return 0;
+	under_way = f->sent - f->delivered + delivered;
+	told_bytes = f->told_bytes_q8 >> 8;
+	is_all = delivered == under_way;
+	is_single = delivered && delivered <= f->mss && flow_holds(f);
+	/* All that was under way, more than one segment, and less than its receiver waits for. */
+	is_part = is_all && delivered > f->mss && delivered + f->mss / 2 < told_bytes;
+	if (is_all && delivered > f->mss && waited_ns > LATE_NS)
+		f->flags |= FLOW_WAITS;
+	else if (is_part)
+		f->flags &= ~FLOW_WAITS;
+	s->is_part = (u16)is_part;
+	s->is_alone = (is_single && under_way <= f->mss) || is_part;
+	s->is_late = (is_single || is_part) && s->surely_bytes <= station_held_bytes(s, most(f->mss, told_bytes / 2));
 	if (!delivered)
-		return;
+		return 0;
 	if (under_way > f->mss) {
+		/* Where it has waited with all that there was, its receiver waits for more than that. */
+		if (is_all && waited_ns > LATE_NS)
+			delivered = most(delivered + f->mss, told_bytes);
 		f->told_bytes_q8 = smoothed(f->told_bytes_q8, least(delivered, 1 << 20) << 8, 4);
 	} else if (!(f->flags & FLOW_LOOKED_AT) && f->acknowledged_bytes > QUICK_SEGMENTS * (u64)f->mss) {
 		/*
@@ -352,6 +420,7 @@ LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered)
 		if (flow_holds(f))
 			f->flags |= FLOW_LOOKED_AT;
 	}
+	return 0;
 }
 
 /* It has nothing under way any more: what is left of it counts as delivered. */

@@ -74,7 +74,7 @@ FACE(u64, desk_draining_window, (u64 part_q16, u64 rate, u64 delay_ns), (part_q1
 FACE(u64, desk_followed, (u64 before, u64 rate, u64 gap_ns, u64 delay_ns), (before, rate, gap_ns, delay_ns))
 FACE(int, desk_is_crowded, (u64 excess_ns), (excess_ns))
 FACE(u64, whole_segments, (u64 window_bytes, u32 mss_bytes, u32 random), (window_bytes, mss_bytes, random))
-FACE(u64, window_beside_held, (u64 window_bytes, u32 mss_bytes, u32 held_bytes, u64 timed_bytes), (window_bytes, mss_bytes, held_bytes, timed_bytes))
+FACE(u64, window_beside_held, (u64 window_bytes, u32 mss_bytes, u32 held_bytes, u32 waits_bytes, u64 timed_bytes), (window_bytes, mss_bytes, held_bytes, waits_bytes, timed_bytes))
 FACE(int, is_after, (u32 a, u32 b), (a, b))
 FACE(u32, right_edge, (u32 ack, u64 window_bytes, u32 edge), (ack, window_bytes, edge))
 FACE(u16, window_field, (u32 ack, u32 edge, u32 scale, u16 own), (ack, edge, scale, own))

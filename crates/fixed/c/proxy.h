@@ -184,6 +184,8 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			if (!is_after(f->sent, f->ack))
 				f->bearing.rested_ns = now_ns;
 			f->forwarded_bytes += fresh;
+			if (settings->is_hidden && is_after(f->sent, f->ack) && flow_is_left(f, s, now_ns, found.nearest_ns))
+				f->flags |= FLOW_WAITS;
 			if (settings->is_hidden)
 				flow_apart(f, now_ns, end, p->payload, !is_after(f->sent, f->ack));
 			f->sent = end;
@@ -203,6 +205,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	READ_ANEW();
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
+		s->kept_bytes += flow_holds(f) ? f->kept_bytes : 0;
 		own_ns = flow_delay_ns(f, found.nearest_ns);
 		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
@@ -264,7 +267,7 @@ struct told {
 /* CLAMP's window after an ACK, which came when the connection was last seen, of so many bytes, the queue being empty or not. */
 LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u32 acked, u32 tau_bytes, int is_empty)
 {
-	u64 delay_ns, gap_ns, rate, filled, fair;
+	u64 delay_ns, gap_ns, rate, filled, fair, held;
 	u32 flight;
 	s64 change_q16;
 
@@ -316,6 +319,11 @@ LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u3
 		f->clamp_q16 += (u64)acked << 16;
 	}
 	f->clamp_q16 = least(f->clamp_q16, 1ULL << 46);
+	READ_ANEW();
+	/* Fewer segments than its receiver waits for wait for the timer. */
+	held = f->clamp_q16 >> 16 < flow_waits_bytes(f) ? least(f->clamp_q16 >> 16, share_window_bytes(256, rate, s->timer_ns)) :
+							 flow_held_bytes(f);
+	f->kept_bytes = kept_by_receiver(f->mss, flow_waits_bytes(f), flow_leaves_bytes(f), f->clamp_q16 >> 16, held);
 	return most(f->clamp_q16 >> 16, 2 * f->mss);
 }
 
@@ -347,8 +355,8 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	if (!told->is_probing)
 		bytes = flow_leans(f, bytes, told->wait_ns < told->target_ns / 2);
 	READ_ANEW();
-	if (flow_holds(f))
-		bytes = flow_window_beside_held(bytes, f->mss, flow_held_bytes(f), told->is_probing, f->weight_q8, f->fair, told->timer_ns);
+	if (flow_allows_for_held(settings, f))
+		bytes = flow_with_held(f, bytes, told->is_probing, told->timer_ns);
 	/* Where the queue is seen that makes up for what receivers hold back, which is not asked there. */
 	if (settings->is_hidden)
 		bytes = window_before_rounding(bytes, flow_scale(f));
@@ -399,7 +407,7 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
 			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
 {
-	u64 sample_ns, there_ns, longest_ns;
+	u64 sample_ns, there_ns, longest_ns, waited_ns = 0;
 	u32 mss;
 	struct told told = {};
 
@@ -421,7 +429,9 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 
 		s->newly_bytes = flow_delivered(f, p);
 		READ_ANEW();
-		flow_told(f, s, s->newly_bytes);
+		if (forwarded_ns && f->delivered == f->sent)
+			waited_ns = station_waited_ns(s, excess(s->sent_ns, forwarded_ns), s->queue_bytes);
+		flow_told(f, s, s->newly_bytes, waited_ns);
 		READ_ANEW();
 		if (s->newly_bytes)
 			flow_was_apart(f, now_ns, p->ack, s->newly_bytes, station_rate(s));
@@ -431,7 +441,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			s->sample_ns = most(excess(s->sent_ns, forwarded_ns), 1);
 			s->wants_probe = flow_wants_probe(f, now_ns);
 			if (s->is_alone) {
-				s->sent_ns -= station_timed(s, s->sample_ns);
+				if (recent_least(&s->path.least))
+					s->sent_ns -= station_timed(s, station_waited_ns(s, s->sample_ns, s->left_bytes));
 				READ_ANEW();
 				s->sample_ns = flow_alone_ns(f, s->sample_ns, s->timer_ns, recent_least(&s->path.least));
 			}
@@ -442,7 +453,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			f->begin_ns = 0;
 		}
 	} else {
-		flow_delivered(f, p);
+		s->newly_bytes = flow_delivered(f, p);
 	}
 	if (!settings->is_hidden && f->sample.only.sent_ns && !is_after(f->sample_end[0], p->ack)) {
 		f->rtt_ns = now_ns - f->sample.only.sent_ns;
@@ -451,8 +462,18 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		READ_ANEW();
 		s->sample_ns = most(excess(s->sent_ns, most(f->sample.only.sent_ns, there_ns)), 1);
 		f->sample.only.sent_ns = 0;
+		waited_ns = station_waited_ns(s, s->sample_ns, 0);
 	} else if (!settings->is_hidden && f->sample.only.sent_ns && queue.departed_bytes < f->sample.only.leaves_bytes) {
 		f->sample.only.there_ns = now_ns;
+	}
+	READ_ANEW();
+	if (!settings->is_hidden) {
+		flow_told(f, s, s->newly_bytes, waited_ns);
+		/* What has waited for a timer tells no more of the path than is known. */
+		if (s->sample_ns && s->is_part) {
+			station_timed(s, waited_ns);
+			s->sample_ns = 0;
+		}
 	}
 	if (p->has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
 		f->asked_ns = now_ns;
@@ -479,6 +500,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 								(flow_holds(f) ? s->timer_ns : 0));
 		READ_ANEW();
 		s->short_q10 = proxy_falls_short_q10(settings, f, s);
+		if (flow_waits(f) && s->queue_bytes < flow_waits_bytes(f))
+			s->short_q10 = most(s->short_q10, TRIED_Q10);
 		READ_ANEW();
 		station_hear(s, s->sent_ns, s->newly_bytes);
 		if (s->wants_probe || s->has_moved)

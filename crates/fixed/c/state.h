@@ -73,6 +73,10 @@
 #define CLOCK_PAUSE_NS (NS_PER_S / 10)
 /* No receiver holds an ACK back for longer (RFC 9293, 3.8.6.3). */
 #define TIMER_NS (NS_PER_S / 2)
+/* An ACK that comes so long after its path and the queue account for has waited for its receiver's timer. */
+#define LATE_NS (NS_PER_S / 50)
+/* A line whose receivers wait seems as slow as they make it: while nothing waits there by so much more is tried, with the usual quarter by half. */
+#define TRIED_Q10 1229
 /* A connection that is silent for so long has nothing under way any more. */
 #define SILENT_NS (2 * NS_PER_S)
 
@@ -207,6 +211,7 @@ struct bearing {
 #define FLOW_LIMITED_NOW 4096 /* it has no more to send, and counts for what it takes in the epoch that it has joined */
 #define FLOW_LIMITED_BEFORE 8192 /* and did in the one before */
 #define FLOW_SMALL 16384 /* its window is */
+#define FLOW_WAITS 32768 /* its receiver is seen to wait for more segments than two */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /*
@@ -272,7 +277,7 @@ struct flow {
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
-	u32 pad;
+	u32 kept_bytes; /* what its receiver holds back beyond half a segment, if it waits for more than two */
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate, by what is under way [B/s] */
@@ -331,6 +336,8 @@ struct station {
 	u32 surely_bytes; /* what was in the queue at the last ACK at least */
 	u16 is_late; /* that had waited for its receiver's timer */
 	u16 is_alone; /* all of it: no other segment was under way */
+	u16 is_part; /* and it was more than one, but less than its receiver waits for */
+	u16 pad[3];
 	u32 short_q10; /* what the path holds over windows that do not fill it while there is no queue; 0: they do */
 	u16 is_floored; /* single segments hold more than is wanted */
 	u16 has_moved; /* the path counts as another one, by what may have been a queue */
@@ -342,6 +349,7 @@ struct station {
 	u64 forwarded_bytes; /* what went on to the clients */
 	u64 reached_bytes; /* what of that lies before the last segment that is known to have arrived, and that itself */
 	u64 arrived_bytes; /* what is known to have arrived, at the last ACK */
+	u64 left_bytes; /* and what was due and had not: the queue, and what receivers hold back */
 	u64 farthest_slot; /* in which the last of it is due */
 	u64 slot;
 	u64 probe_until_ns; /* until then the queue is drained */
@@ -353,6 +361,8 @@ struct station {
 	u64 last_taker_most_ns; /* in the one before */
 	u64 delay_least_ns; /* the shortest in the running one, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
+	u64 kept_bytes; /* the sum of that, in the running epoch */
+	u64 last_kept_bytes; /* in the one before */
 	u64 pooled_weights_q8; /* of those that are compared with each other, in the running epoch */
 	u64 pooled; /* what they have [B/s] */
 	u64 last_pooled_weights_q8; /* in the one before */
@@ -398,6 +408,10 @@ struct seat {
 	u32 is_there; /* it has sent of late */
 	u32 is_limited; /* it has no more to send */
 	u32 receiver_held_bytes; /* what its receiver holds back in the mean, and one; 0: it does not hold ACKs back */
+	u32 receiver_waits_bytes; /* for how much it waits unless its timer ends that */
+	u32 receiver_leaves_bytes; /* what may be left with it of more than that */
+	u32 receiver_keeps_bytes; /* what it holds back that is not in the queue, though no ACK tells of it */
+	u32 pad;
 	u64 first_row; /* when it sat down */
 	u64 first_ns;
 	u64 last_ns; /* its last ACK of something new; 0: the seat is free */

@@ -261,6 +261,12 @@ LASTHOP_INLINE u64 station_taken(const struct station *s)
 	return station_goes_by_last(s) ? s->last_taken : s->taken;
 }
 
+/* What receivers hold back that wait for more than two segments: it is not in the queue, though no ACK tells of it yet. */
+LASTHOP_INLINE u64 station_kept_bytes(const struct station *s)
+{
+	return station_goes_by_last(s) ? s->last_kept_bytes : s->kept_bytes;
+}
+
 /* T in the last epoch. */
 LASTHOP_INLINE u64 station_last_target_ns(const struct station *s, u64 target_ns)
 {
@@ -357,15 +363,19 @@ LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 target_ns, 
 	}
 }
 
-/* What a segment of this round trip, alone under way, has waited for its receiver's timer, which is known from all that have. */
-LASTHOP_INLINE u64 station_timed(struct station *s, u64 sample_ns)
+/* What of a round trip neither the path to the nearest client nor a queue of so much accounts for. */
+LASTHOP_INLINE u64 station_waited_ns(const struct station *s, u64 sample_ns, u64 queue_bytes)
 {
-	u64 nearest_ns = recent_least(&s->path.least), waited_ns;
+	return excess(excess(sample_ns, recent_least(&s->path.least)), share_wait_ns(queue_bytes, station_rate(s)));
+}
 
-	if (!nearest_ns)
-		return 0;
-	waited_ns = excess(excess(sample_ns, nearest_ns), share_wait_ns(s->queue_bytes, station_rate(s)));
-	s->timer_ns = smoothed(s->timer_ns, least(waited_ns, TIMER_NS), 6);
+/* What was alone under way has waited so long, for its receiver's timer, which is known from all that have: gives what counts of it. */
+LASTHOP_INLINE u64 station_timed(struct station *s, u64 waited_ns)
+{
+	/* Beside a queue a part of that is taken for it. */
+	u32 shift = s->is_part && !s->queue_bytes && waited_ns > s->timer_ns ? 4 : 6;
+
+	s->timer_ns = smoothed(s->timer_ns, least(waited_ns, TIMER_NS), shift);
 	return least(waited_ns, s->timer_ns);
 }
 
@@ -389,9 +399,10 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 	}
 	s->seen_ns = t_ns;
 	station_advance(s, (t_ns >> SLOT_SHIFT) - 1);
-	s->queue_bytes = station_left_at(s, t_ns);
+	s->left_bytes = station_left_at(s, t_ns);
+	s->queue_bytes = excess(s->left_bytes, station_kept_bytes(s));
 	/* A slot more: what was due within it may or may not have come by now. */
-	s->surely_bytes = (u32)least(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), ~0U);
+	s->surely_bytes = (u32)least(excess(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), 2 * station_kept_bytes(s)), ~0U);
 }
 
 /* Where the queue rests, by the means of m and kappa of all flows of the epoch so far that take their share. */
@@ -423,6 +434,8 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 	s->last_pooled_weights_q8 = since_ns < 2 * epoch_ns ? s->pooled_weights_q8 : 0;
 	s->last_pooled = since_ns < 2 * epoch_ns ? s->pooled : 0;
 	s->pooled_weights_q8 = s->pooled = 0;
+	s->last_kept_bytes = since_ns < 2 * epoch_ns ? s->kept_bytes : 0;
+	s->kept_bytes = 0;
 	s->last_limited_q8 = since_ns < 2 * epoch_ns ? s->limited_q8 : 0;
 	s->last_taken = since_ns < 2 * epoch_ns ? s->taken : 0;
 	s->limited_q8 = s->taken = 0;

@@ -17,27 +17,43 @@ LASTHOP_INLINE u64 whole_segments(u64 window_bytes, u32 mss_bytes, u32 random)
 	return most(n, 1) * mss_bytes;
 }
 
-/* Whether it is of a segment and a half at least. */
-LASTHOP_INLINE int window_makes_pairs(u64 window_bytes, u32 mss_bytes)
+/*
+ * Whether a window is more than what its receiver waits for. Of what is told once there are k segments, half of k - 1 are held back in the
+ * mean, half of one at least, and that is allowed for.
+ */
+LASTHOP_INLINE int window_is_waited_for(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u32 waits_bytes)
 {
-	return window_bytes >= mss_bytes + mss_bytes / 2;
+	return window_bytes + most(held_bytes, mss_bytes / 2) >= waits_bytes;
 }
 
 /*
- * The window of a connection whose receiver acknowledges every second segment, and holds back `held_bytes` in the mean. Below four
- * segments senders let single ones go, and one that makes no pair is held for a round trip: half of a segment there. A single segment
- * waits for its receiver's timer, while which `timed_bytes` would go at the connection's rate: so below a segment and a half, windows are
- * of one or two in turn for that rate to come out, station#20 s (1 + (w + h - s)/(s/2 + h)). Now and then there are two, for the path to
- * be seen without the timer.
+ * The window of a connection whose receiver acknowledges once it has `waits_bytes`, k segments, two at least, and holds back `held_bytes`
+ * in the mean. Below four segments senders let single ones go, and one that makes no pair is held for a round trip: half of a segment
+ * there. Fewer than k wait for the receiver's timer, while which `timed_bytes` would go at the connection's rate: where the window is
+ * less than k - 1 segments with that, so it is. Where it would be more, it is of k - 1 or k in turn for that rate to come out, station#20
+ * s (k - 1 + (w + h - (k - 1) s)/(s - u + h)), u what is held back, half a segment at least. Now and then there are two at least, for the
+ * path to be seen without the timer.
  */
-LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u64 timed_bytes)
+LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_bytes, u32 waits_bytes, u64 timed_bytes)
 {
-	u64 half = mss_bytes / 2;
+	u64 half = mss_bytes / 2, fewer = excess(waits_bytes, mss_bytes), timed = least(timed_bytes, 1ULL << 34), all = window_bytes + timed;
 
-	timed_bytes = least(timed_bytes, 1ULL << 34);
-	if (window_makes_pairs(window_bytes, mss_bytes))
-		return window_bytes + most(held_bytes, least(half, excess(4 * (u64)mss_bytes, window_bytes) / 2));
-	return mss_bytes + most(excess(window_bytes + timed_bytes, mss_bytes) * mss_bytes / most(half + timed_bytes, 1), mss_bytes / 16);
+	if (window_is_waited_for(window_bytes, mss_bytes, held_bytes, waits_bytes))
+		return most(window_bytes + most(held_bytes, least(half, excess(4 * (u64)mss_bytes, window_bytes) / 2)), waits_bytes);
+	if (all > fewer)
+		all = fewer + (all - fewer) * mss_bytes / most(excess(mss_bytes + timed, most(held_bytes, half)), 1);
+	return most(all, mss_bytes + mss_bytes / 16);
+}
+
+/*
+ * What a receiver holds back that is not in the queue, though no ACK tells of it: `held_bytes`, or what is left of its window beyond what
+ * it waits for, `leaves_bytes` at most. Half a segment, and all where two are waited for, the law has its own way with.
+ */
+LASTHOP_INLINE u32 kept_by_receiver(u32 mss_bytes, u32 waits_bytes, u32 leaves_bytes, u64 window_bytes, u64 held_bytes)
+{
+	u64 kept_bytes = most(held_bytes, least(excess(window_bytes, waits_bytes), leaves_bytes));
+
+	return waits_bytes > 2 * mss_bytes ? (u32)least(excess(kept_bytes, mss_bytes / 2), 1 << 20) : 0;
 }
 
 /* Whether sequence number a is later than b (RFC 9293, 3.4). */

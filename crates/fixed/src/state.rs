@@ -225,7 +225,7 @@ pub struct FlowRecord {
     second_ns: u32,
     apart_ns: u32,
     told_ns: u32,
-    pad: u32,
+    kept_bytes: u32,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
@@ -346,11 +346,11 @@ pub const SEATS: u32 = 16;
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(transparent)]
-pub struct DeskRecord([u64; 2509]);
+pub struct DeskRecord([u64; 2541]);
 
 impl Default for DeskRecord {
     fn default() -> Self {
-        Self([0; 2509])
+        Self([0; 2541])
     }
 }
 

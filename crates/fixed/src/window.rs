@@ -7,13 +7,20 @@ unsafe extern "C" {
     #[link_name = "lasthop_whole_segments"]
     pub safe fn whole_segments(window_bytes: u64, mss_bytes: u32, random: u32) -> u64;
 
-    /// The window of a connection whose receiver acknowledges every second segment, and holds back `held_bytes` in the mean. Below four
-    /// segments senders let single ones go, and one that makes no pair is held for a round trip: half of a segment there. A single segment
-    /// waits for its receiver's timer, while which `timed_bytes` would go at the connection's rate: so below a segment and a half, windows
-    /// are of one or two in turn for that rate to come out, station#20 s (1 + (w + h - s)/(s/2 + h)). Now and then there are two, for the
-    /// path to be seen without the timer.
+    /// The window of a connection whose receiver acknowledges once it has `waits_bytes`, k segments, two at least, and holds back
+    /// `held_bytes` in the mean. Below four segments senders let single ones go, and one that makes no pair is held for a round trip: half
+    /// of a segment there. Fewer than k wait for the receiver's timer, while which `timed_bytes` would go at the connection's rate: where
+    /// the window is less than k - 1 segments with that, so it is. Where it would be more, it is of k - 1 or k in turn for that rate to
+    /// come out, station#20 s (k - 1 + (w + h - (k - 1) s)/(s - u + h)), u what is held back, half a segment at least. Now and then there
+    /// are two at least, for the path to be seen without the timer.
     #[link_name = "lasthop_window_beside_held"]
-    pub safe fn beside_held(window_bytes: u64, mss_bytes: u32, held_bytes: u32, timed_bytes: u64) -> u64;
+    pub safe fn beside_held(
+        window_bytes: u64,
+        mss_bytes: u32,
+        held_bytes: u32,
+        waits_bytes: u32,
+        timed_bytes: u64,
+    ) -> u64;
 
     /// Whether sequence number a is later than b (RFC 9293, 3.4).
     #[link_name = "lasthop_is_after"]

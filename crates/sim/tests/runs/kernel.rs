@@ -364,6 +364,27 @@ fn clamps_proxy_soon_fills_what_others_have_left() {
 }
 
 #[test]
+fn receivers_that_wait_for_many_segments_do_not_make_the_line_seem_slow() {
+    for queue in ["outstanding", "qdisc"] {
+        for law in ["share-kernel\"", "clamp-kernel\", a = \"29 kB\"", "station-kernel\""] {
+            for (every, timer) in [("4", "200 ms"), ("8", "100 ms"), ("16", "100 ms")] {
+                let proxy = format!("{{ kind = \"{law}, queue = \"{queue}\" }}");
+                let receiver = format!("{{ kind = \"plain\", ack_every = {every}, ack_timeout = \"{timer}\" }}");
+                let [count, stagger] = FOUR;
+                let set = [("ap[0].proxy", &*proxy), count, stagger, ("flow[0].receiver", &*receiver)];
+                let summary = run(DOWNLOAD, &[&set[..], &[("duration", "40 s"), ("warmup", "10 s")]].concat());
+                let (queue, jain) = (&summary.queues[0], summary.fairness.jain.unwrap());
+                let (utilisation, delay_ms) = (queue.utilisation.unwrap(), queue.mean_delay_s.unwrap() * 1e3);
+                assert!(
+                    utilisation > 0.85 && delay_ms < 60.0 && jain > 0.97,
+                    "{proxy} {receiver}: {utilisation} {delay_ms} {jain}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn a_drain_lasts_no_longer_for_a_queue_elsewhere() {
     // A buffer at a slow server's, which fills, until a round trip through it takes more than a second.
     for proxy in ["\"share-kernel\"", "{ kind = \"clamp-kernel\", a = \"29 kB\" }"] {

@@ -261,7 +261,13 @@ impl StationAgent {
         }
         let weights: f64 = self.at(line).map(|(_, flow, _)| flow.weight).sum();
         let rate = flow.at(line).and_then(|passage| passage.rate).unwrap_or(line_rate) * flow.weight / weights;
-        equations::beside_held(window, flow.mss_bytes, flow.mss_bytes / 2.0, rate * self.lines[line].timer_s())
+        equations::beside_held(
+            window,
+            flow.mss_bytes,
+            flow.mss_bytes / 2.0,
+            2.0 * flow.mss_bytes,
+            rate * self.lines[line].timer_s(),
+        )
     }
 
     /// The line of which an arrival tells, by its place here.

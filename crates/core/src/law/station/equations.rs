@@ -154,19 +154,20 @@ pub fn is_bound(window_bytes: f64, bound_bytes: f64) -> bool {
     window_bytes < CLEARLY * bound_bytes
 }
 
-/// The window \[B\] of a flow with segments of `mss_bytes` whose receiver acknowledges every second one, and holds back `held_bytes` in the
-/// mean: half a segment where they come evenly, and next to nothing where they come in pairs. Below four segments senders let single ones
-/// go, and one that makes no pair is held for a round trip: half a segment there. A single segment waits for its receiver's timer, while
-/// which `timed_bytes` would go at the flow's rate: so below a segment and a half, windows are of one or two in turn for that rate to come
-/// out.
-pub fn beside_held(window_bytes: f64, mss_bytes: f64, held_bytes: f64, timed_bytes: f64) -> f64 {
-    if window_bytes >= 1.5 * mss_bytes {
-        let half = mss_bytes / 2.0;
-        return window_bytes + held_bytes.max(half.min((4.0 * mss_bytes - window_bytes) / 2.0));
+/// The window \[B\] of a flow with segments of `mss_bytes` whose receiver acknowledges once it has `waits_bytes`, k segments, two at least,
+/// and holds back `held_bytes` in the mean: half of k − 1 segments where they come evenly, and next to nothing where they come at once. Below
+/// four segments senders let single ones go, and one that makes no pair is held for a round trip: half a segment there. Fewer than k wait for
+/// the receiver's timer, while which `timed_bytes` would go at the flow's rate: where the window is less than k − 1 segments with that, so it
+/// is. Where it would be more, it is of k − 1 or k in turn for that rate to come out.
+pub fn beside_held(window_bytes: f64, mss_bytes: f64, held_bytes: f64, waits_bytes: f64, timed_bytes: f64) -> f64 {
+    let half = mss_bytes / 2.0;
+    let (held, fewer, all) = (held_bytes.max(half), waits_bytes - mss_bytes, window_bytes + timed_bytes);
+    if window_bytes + held >= waits_bytes {
+        return (window_bytes + held_bytes.max(half.min((4.0 * mss_bytes - window_bytes) / 2.0))).max(waits_bytes);
     }
-    //= station#20  w ← s (1 + (w + h − s)⁺/(s/2 + h)) if w < 1.5 s, else w + s/2
-    let second = (window_bytes + timed_bytes - mss_bytes) / (mss_bytes / 2.0 + timed_bytes);
-    mss_bytes * (1.0 + second.max(SEEN))
+    //= station#20  w ← s (k − 1 + (w + h − (k − 1) s)/(s − u + h)) if w < k s − u, where that is less than (k − 1) s: w + h; else w + u
+    let more = if all > fewer { fewer + (all - fewer) * mss_bytes / (mss_bytes - held + timed_bytes) } else { all };
+    more.max(mss_bytes * (1.0 + SEEN))
 }
 
 /// The same while the queue is drained: no more than it takes for the path to be seen.

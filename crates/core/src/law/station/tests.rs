@@ -403,18 +403,26 @@ fn roundings_of_many_flows_do_not_add_up() {
 #[test]
 fn what_receivers_hold_back_is_allowed_for_and_singles_wait_for_their_timer() {
     // Half a segment in the mean.
-    close(eq::beside_held(1500.0, 1000.0, 500.0, 0.0), 2000.0);
-    close(eq::beside_held(1499.9999, 1000.0, 500.0, 0.0), 2000.0);
-    close(eq::beside_held(20e3, 1000.0, 500.0, 500.0), 20.5e3);
+    close(eq::beside_held(1500.0, 1000.0, 500.0, 2000.0, 0.0), 2000.0);
+    close(eq::beside_held(1499.9999, 1000.0, 500.0, 2000.0, 0.0), 2000.0);
+    close(eq::beside_held(20e3, 1000.0, 500.0, 2000.0, 500.0), 20.5e3);
     // Pairs leave little with the receiver, but not where windows are of single segments.
-    close(eq::beside_held(20e3, 1000.0, 100.0, 500.0), 20.1e3);
-    close(eq::beside_held(3000.0, 1000.0, 0.0, 500.0), 3500.0);
-    close(eq::beside_held(3500.0, 1000.0, 100.0, 500.0), 3750.0);
+    close(eq::beside_held(20e3, 1000.0, 100.0, 2000.0, 500.0), 20.1e3);
+    close(eq::beside_held(3000.0, 1000.0, 0.0, 2000.0, 500.0), 3500.0);
+    close(eq::beside_held(3500.0, 1000.0, 100.0, 2000.0, 500.0), 3750.0);
     // Windows of one or two in turn, whose rate is that of the law's without a timer.
-    close(eq::beside_held(1000.0, 1000.0, 500.0, 2000.0), 1800.0);
-    close(eq::beside_held(500.0, 1000.0, 500.0, 1000.0), 1000.0 * (1.0 + 1.0 / 3.0));
+    close(eq::beside_held(1000.0, 1000.0, 500.0, 2000.0, 2000.0), 1800.0);
+    close(eq::beside_held(500.0, 1000.0, 500.0, 2000.0, 1000.0), 1000.0 * (1.0 + 1.0 / 3.0));
+    // Of one that waits for eight, and holds half of seven: as many, or seven and eight in turn, or what waits for the timer each time.
+    close(eq::beside_held(4500.0, 1000.0, 3500.0, 8000.0, 9000.0), 8000.0);
+    close(eq::beside_held(9000.0, 1000.0, 3500.0, 8000.0, 9000.0), 12500.0);
+    close(eq::beside_held(3000.0, 1000.0, 3500.0, 8000.0, 5000.0), 7000.0 + 1000.0 / 2.5);
+    close(eq::beside_held(3000.0, 1000.0, 3500.0, 8000.0, 4000.0), 7000.0);
+    close(eq::beside_held(1500.0, 1000.0, 3500.0, 8000.0, 500.0), 2000.0);
+    // They come at once: none is held, but eight there must be.
+    close(eq::beside_held(7600.0, 1000.0, 0.0, 8000.0, 9000.0), 8000.0);
     // Fewer than can be: no more than it takes to see the path.
-    close(eq::beside_held(500.0, 1000.0, 500.0, 500.0), 1062.5);
+    close(eq::beside_held(500.0, 1000.0, 500.0, 2000.0, 500.0), 1062.5);
     close(eq::beside_held_draining(500.0, 1000.0), 1062.5);
     close(eq::beside_held_draining(5000.0, 1000.0), 5000.0);
     let (rate, waited_s, delay_s) = (Some(30e3), 0.02, 0.105);
