@@ -316,13 +316,22 @@ LASTHOP_INLINE u32 flow_held_bytes(const struct flow *f)
 	return (u32)least(apart_bytes * f->apart_ns / f->told_ns, most(over_bytes / 2, half_bytes));
 }
 
-/*
- * For how much its receiver waits unless a timer ends that: whole segments, two at least. Rather one too many: ACKs of fewer than it waits
- * for make the mean of what they tell less.
- */
+/* For how much its receiver waits unless a timer ends that. */
 LASTHOP_INLINE u32 flow_waits_bytes(const struct flow *f)
 {
-	return (u32)most(((f->told_bytes_q8 >> 8) + f->mss / 4 * 3) / most(f->mss, 1), 2) * f->mss;
+	return (u32)most(f->waits_segments, 2) * f->mss;
+}
+
+/*
+ * What an ACK tells of in the mean: for so many segments it waits. Rather for one too many: ACKs of fewer than it waits for make that mean
+ * less. It takes a division to find, and mostly is what it was.
+ */
+LASTHOP_INLINE void flow_find_waits(struct flow *f)
+{
+	u32 most_bytes = (f->told_bytes_q8 >> 8) + f->mss / 4 * 3, waits_bytes = flow_waits_bytes(f);
+
+	if (most_bytes >= waits_bytes + f->mss || (most_bytes < waits_bytes && f->waits_segments > 2))
+		f->waits_segments = (u8)least(most_bytes / most(f->mss, 1), 255);
 }
 
 /* Whether it is seen to wait for more than two. */
@@ -340,10 +349,10 @@ LASTHOP_INLINE u32 flow_leaves_bytes(const struct flow *f)
 /* New payload goes on beside what is under way, and that for longer than its path and the queue account for: it waits for more. */
 LASTHOP_INLINE int flow_is_left(const struct flow *f, const struct station *s, u64 now_ns, u64 nearest_ns)
 {
-	u64 known_ns = flow_client_ns(f, nearest_ns) + LATE_NS;
+	u64 gap_ns = now_ns - f->forwarded_ns;
 
-	return now_ns > f->forwarded_ns + known_ns &&
-	       now_ns > f->forwarded_ns + known_ns + share_wait_ns(s->left_bytes, station_rate(s));
+	return gap_ns > LATE_NS && is_after(f->sent, f->ack) && gap_ns > LATE_NS + flow_client_ns(f, nearest_ns) &&
+	       gap_ns > LATE_NS + flow_client_ns(f, nearest_ns) + share_wait_ns(s->left_bytes, station_rate(s));
 }
 
 /* Whether its window is to allow for what its receiver holds back. Where the queue is seen, whole segments make up for half of one. */
@@ -364,15 +373,11 @@ LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 
 }
 
 /* A connection's window with what its receiver holds back, of which it keeps in mind what is not in the queue. */
-LASTHOP_APART u64 flow_with_held(struct flow *f, u64 window_bytes, u32 is_draining, u64 timer_ns)
+LASTHOP_INLINE u64 flow_with_held(struct flow *f, u64 window_bytes, u32 is_draining, u64 timer_ns)
 {
-	u32 waits_bytes;
-	u64 bytes;
+	u32 waits_bytes = flow_waits_bytes(f);
+	u64 bytes = flow_window_beside_held(window_bytes, f->mss, flow_held_bytes(f), waits_bytes, is_draining, f->weight_q8, f->fair, timer_ns);
 
-	if (!f)
-		return window_bytes;
-	waits_bytes = flow_waits_bytes(f);
-	bytes = flow_window_beside_held(window_bytes, f->mss, flow_held_bytes(f), waits_bytes, is_draining, f->weight_q8, f->fair, timer_ns);
 	if (!is_draining)
 		f->kept_bytes = kept_by_receiver(f->mss, waits_bytes, flow_leaves_bytes(f), bytes, excess(bytes, window_bytes));
 	return bytes;
@@ -384,28 +389,23 @@ LASTHOP_APART u64 flow_with_held(struct flow *f, u64 window_bytes, u32 is_draini
  * can hold back, ACKs come at the line's pace, and one of a single segment as well: to leave out what it ends, but not what began with
  * that segment, would make the line seem slower.
  */
-LASTHOP_APART int flow_told(struct flow *f, struct station *s, u32 delivered, u64 waited_ns)
+LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered, u64 waited_ns)
 {
-	int is_all, is_single, is_part;
-	u32 under_way, told_bytes;
-
-	if (!f || !s)
-		return 0;
-	under_way = f->sent - f->delivered + delivered;
-	told_bytes = f->told_bytes_q8 >> 8;
-	is_all = delivered == under_way;
-	is_single = delivered && delivered <= f->mss && flow_holds(f);
+	u32 under_way = f->sent - f->delivered + delivered, told_bytes = f->told_bytes_q8 >> 8;
+	int is_all = delivered == under_way, is_single = delivered && delivered <= f->mss && flow_holds(f);
 	/* All that was under way, more than one segment, and less than its receiver waits for. */
-	is_part = is_all && delivered > f->mss && delivered + f->mss / 2 < told_bytes;
+	int is_part = is_all && delivered > f->mss && delivered + f->mss / 2 < told_bytes;
+
 	if (is_all && delivered > f->mss && waited_ns > LATE_NS)
 		f->flags |= FLOW_WAITS;
 	else if (is_part)
 		f->flags &= ~FLOW_WAITS;
-	s->is_part = (u16)is_part;
+	s->is_part = (u8)is_part;
 	s->is_alone = (is_single && under_way <= f->mss) || is_part;
 	s->is_late = (is_single || is_part) && s->surely_bytes <= station_held_bytes(s, most(f->mss, told_bytes / 2));
+	READ_ANEW();
 	if (!delivered)
-		return 0;
+		return;
 	if (under_way > f->mss) {
 		/* Where it has waited with all that there was, its receiver waits for more than that. */
 		if (is_all && waited_ns > LATE_NS)
@@ -420,7 +420,7 @@ LASTHOP_APART int flow_told(struct flow *f, struct station *s, u32 delivered, u6
 		if (flow_holds(f))
 			f->flags |= FLOW_LOOKED_AT;
 	}
-	return 0;
+	flow_find_waits(f);
 }
 
 /* It has nothing under way any more: what is left of it counts as delivered. */

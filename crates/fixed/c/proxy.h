@@ -184,7 +184,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			if (!is_after(f->sent, f->ack))
 				f->bearing.rested_ns = now_ns;
 			f->forwarded_bytes += fresh;
-			if (settings->is_hidden && is_after(f->sent, f->ack) && flow_is_left(f, s, now_ns, found.nearest_ns))
+			if (settings->is_hidden && flow_is_left(f, s, now_ns, found.nearest_ns))
 				f->flags |= FLOW_WAITS;
 			if (settings->is_hidden)
 				flow_apart(f, now_ns, end, p->payload, !is_after(f->sent, f->ack));
@@ -495,7 +495,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 				s->has_moved = 1;
 		}
 		READ_ANEW();
-		s->is_floored = (u16)station_is_floored(s, f->mss,
+		s->is_floored = (u8)station_is_floored(s, f->mss,
 							flow_delay_ns(f, recent_least(&s->path.least)) + longest_ns +
 								(flow_holds(f) ? s->timer_ns : 0));
 		READ_ANEW();

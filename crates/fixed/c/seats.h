@@ -372,7 +372,8 @@ LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 							     seat->receiver_waits_bytes, r->is_draining, 256,
 							     r->held * least(seat->rate, 1ULL << 34) >> 16, r->timer_ns);
 	if (!r->is_draining)
-		seat->receiver_keeps_bytes = kept_by_receiver(seat->mss, seat->receiver_waits_bytes, seat->receiver_leaves_bytes, seat->window_bytes, excess(seat->window_bytes, before));
+		seat->receiver_keeps_bytes = kept_by_receiver(seat->mss, seat->receiver_waits_bytes, seat->receiver_leaves_bytes,
+							      seat->window_bytes, excess(seat->window_bytes, before));
 	READ_ANEW();
 	if (r->is_hidden)
 		seat->window_bytes = most(window_before_rounding(seat->window_bytes, seat->scale), 1);

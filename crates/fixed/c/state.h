@@ -272,8 +272,9 @@ struct flow {
 	u64 forwarded_ns; /* when its last new segment went on */
 	u64 heard_ns; /* the last ACK that told of something new */
 	u32 second_end; /* the sequence number behind a segment that is looked at */
-	u16 pass_segments; /* so many are passed by before one is looked at */
-	u16 passed_segments; /* and so many were */
+	u8 pass_segments; /* so many are passed by before one is looked at */
+	u8 waits_segments; /* for how many its receiver waits unless a timer ends that; less than 2: for two */
+	u16 passed_segments; /* how many were passed by */
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
@@ -332,16 +333,19 @@ struct station {
 	u64 sent_ns; /* when it was sent */
 	u64 sample_ns; /* a round trip to the client; 0: none */
 	u32 newly_bytes; /* what it acknowledged that was not yet */
-	u32 wants_probe; /* the queue is to be drained */
+	u8 wants_probe; /* the queue is to be drained */
+	u8 is_late; /* that had waited for its receiver's timer */
+	u8 is_alone; /* all of it: no other segment was under way */
+	u8 is_part; /* and it was more than one, but less than its receiver waits for */
 	u32 surely_bytes; /* what was in the queue at the last ACK at least */
-	u16 is_late; /* that had waited for its receiver's timer */
-	u16 is_alone; /* all of it: no other segment was under way */
-	u16 is_part; /* and it was more than one, but less than its receiver waits for */
-	u16 pad[3];
+	u8 is_floored; /* single segments hold more than is wanted */
+	u8 has_moved; /* the path counts as another one, by what may have been a queue */
+	u16 pad;
 	u32 short_q10; /* what the path holds over windows that do not fill it while there is no queue; 0: they do */
-	u16 is_floored; /* single segments hold more than is wanted */
-	u16 has_moved; /* the path counts as another one, by what may have been a queue */
+	u32 left_bytes; /* what was due at the last ACK and had not arrived: the queue, and what receivers hold back */
 	u64 timer_ns; /* what single segments wait for their receiver's timer, smoothed; 0: not known */
+	u32 kept_bytes; /* what receivers hold back that wait for more than two segments, in the running epoch */
+	u32 last_kept_bytes; /* in the one before */
 
 	/* Where the queue is hidden: payload. */
 	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
@@ -349,7 +353,6 @@ struct station {
 	u64 forwarded_bytes; /* what went on to the clients */
 	u64 reached_bytes; /* what of that lies before the last segment that is known to have arrived, and that itself */
 	u64 arrived_bytes; /* what is known to have arrived, at the last ACK */
-	u64 left_bytes; /* and what was due and had not: the queue, and what receivers hold back */
 	u64 farthest_slot; /* in which the last of it is due */
 	u64 slot;
 	u64 probe_until_ns; /* until then the queue is drained */
@@ -361,8 +364,6 @@ struct station {
 	u64 last_taker_most_ns; /* in the one before */
 	u64 delay_least_ns; /* the shortest in the running one, without the queue; 0: none */
 	u64 last_delay_least_ns; /* in the one before */
-	u64 kept_bytes; /* the sum of that, in the running epoch */
-	u64 last_kept_bytes; /* in the one before */
 	u64 pooled_weights_q8; /* of those that are compared with each other, in the running epoch */
 	u64 pooled; /* what they have [B/s] */
 	u64 last_pooled_weights_q8; /* in the one before */

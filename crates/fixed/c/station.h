@@ -399,7 +399,7 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 	}
 	s->seen_ns = t_ns;
 	station_advance(s, (t_ns >> SLOT_SHIFT) - 1);
-	s->left_bytes = station_left_at(s, t_ns);
+	s->left_bytes = (u32)least(station_left_at(s, t_ns), ~0U);
 	s->queue_bytes = excess(s->left_bytes, station_kept_bytes(s));
 	/* A slot more: what was due within it may or may not have come by now. */
 	s->surely_bytes = (u32)least(excess(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), 2 * station_kept_bytes(s)), ~0U);
