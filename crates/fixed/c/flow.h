@@ -349,7 +349,7 @@ LASTHOP_INLINE u32 flow_leaves_bytes(const struct flow *f)
 /* New payload goes on beside what is under way, and that for longer than its path and the queue account for: it waits for more. */
 LASTHOP_INLINE int flow_is_left(const struct flow *f, const struct station *s, u64 now_ns, u64 nearest_ns)
 {
-	u64 gap_ns = now_ns - f->forwarded_ns;
+	u64 gap_ns = excess(now_ns, f->forwarded_ns);
 
 	return gap_ns > LATE_NS && is_after(f->sent, f->ack) && gap_ns > LATE_NS + flow_client_ns(f, nearest_ns) &&
 	       gap_ns > LATE_NS + flow_client_ns(f, nearest_ns) + share_wait_ns(s->left_bytes, station_rate(s));

@@ -430,7 +430,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		s->newly_bytes = flow_delivered(f, p);
 		READ_ANEW();
 		if (forwarded_ns && f->delivered == f->sent)
-			waited_ns = station_waited_ns(s, excess(s->sent_ns, forwarded_ns), s->queue_bytes);
+			waited_ns = station_waited_ns(s, excess(s->sent_ns, forwarded_ns),
+						      flow_client_ns(f, recent_least(&s->path.least)), s->queue_bytes);
 		flow_told(f, s, s->newly_bytes, waited_ns);
 		READ_ANEW();
 		if (s->newly_bytes)
@@ -442,7 +443,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			s->wants_probe = flow_wants_probe(f, now_ns);
 			if (s->is_alone) {
 				if (recent_least(&s->path.least))
-					s->sent_ns -= station_timed(s, station_waited_ns(s, s->sample_ns, s->left_bytes));
+					s->sent_ns -= station_timed(s, station_waited_ns(s, s->sample_ns, recent_least(&s->path.least), s->left_bytes));
 				READ_ANEW();
 				s->sample_ns = flow_alone_ns(f, s->sample_ns, s->timer_ns, recent_least(&s->path.least));
 			}
@@ -462,7 +463,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		READ_ANEW();
 		s->sample_ns = most(excess(s->sent_ns, most(f->sample.only.sent_ns, there_ns)), 1);
 		f->sample.only.sent_ns = 0;
-		waited_ns = station_waited_ns(s, s->sample_ns, 0);
+		waited_ns = station_waited_ns(s, s->sample_ns, flow_client_ns(f, recent_least(&s->path.least)), 0);
 	} else if (!settings->is_hidden && f->sample.only.sent_ns && queue.departed_bytes < f->sample.only.leaves_bytes) {
 		f->sample.only.there_ns = now_ns;
 	}

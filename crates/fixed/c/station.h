@@ -363,10 +363,10 @@ LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 target_ns, 
 	}
 }
 
-/* What of a round trip neither the path to the nearest client nor a queue of so much accounts for. */
-LASTHOP_INLINE u64 station_waited_ns(const struct station *s, u64 sample_ns, u64 queue_bytes)
+/* What of a round trip neither the path nor a queue of so much accounts for. */
+LASTHOP_INLINE u64 station_waited_ns(const struct station *s, u64 sample_ns, u64 path_ns, u64 queue_bytes)
 {
-	return excess(excess(sample_ns, recent_least(&s->path.least)), share_wait_ns(queue_bytes, station_rate(s)));
+	return excess(excess(sample_ns, path_ns), share_wait_ns(queue_bytes, station_rate(s)));
 }
 
 /* What was alone under way has waited so long, for its receiver's timer, which is known from all that have: gives what counts of it. */
