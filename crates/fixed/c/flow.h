@@ -49,16 +49,6 @@ LASTHOP_INLINE u64 flow_sampled(struct flow *f, struct station *s, u32 ack)
 	return latest_ns;
 }
 
-/* A path is so much longer than all samples of it so far tell. */
-LASTHOP_INLINE void path_longer(struct path *p, u64 by_ns)
-{
-	u64 *samples_ns[] = { &p->least.now_least_ns, &p->least.last_least_ns, &p->now_ns, &p->last_ns };
-
-	UNROLLED
-	for (u32 i = 0; i < 4; i++)
-		*samples_ns[i] += *samples_ns[i] ? by_ns : 0;
-}
-
 /*
  * An ACK came so long after its stamp: what of that counts as its way. A way that is longer than it was is taken for one that
  * ACKs wait on until the least of late says so, and then bit by bit: all at once, nothing would seem to arrive for so long.

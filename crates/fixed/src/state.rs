@@ -343,15 +343,18 @@ pub struct PoolRecord {
 /// Connections whose windows one desk sets together.
 pub const SEATS: u32 = 16;
 
+/// Words of a desk: its own and its round's, 29 of each seat, and the edges of all seats in each of 256 rows. A test compares them with C's.
+const DESK_WORDS: usize = 29 + SEATS as usize * (29 + 256 / 2);
+
 /// What a desk keeps of the connections whose windows it sets: `struct desk`.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
 #[repr(transparent)]
-pub struct DeskRecord([u64; 2541]);
+pub struct DeskRecord([u64; DESK_WORDS]);
 
 impl Default for DeskRecord {
     fn default() -> Self {
-        Self([0; 2541])
+        Self([0; DESK_WORDS])
     }
 }
 
