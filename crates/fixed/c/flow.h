@@ -8,18 +8,41 @@
 #include "station.h"
 #include "window.h"
 
-/* A segment went on to the client, with what was forwarded up to `place_bytes`: its round trip is measured. */
+/* For how much its receiver waits unless a timer ends that. */
+LASTHOP_INLINE u32 flow_waits_bytes(const struct flow *f)
+{
+	return (u32)most(f->waits_segments, 2) * f->mss;
+}
+
+/* Whether that is more than two segments. */
+LASTHOP_INLINE int flow_waits_long(const struct flow *f)
+{
+	return flow_waits_bytes(f) > 2 * f->mss;
+}
+
+LASTHOP_INLINE void flow_keep_sample(struct flow *f, u32 i, u64 now_ns, u32 end, u32 place_bytes)
+{
+	f->sample.sent_ns[i] = now_ns;
+	f->sample_end[i] = end;
+	f->sample_place_bytes[i] = place_bytes;
+}
+
+/*
+ * A segment went on to the client, with what was forwarded up to `place_bytes`: its round trip is measured. Of those that go at once it is
+ * the first, or where a receiver waits for many, the one with which it has what it waits for: its ACK comes as that arrives.
+ */
 LASTHOP_INLINE void flow_sample(struct flow *f, u64 now_ns, u32 end, u32 place_bytes)
 {
-	if (now_ns - f->sampled_ns < NS_PER_MS)
+	int is_next = now_ns - f->sampled_ns >= NS_PER_MS;
+
+	if (!is_next && (!flow_waits_long(f) || (end - f->ack) % flow_waits_bytes(f)))
 		return;
 	UNROLLED
 	for (u32 i = 0; i < SAMPLES; i++) {
-		if (!f->sample.sent_ns[i]) {
-			f->sample.sent_ns[i] = now_ns;
-			f->sample_end[i] = end;
-			f->sample_place_bytes[i] = place_bytes;
-			f->sampled_ns = now_ns;
+		if (is_next ? !f->sample.sent_ns[i] : f->sample.sent_ns[i] >= f->sampled_ns) {
+			flow_keep_sample(f, i, now_ns, end, place_bytes);
+			if (is_next)
+				f->sampled_ns = now_ns;
 			return;
 		}
 	}
@@ -37,15 +60,18 @@ LASTHOP_INLINE void flow_forget_samples(struct flow *f)
 LASTHOP_INLINE u64 flow_sampled(struct flow *f, struct station *s, u32 ack)
 {
 	u64 latest_ns = 0;
+	u32 is_exact = 0;
 
 	UNROLLED
 	for (u32 i = 0; i < SAMPLES; i++) {
 		if (f->sample.sent_ns[i] && !is_after(f->sample_end[i], ack)) {
+			is_exact |= f->sample_end[i] == ack && f->sample_place_bytes[i];
 			latest_ns = most(latest_ns, f->sample.sent_ns[i]);
 			station_reach(s, f->sample_place_bytes[i]);
 			f->sample.sent_ns[i] = 0;
 		}
 	}
+	s->is_exact = (u8)is_exact;
 	return latest_ns;
 }
 
@@ -306,12 +332,6 @@ LASTHOP_INLINE u32 flow_held_bytes(const struct flow *f)
 	return (u32)least(apart_bytes * f->apart_ns / f->told_ns, most(over_bytes / 2, half_bytes));
 }
 
-/* For how much its receiver waits unless a timer ends that. */
-LASTHOP_INLINE u32 flow_waits_bytes(const struct flow *f)
-{
-	return (u32)most(f->waits_segments, 2) * f->mss;
-}
-
 /*
  * What an ACK tells of in the mean: for so many segments it waits. Rather for one too many: ACKs of fewer than it waits for make that mean
  * less. It takes a division to find, and mostly is what it was.
@@ -327,13 +347,36 @@ LASTHOP_INLINE void flow_find_waits(struct flow *f)
 /* Whether it is seen to wait for more than two. */
 LASTHOP_INLINE int flow_waits(const struct flow *f)
 {
-	return f->flags & FLOW_WAITS && flow_waits_bytes(f) > 2 * f->mss;
+	return f->flags & FLOW_WAITS && flow_waits_long(f);
 }
 
-/* What may be left with it of more than that, in the mean: segments that came at once with what ended an ACK. */
-LASTHOP_INLINE u32 flow_leaves_bytes(const struct flow *f)
+/*
+ * How much more is tried while nothing waits in the queue and its receiver waits for many segments, for its timer or with what it was
+ * given: what lies beyond the last ACK of a round trip is told in the next one, of which it takes the room. 0: no more.
+ */
+LASTHOP_INLINE u32 flow_tried_q10(const struct flow *f, const struct station *s)
 {
-	return flow_waits(f) ? (flow_waits_bytes(f) - f->mss) / 2 : 0;
+	u32 waits_bytes = flow_waits_bytes(f), window_bytes = (u32)least(f->window_bytes, 1 << 20);
+	u32 is_given_little = f->flags & FLOW_COUNTS && !(f->flags & FLOW_LIMITED_NOW);
+
+	if (!flow_waits_long(f) || s->queue_bytes >= waits_bytes || !(f->flags & FLOW_WAITS || is_given_little))
+		return 0;
+	return window_bytes > waits_bytes ? TRIED_Q10 * window_bytes / (window_bytes - window_bytes % waits_bytes) : TRIED_Q10;
+}
+
+/*
+ * What a connection has now and then, whatever its window: a segment more than its receiver waits for, whose ACK comes without the timer. As
+ * long as it is not known for how many that waits, it has half as much again, and more often.
+ */
+LASTHOP_INLINE u32 flow_look_bytes(const struct flow *f, u32 random)
+{
+	u32 waits_bytes = flow_waits_bytes(f);
+
+	if (!flow_waits(f))
+		return 0;
+	if (f->flags & FLOW_COUNTS)
+		return random >> 28 ? 0 : waits_bytes + f->mss;
+	return random >> 30 ? 0 : waits_bytes + waits_bytes / 2;
 }
 
 /* New payload goes on beside what is under way, and that for longer than its path and the queue account for: it waits for more. */
@@ -348,7 +391,7 @@ LASTHOP_INLINE int flow_is_left(const struct flow *f, const struct station *s, u
 /* Whether its window is to allow for what its receiver holds back. Where the queue is seen, whole segments make up for half of one. */
 LASTHOP_INLINE int flow_allows_for_held(const volatile struct settings *settings, const struct flow *f)
 {
-	return flow_holds(f) && (settings->is_hidden || flow_waits_bytes(f) > 2 * f->mss);
+	return flow_holds(f) && (settings->is_hidden || flow_waits_long(f));
 }
 
 /* The window of such a receiver's connection, with so much of the line for a weight of 1. A drain leaves what it takes to see the path. */
@@ -362,45 +405,82 @@ LASTHOP_INLINE u64 flow_window_beside_held(u64 window_bytes, u32 mss_bytes, u32 
 	return window_beside_held(window_bytes, mss_bytes, held_bytes, waits_bytes, share_window_bytes(phi_q8, fair, timer_ns));
 }
 
-/* A connection's window with what its receiver holds back, of which it keeps in mind what is not in the queue. */
-LASTHOP_INLINE u64 flow_with_held(struct flow *f, u64 window_bytes, u32 is_draining, u64 timer_ns)
+/* A connection's window with what its receiver holds back. */
+LASTHOP_INLINE u64 flow_with_held(const struct flow *f, u64 window_bytes, u32 is_draining, u64 timer_ns)
 {
-	u32 waits_bytes = flow_waits_bytes(f);
-	u64 bytes = flow_window_beside_held(window_bytes, f->mss, flow_held_bytes(f), waits_bytes, is_draining, f->weight_q8, f->fair, timer_ns);
-
-	if (!is_draining)
-		f->kept_bytes = kept_by_receiver(f->mss, waits_bytes, flow_leaves_bytes(f), bytes, excess(bytes, window_bytes));
-	return bytes;
+	return flow_window_beside_held(window_bytes, f->mss, flow_held_bytes(f), flow_waits_bytes(f), is_draining, f->weight_q8, f->fair,
+				       timer_ns);
 }
 
 /*
- * An ACK tells of so much, and has waited so long beyond what its path and the queue account for: whether that was for the timer. Of a
- * segment that was under way alone it does not tell whether another would have been waited for. While more is in the queue than receivers
- * can hold back, ACKs come at the line's pace, and one of a single segment as well: to leave out what it ends, but not what began with
- * that segment, would make the line seem slower.
+ * Whether it is known for how many its receiver waits. What an ACK tells beside which more is under way was counted; where it has waited with
+ * all of more than that, it waits for more. Gives whether that is news.
  */
-LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered, u64 waited_ns)
+LASTHOP_INLINE int flow_counts(struct flow *f, u32 delivered, int is_all, int has_waited)
+{
+	u32 told_bytes = f->told_bytes_q8 >> 8, counts = f->flags & FLOW_COUNTS;
+
+	if (!is_all && delivered + f->mss / 2 >= told_bytes) {
+		f->flags |= FLOW_COUNTS;
+		return !counts;
+	}
+	if (!is_all || !has_waited || delivered <= told_bytes + f->mss / 2)
+		return 0;
+	f->flags &= ~FLOW_COUNTS;
+	return 1;
+}
+
+/*
+ * What ACKs tell of, smoothed: 1/16 of it is new each time. Where a receiver waits for many segments, so many are counted as fast as they are
+ * more, or as they come sooner than a timer would have ended their ACK; those of a timer are fewer.
+ */
+LASTHOP_INLINE void flow_tells(struct flow *f, const struct station *s, u32 told_bytes, int is_news)
+{
+	u32 shift = 4;
+
+	if (flow_waits_long(f) && is_news)
+		shift = 0;
+	else if (flow_waits_long(f) && (told_bytes > f->told_bytes_q8 >> 8 || excess(f->seen_ns, f->heard_ns) < s->timer_ns / 4 * 3))
+		shift = 2;
+	f->told_bytes_q8 = (u32)smoothed(f->told_bytes_q8, least(told_bytes, 1 << 20) << 8, shift);
+}
+
+/*
+ * An ACK tells of so much, and has waited so long beyond what its path and the queue account for, or come with the path: whether that was for
+ * the timer. Of a segment that was under way alone it does not tell whether another would have been waited for. While more is in the queue
+ * than receivers can hold back, ACKs come at the line's pace, and one of a single segment as well: to leave out what it ends, but not what
+ * began with that segment, would make the line seem slower.
+ */
+LASTHOP_INLINE void flow_told(struct flow *f, struct station *s, u32 delivered, u64 waited_ns, int is_prompt)
 {
 	u32 under_way = f->sent - f->delivered + delivered, told_bytes = f->told_bytes_q8 >> 8;
-	int is_all = delivered == under_way, is_single = delivered && delivered <= f->mss && flow_holds(f);
+	int is_all = delivered == under_way, is_single = delivered && delivered <= f->mss && flow_holds(f), is_news;
 	/* All that was under way, more than one segment, and less than its receiver waits for. */
 	int is_part = is_all && delivered > f->mss && delivered + f->mss / 2 < told_bytes;
 
 	if (is_all && delivered > f->mss && waited_ns > LATE_NS)
 		f->flags |= FLOW_WAITS;
-	else if (is_part)
+	else if (is_part && is_prompt)
 		f->flags &= ~FLOW_WAITS;
+	is_news = flow_counts(f, delivered, is_all, waited_ns > LATE_NS);
 	s->is_part = (u8)is_part;
+	READ_ANEW();
+	s->is_exact &= flow_waits_long(f) && f->flags & FLOW_COUNTS && delivered + f->mss / 2 >= told_bytes;
 	s->is_alone = (is_single && under_way <= f->mss) || is_part;
 	s->is_late = (is_single || is_part) && s->surely_bytes <= station_held_bytes(s, most(f->mss, told_bytes / 2));
 	READ_ANEW();
 	if (!delivered)
 		return;
 	if (under_way > f->mss) {
-		/* Where it has waited with all that there was, its receiver waits for more than that. */
-		if (is_all && waited_ns > LATE_NS)
+		/*
+		 * Where it has waited with all that there was, its receiver waits for more than that, unless it is known for how many. All
+		 * that there was says nothing of more where its ACK may have waited, though a queue would account for that as well.
+		 */
+		if (is_all && waited_ns > LATE_NS && !(f->flags & FLOW_COUNTS))
 			delivered = most(delivered + f->mss, told_bytes);
-		f->told_bytes_q8 = smoothed(f->told_bytes_q8, least(delivered, 1 << 20) << 8, 4);
+		else if (is_all && !is_prompt && flow_waits_long(f))
+			delivered = most(delivered, told_bytes);
+		flow_tells(f, s, delivered, is_news);
 	} else if (!(f->flags & FLOW_LOOKED_AT) && f->acknowledged_bytes > QUICK_SEGMENTS * (u64)f->mss) {
 		/*
 		 * Receivers acknowledge the first segments of a connection each, and then may hold back. One that was under way alone does

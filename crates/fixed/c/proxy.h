@@ -172,7 +172,8 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	READ_ANEW();
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
-		s->kept_bytes += flow_holds(f) ? f->kept_bytes : 0;
+		if (flow_waits_long(f))
+			s->waits_long = 2;
 		own_ns = flow_delay_ns(f, found.nearest_ns);
 		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
@@ -311,7 +312,8 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
 			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
 {
-	u64 sample_ns, there_ns, longest_ns, waited_ns = 0;
+	u64 sample_ns, there_ns, longest_ns, nearest_ns, waited_ns = 0;
+	int is_prompt = 0;
 	u32 mss;
 	struct told told = {};
 
@@ -333,10 +335,13 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 
 		s->newly_bytes = flow_delivered(f, p);
 		READ_ANEW();
-		if (forwarded_ns && f->delivered == f->sent)
-			waited_ns = station_waited_ns(s, excess(s->sent_ns, forwarded_ns),
-						      flow_client_ns(f, recent_least(&s->path.least)), s->queue_bytes);
-		flow_told(f, s, s->newly_bytes, waited_ns);
+		if (forwarded_ns && f->delivered == f->sent) {
+			u64 beyond_ns = excess(excess(s->sent_ns, forwarded_ns), flow_client_ns(f, recent_least(&s->path.least)));
+
+			waited_ns = excess(beyond_ns, share_wait_ns(s->queue_bytes, station_rate(s)));
+			is_prompt = beyond_ns <= LATE_NS;
+		}
+		flow_told(f, s, s->newly_bytes, waited_ns, is_prompt);
 		READ_ANEW();
 		if (s->newly_bytes)
 			flow_was_apart(f, now_ns, p->ack, s->newly_bytes, station_rate(s));
@@ -346,8 +351,14 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 			s->sample_ns = most(excess(s->sent_ns, forwarded_ns), 1);
 			s->wants_probe = flow_wants_probe(f, now_ns);
 			if (s->is_alone) {
+				u64 timed_ns = 0;
+
 				if (recent_least(&s->path.least))
-					s->sent_ns -= station_timed(s, station_waited_ns(s, s->sample_ns, recent_least(&s->path.least), s->left_bytes));
+					timed_ns = station_timed(s, station_waited_ns(s, s->sample_ns, recent_least(&s->path.least),
+										      flow_waits_long(f) ? s->queue_bytes : s->left_bytes));
+				/* Of others' segments it tells what it tells now. */
+				if (!flow_waits_long(f))
+					s->sent_ns -= timed_ns;
 				READ_ANEW();
 				s->sample_ns = flow_alone_ns(f, s->sample_ns, s->timer_ns, recent_least(&s->path.least));
 			}
@@ -373,7 +384,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	}
 	READ_ANEW();
 	if (!settings->is_hidden) {
-		flow_told(f, s, s->newly_bytes, waited_ns);
+		flow_told(f, s, s->newly_bytes, waited_ns, s->sample_ns && waited_ns <= LATE_NS);
 		/* What has waited for a timer tells no more of the path than is known. */
 		if (s->sample_ns && s->is_part) {
 			station_timed(s, waited_ns);
@@ -390,29 +401,37 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	READ_ANEW();
 	sample_ns = s->sample_ns;
 	told.random = random;
+	/* Now and then it has more than what its receiver waits for, to see the queue without the timer. */
+	f->look_bytes = flow_look_bytes(f, random);
 	mss = f->mss;
 	longest_ns = most(settings->target_ns, proxy_target_ns(settings, s, mss));
 	if (settings->is_hidden) {
 		/* What waited for a timer tells no more of the nearest client than is known. */
-		if (sample_ns && !s->is_alone) {
-			path_add(&s->path, now_ns, sample_ns, 1);
-			if (path_sample(&s->path, now_ns, sample_ns, longest_ns, s->is_floored))
-				s->has_moved = 1;
-		}
+		nearest_ns = recent_least(&s->path.least);
+		if (s->is_alone)
+			nearest_ns = s->is_part ? least(sample_ns, nearest_ns) : 0;
+		else
+			nearest_ns = sample_ns;
+		if (nearest_ns)
+			path_add(&s->path, now_ns, nearest_ns, 1);
+		READ_ANEW();
+		if (sample_ns && !s->is_alone && path_sample(&s->path, now_ns, sample_ns, longest_ns, s->is_floored))
+			s->has_moved = 1;
 		READ_ANEW();
 		s->is_floored = (u8)station_is_floored(s, f->mss,
 							flow_delay_ns(f, recent_least(&s->path.least)) + longest_ns +
 								(flow_holds(f) ? s->timer_ns : 0));
 		READ_ANEW();
 		s->short_q10 = proxy_falls_short_q10(settings, f, s);
-		if (flow_waits(f) && s->queue_bytes < flow_waits_bytes(f))
-			s->short_q10 = most(s->short_q10, TRIED_Q10);
+		s->short_q10 = most(s->short_q10, flow_tried_q10(f, s));
 		READ_ANEW();
 		station_hear(s, s->sent_ns, s->newly_bytes);
 		if (s->wants_probe || s->has_moved)
 			station_probe(s, now_ns, longest_ns, s->has_moved || f->flags & FLOW_UNSURE);
 		told.is_probing = now_ns < s->probe_until_ns;
 	} else {
+		s->short_q10 = flow_tried_q10(f, s);
+		READ_ANEW();
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
 		station_keep_look(s, now_ns);
 		if (sample_ns) {
@@ -461,7 +480,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 								 f->mss, random);
 			else if (told.rate && f->mss)
 				f->window_bytes = proxy_share_window(settings, f, now_ns, &told);
-			f->edge = right_edge(window_from(p, f->delivered), f->window_bytes, f->edge);
+			f->edge = right_edge(window_from(p, f->delivered), most(f->window_bytes, f->look_bytes), f->edge);
 		}
 	} else if (p->ack == f->ack && !p->payload) {
 		f->duplicates++;

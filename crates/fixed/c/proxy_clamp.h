@@ -43,7 +43,7 @@ LASTHOP_APART int proxy_pools(struct flow *f, struct station *s, u64 delay_ns, i
 /* CLAMP's window after an ACK, which came when the connection was last seen, of so many bytes, the queue being empty or not. */
 LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u32 acked, u32 tau_bytes, int is_empty)
 {
-	u64 delay_ns, gap_ns, rate, filled, fair, held;
+	u64 delay_ns, gap_ns, rate, filled, fair;
 	u32 flight;
 	s64 change_q16;
 
@@ -96,10 +96,6 @@ LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u3
 	}
 	f->clamp_q16 = least(f->clamp_q16, 1ULL << 46);
 	READ_ANEW();
-	/* Fewer segments than its receiver waits for wait for the timer. */
-	held = f->clamp_q16 >> 16 < flow_waits_bytes(f) ? least(f->clamp_q16 >> 16, share_window_bytes(256, rate, s->timer_ns)) :
-							 flow_held_bytes(f);
-	f->kept_bytes = kept_by_receiver(f->mss, flow_waits_bytes(f), flow_leaves_bytes(f), f->clamp_q16 >> 16, held);
 	return most(f->clamp_q16 >> 16, 2 * f->mss);
 }
 

@@ -176,7 +176,6 @@ LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct se
 	seat->mss = f->mss;
 	seat->receiver_held_bytes = flow_allows_for_held(settings, f) ? flow_held_bytes(f) + 1 : 0;
 	seat->receiver_waits_bytes = flow_waits_bytes(f);
-	seat->receiver_leaves_bytes = flow_leaves_bytes(f);
 	seat->weight_q8 = f->weight_q8;
 	if (!settings->is_hidden && f->mss)
 		seat->wire_q10 = (f->mss + f->header_bytes) * 1024 / f->mss;
@@ -347,7 +346,7 @@ LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 	const struct seat *mine;
 	struct seat *seat;
 	struct round *r;
-	u64 wire_bytes, before;
+	u64 wire_bytes;
 
 	if (!d)
 		return 0;
@@ -366,14 +365,10 @@ LASTHOP_APART int seat_conclude(struct desk *d, u32 i, u32 own)
 						   r->kappa_q10, r->queue_bytes),
 					 r->others);
 	seat->window_bytes = most((wire_bytes << 10) / most(seat->wire_q10, 1), 1);
-	before = seat->window_bytes;
 	if (seat->receiver_held_bytes)
 		seat->window_bytes = flow_window_beside_held(seat->window_bytes, seat->mss, seat->receiver_held_bytes - 1,
 							     seat->receiver_waits_bytes, r->is_draining, 256,
 							     r->held * least(seat->rate, 1ULL << 34) >> 16, r->timer_ns);
-	if (!r->is_draining)
-		seat->receiver_keeps_bytes = kept_by_receiver(seat->mss, seat->receiver_waits_bytes, seat->receiver_leaves_bytes,
-							      seat->window_bytes, excess(seat->window_bytes, before));
 	READ_ANEW();
 	if (r->is_hidden)
 		seat->window_bytes = most(window_before_rounding(seat->window_bytes, seat->scale), 1);
@@ -501,10 +496,9 @@ LASTHOP_INLINE u32 desk_finish(struct desk *d, struct flow *f, u32 own, u32 ente
 	if (entered & DESK_NEWS) {
 		u64 window_bytes = seat->window_bytes ? seat->window_bytes : (u64)FIRST_SEGMENTS * seat->mss;
 
-		seat_grant(d, own, seat_wanted(seat, window_bytes));
+		seat_grant(d, own, seat_wanted(seat, most(window_bytes, f->look_bytes)));
 		READ_ANEW();
 		f->window_bytes = window_bytes;
-		f->kept_bytes = seat->receiver_keeps_bytes;
 		f->fair = desk_part_q16(seat->weight_q8, d->weights_q8) * least(seat->rate, 1ULL << 34) >> 16;
 	}
 	f->edge = seat->edge;

@@ -212,6 +212,7 @@ struct bearing {
 #define FLOW_LIMITED_BEFORE 8192 /* and did in the one before */
 #define FLOW_SMALL 16384 /* its window is */
 #define FLOW_WAITS 32768 /* its receiver is seen to wait for more segments than two */
+#define FLOW_COUNTS 65536 /* it is known for how many its receiver waits: so many were told while more was under way */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /*
@@ -278,7 +279,7 @@ struct flow {
 	u32 second_ns; /* how long after the one before it went on */
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
-	u32 kept_bytes; /* what its receiver holds back beyond half a segment, if it waits for more than two */
+	u32 look_bytes; /* what it is to have this once, whatever its window */
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate, by what is under way [B/s] */
@@ -340,12 +341,13 @@ struct station {
 	u32 surely_bytes; /* what was in the queue at the last ACK at least */
 	u8 is_floored; /* single segments hold more than is wanted */
 	u8 has_moved; /* the path counts as another one, by what may have been a queue */
-	u16 pad;
+	u8 is_exact; /* the last ACK ended with a segment before which it is known what had gone on, and had not waited for a timer */
+	u8 waits_long; /* for so many epochs more it counts that a receiver waits for more than two segments, this one included */
 	u32 short_q10; /* what the path holds over windows that do not fill it while there is no queue; 0: they do */
 	u32 left_bytes; /* what was due at the last ACK and had not arrived: the queue, and what receivers hold back */
 	u64 timer_ns; /* what single segments wait for their receiver's timer, smoothed; 0: not known */
-	u32 kept_bytes; /* what receivers hold back that wait for more than two segments, in the running epoch */
-	u32 last_kept_bytes; /* in the one before */
+	u32 kept_bytes; /* what had arrived and was not acknowledged where ACKs told that exactly, smoothed */
+	u32 pad;
 
 	/* Where the queue is hidden: payload. */
 	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
@@ -410,8 +412,6 @@ struct seat {
 	u32 is_limited; /* it has no more to send */
 	u32 receiver_held_bytes; /* what its receiver holds back in the mean, and one; 0: it does not hold ACKs back */
 	u32 receiver_waits_bytes; /* for how much it waits unless its timer ends that */
-	u32 receiver_leaves_bytes; /* what may be left with it of more than that */
-	u32 receiver_keeps_bytes; /* what it holds back that is not in the queue, though no ACK tells of it */
 	u32 pad;
 	u64 first_row; /* when it sat down */
 	u64 first_ns;

@@ -262,12 +262,6 @@ LASTHOP_INLINE u64 station_taken(const struct station *s)
 	return station_goes_by_last(s) ? s->last_taken : s->taken;
 }
 
-/* What receivers hold back that wait for more than two segments: it is not in the queue, though no ACK tells of it yet. */
-LASTHOP_INLINE u64 station_kept_bytes(const struct station *s)
-{
-	return station_goes_by_last(s) ? s->last_kept_bytes : s->kept_bytes;
-}
-
 /* T in the last epoch. */
 LASTHOP_INLINE u64 station_last_target_ns(const struct station *s, u64 target_ns)
 {
@@ -340,7 +334,7 @@ LASTHOP_INLINE u64 station_timed(struct station *s, u64 waited_ns)
  */
 LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 {
-	u64 before = s->arrived_bytes;
+	u64 before = s->arrived_bytes, kept_bytes;
 
 	t_ns = most(t_ns, s->seen_ns);
 	s->delivered_bytes += bytes;
@@ -351,14 +345,22 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes)
 	if (s->seen_ns) {
 		u64 elapsed_ns = t_ns - s->seen_ns;
 
-		station_served(s, t_ns, elapsed_ns, bytes, station_is_busy(s, elapsed_ns, bytes, s->surely_bytes > 0) && !s->is_late);
+		/* Where ACKs come far apart, what came must have been there: else the queue may have been empty before it came. */
+		u64 least_bytes = s->waits_long ? bytes : 0;
+
+		station_served(s, t_ns, elapsed_ns, bytes,
+			       station_is_busy(s, elapsed_ns, bytes, s->surely_bytes > least_bytes) && !s->is_late);
 	}
 	s->seen_ns = t_ns;
 	station_advance(s, (t_ns >> SLOT_SHIFT) - 1);
 	s->left_bytes = (u32)least(station_left_at(s, t_ns), ~0U);
-	s->queue_bytes = excess(s->left_bytes, station_kept_bytes(s));
+	/* Beyond what is acknowledged as much has arrived as when an ACK told that exactly. */
+	if (s->is_exact)
+		s->kept_bytes = (u32)smoothed(s->kept_bytes, least(s->arrived_bytes - s->delivered_bytes, ~0U), 2);
+	kept_bytes = s->kept_bytes && !s->is_exact ? excess(s->delivered_bytes + s->kept_bytes, s->arrived_bytes) : 0;
+	s->queue_bytes = excess(s->left_bytes, kept_bytes);
 	/* A slot more: what was due within it may or may not have come by now. */
-	s->surely_bytes = (u32)least(excess(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), 2 * station_kept_bytes(s)), ~0U);
+	s->surely_bytes = (u32)least(excess(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), 2 * kept_bytes), ~0U);
 }
 
 /* Where the queue rests, by the means of m and kappa of all flows of the epoch so far that take their share. */
@@ -390,8 +392,9 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 	s->last_pooled_weights_q8 = since_ns < 2 * epoch_ns ? s->pooled_weights_q8 : 0;
 	s->last_pooled = since_ns < 2 * epoch_ns ? s->pooled : 0;
 	s->pooled_weights_q8 = s->pooled = 0;
-	s->last_kept_bytes = since_ns < 2 * epoch_ns ? s->kept_bytes : 0;
-	s->kept_bytes = 0;
+	s->waits_long = since_ns < 2 * epoch_ns && s->waits_long ? s->waits_long - 1 : 0;
+	if (!s->waits_long)
+		s->kept_bytes = 0;
 	s->last_limited_q8 = since_ns < 2 * epoch_ns ? s->limited_q8 : 0;
 	s->last_taken = since_ns < 2 * epoch_ns ? s->taken : 0;
 	s->limited_q8 = s->taken = 0;

@@ -45,17 +45,6 @@ LASTHOP_INLINE u64 window_beside_held(u64 window_bytes, u32 mss_bytes, u32 held_
 	return most(all, mss_bytes + mss_bytes / 16);
 }
 
-/*
- * What a receiver holds back that is not in the queue, though no ACK tells of it: `held_bytes`, or what is left of its window beyond what
- * it waits for, `leaves_bytes` at most. Half a segment, and all where two are waited for, the law has its own way with.
- */
-LASTHOP_INLINE u32 kept_by_receiver(u32 mss_bytes, u32 waits_bytes, u32 leaves_bytes, u64 window_bytes, u64 held_bytes)
-{
-	u64 kept_bytes = most(held_bytes, least(excess(window_bytes, waits_bytes), leaves_bytes));
-
-	return waits_bytes > 2 * mss_bytes ? (u32)least(excess(kept_bytes, mss_bytes / 2), 1 << 20) : 0;
-}
-
 /* Whether sequence number a is later than b (RFC 9293, 3.4). */
 LASTHOP_INLINE int is_after(u32 a, u32 b)
 {

@@ -226,7 +226,7 @@ pub struct FlowRecord {
     second_ns: u32,
     apart_ns: u32,
     told_ns: u32,
-    kept_bytes: u32,
+    look_bytes: u32,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
@@ -343,8 +343,8 @@ pub struct PoolRecord {
 /// Connections whose windows one desk sets together.
 pub const SEATS: u32 = 16;
 
-/// Words of a desk: its own and its round's, 29 of each seat, and the edges of all seats in each of 256 rows. A test compares them with C's.
-const DESK_WORDS: usize = 29 + SEATS as usize * (29 + 256 / 2);
+/// Words of a desk: its own and its round's, 28 of each seat, and the edges of all seats in each of 256 rows. A test compares them with C's.
+const DESK_WORDS: usize = 29 + SEATS as usize * (28 + 256 / 2);
 
 /// What a desk keeps of the connections whose windows it sets: `struct desk`.
 #[derive(Clone, Copy, Debug)]

@@ -385,6 +385,39 @@ fn receivers_that_wait_for_many_segments_do_not_make_the_line_seem_slow() {
 }
 
 #[test]
+fn many_receivers_that_wait_for_many_segments_do_not_hide_the_queue() {
+    // Each has less than it waits for, and the queue is seen from ACKs of others alone.
+    for law in ["share-kernel\"", "clamp-kernel\", a = \"29 kB\"", "station-kernel\""] {
+        let proxy = format!("{{ kind = \"{law}, queue = \"outstanding\" }}");
+        let receiver = r#"{ kind = "plain", ack_every = 8, ack_timeout = "200 ms" }"#;
+        let many = [("flow[0].count", "16"), ("flow[0].stagger", "100 ms"), ("duration", "60 s"), ("warmup", "20 s")];
+        let set = [("ap[0].proxy", proxy.as_str()), ("flow[0].receiver", receiver)];
+        let summary = run(DOWNLOAD, &[&set[..], &many].concat());
+        let (utilisation, (_, delay_ms)) = (summary.queues[0].utilisation.unwrap(), found(&summary));
+        assert!(utilisation > 0.93 && delay_ms < 60.0, "{law}: {utilisation} {delay_ms}");
+    }
+}
+
+#[test]
+fn a_far_receiver_that_waits_for_many_segments_soon_has_the_line() {
+    // Its first windows are less than it waits for, or a few segments more, which are told a round trip later.
+    for queue in ["outstanding", "qdisc"] {
+        for law in ["share-kernel\"", "clamp-kernel\", a = \"29 kB\"", "station-kernel\""] {
+            for (rate, rtt, every) in
+                [("10 Mbit/s", "110 ms", "6"), ("20 Mbit/s", "120 ms", "10"), ("40 Mbit/s", "90 ms", "16")]
+            {
+                let proxy = format!("{{ kind = \"{law}, queue = \"{queue}\" }}");
+                let receiver = format!("{{ kind = \"plain\", ack_every = {every}, ack_timeout = \"200 ms\" }}");
+                let line = [("ap[0].radio.rate", rate), ("flow[0].rtt", rtt)];
+                let set = [("ap[0].proxy", proxy.as_str()), ("flow[0].receiver", receiver.as_str())];
+                let utilisation = run(DOWNLOAD, &[&set[..], &line].concat()).queues[0].utilisation.unwrap();
+                assert!(utilisation > 0.95, "{proxy} {receiver}: {utilisation}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_drain_lasts_no_longer_for_a_queue_elsewhere() {
     // A buffer at a slow server's, which fills, until a round trip through it takes more than a second.
     for proxy in ["\"share-kernel\"", "{ kind = \"clamp-kernel\", a = \"29 kB\" }"] {
