@@ -17,7 +17,7 @@ CASE(share_rate_raise, (share_rate_raise(STATE_OF(share_rate), v[0]), share_rate
 CASE(station_look, (station_look(s, now_ns, v[0], v[1]), station_rate(s)))
 CASE(station_keep_look, (station_look(s, now_ns, v[0], v[1]), station_keep_look(s, now_ns), s->ring[2 * (((u32)s->slot - 1) & (LOOKS - 1)) + 1]))
 CASE(station_there, station_there_ns(s, now_ns, s->departed_bytes - (v[0] & 0xffff)))
-CASE(station_hear, (station_reach(s, v[1]), s->is_late = v[2] & 1, station_hear(s, now_ns, v[0]), station_rate(s)))
+CASE(station_hear, (station_reach(s, v[1]), s->is_late = v[2] & 1, station_hear(s, now_ns, v[0], v[2] >> 1), station_rate(s)))
 CASE(station_forward, (station_forward(s, now_ns, v[0], v[1]), s->due_bytes))
 CASE(station_arrival, (station_arrival(s, now_ns, v[0], v[1]), s->average_q16))
 CASE(station_pass, (station_pass(s, v[0], v[1] & 1), s->other_bytes))

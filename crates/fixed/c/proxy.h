@@ -172,8 +172,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	READ_ANEW();
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
-		if (flow_waits_long(f))
-			s->waits_long = 2;
+		s->keeps_bytes += flow_waits_long(f) ? flow_waits_bytes(f) : 0;
 		own_ns = flow_delay_ns(f, found.nearest_ns);
 		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
@@ -409,7 +408,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		/* What waited for a timer tells no more of the nearest client than is known. */
 		nearest_ns = recent_least(&s->path.least);
 		if (s->is_alone)
-			nearest_ns = s->is_part ? least(sample_ns, nearest_ns) : 0;
+			nearest_ns = flow_waits_long(f) ? least(sample_ns, nearest_ns) : 0;
 		else
 			nearest_ns = sample_ns;
 		if (nearest_ns)
@@ -425,7 +424,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		s->short_q10 = proxy_falls_short_q10(settings, f, s);
 		s->short_q10 = most(s->short_q10, flow_tried_q10(f, s));
 		READ_ANEW();
-		station_hear(s, s->sent_ns, s->newly_bytes);
+		station_hear(s, s->sent_ns, s->newly_bytes,
+			     s->is_exact ? excess(sample_ns, flow_client_ns(f, recent_least(&s->path.least))) : 0);
 		if (s->wants_probe || s->has_moved)
 			station_probe(s, now_ns, longest_ns, s->has_moved || f->flags & FLOW_UNSURE);
 		told.is_probing = now_ns < s->probe_until_ns;

@@ -342,12 +342,14 @@ struct station {
 	u8 is_floored; /* single segments hold more than is wanted */
 	u8 has_moved; /* the path counts as another one, by what may have been a queue */
 	u8 is_exact; /* the last ACK ended with a segment before which it is known what had gone on, and had not waited for a timer */
-	u8 waits_long; /* for so many epochs more it counts that a receiver waits for more than two segments, this one included */
+	u8 pad;
 	u32 short_q10; /* what the path holds over windows that do not fill it while there is no queue; 0: they do */
 	u32 left_bytes; /* what was due at the last ACK and had not arrived: the queue, and what receivers hold back */
 	u64 timer_ns; /* what single segments wait for their receiver's timer, smoothed; 0: not known */
 	u32 kept_bytes; /* what had arrived and was not acknowledged where ACKs told that exactly, smoothed */
-	u32 pad;
+	u32 keeps_bytes; /* what receivers hold back at most that wait for more than two segments, in the running epoch */
+	u32 last_keeps_bytes; /* in the one before */
+	u32 padding;
 
 	/* Where the queue is hidden: payload. */
 	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
