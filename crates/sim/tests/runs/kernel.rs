@@ -399,6 +399,34 @@ fn many_receivers_that_wait_for_many_segments_do_not_hide_the_queue() {
 }
 
 #[test]
+fn a_far_receiver_that_waits_for_many_segments_hides_no_queue_of_a_near_one() {
+    // Until the far path is known, what is on its way there seems to have arrived.
+    let two = r#"[{ name = "near", station = "m", rtt = "10 ms", sender = "linux-cubic", receiver = { kind = "plain", ack_every = 1 },
+          sink = { delay = "40 ms" } },
+        { name = "far", station = "m", rtt = "80 ms", sender = "linux-cubic", sink = { delay = "15 ms" },
+          receiver = { kind = "plain", ack_every = 8, ack_timeout = "100 ms" } }]"#;
+    for (rate, most_ms) in [("20 Mbit/s", 25.0), ("50 Mbit/s", 22.0), ("100 Mbit/s", 22.0)] {
+        let summary = run(DOWNLOAD, &[("flow", two), ("ap[0].radio.rate", rate), ("ap[0].queue.limit", "8 MB")]);
+        let (utilisation, (_, delay_ms)) = (summary.queues[0].utilisation.unwrap(), found(&summary));
+        assert!(utilisation > 0.95 && delay_ms < most_ms, "{rate}: {utilisation} {delay_ms}");
+    }
+}
+
+#[test]
+fn a_slow_line_is_not_taken_for_a_fast_one_by_a_receiver_that_waits_for_many_segments() {
+    // What it waits for takes it 190 ms; windows of fewer, its timer.
+    for law in ["share-kernel", "station-kernel"] {
+        let proxy = format!("{{ kind = \"{law}\", queue = \"outstanding\" }}");
+        let receiver = r#"{ kind = "plain", ack_every = 16, ack_timeout = "200 ms" }"#;
+        let line = [("ap[0].radio.rate", "1 Mbit/s"), ("duration", "60 s"), ("warmup", "20 s")];
+        let set = [("ap[0].proxy", proxy.as_str()), ("flow[0].receiver", receiver)];
+        let summary = run(DOWNLOAD, &[&set[..], &line].concat());
+        let (utilisation, (_, delay_ms)) = (summary.queues[0].utilisation.unwrap(), found(&summary));
+        assert!(utilisation > 0.93 && delay_ms < 400.0, "{law}: {utilisation} {delay_ms}");
+    }
+}
+
+#[test]
 fn a_far_receiver_that_waits_for_many_segments_soon_has_the_line() {
     // Its first windows are less than it waits for, or a few segments more, which are told a round trip later.
     for queue in ["outstanding", "qdisc"] {
