@@ -172,7 +172,10 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	READ_ANEW();
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
-		s->keeps_bytes += flow_waits_long(f) ? flow_waits_bytes(f) : 0;
+		if (flow_waits_long(f)) {
+			s->keeps_bytes += flow_waits_bytes(f);
+			s->most_keeps_bytes = (u32)most(s->most_keeps_bytes, s->keeps_bytes);
+		}
 		own_ns = flow_delay_ns(f, found.nearest_ns);
 		f->flags &= ~(FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
 		f->flags |= was_limited ? FLOW_LIMITED_BEFORE : 0;
@@ -337,7 +340,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		if (forwarded_ns && f->delivered == f->sent) {
 			u64 beyond_ns = excess(excess(s->sent_ns, forwarded_ns), flow_client_ns(f, recent_least(&s->path.least)));
 
-			waited_ns = excess(beyond_ns, share_wait_ns(s->queue_bytes, station_rate(s)));
+			waited_ns = station_waited_ns(s, beyond_ns, 0, s->queue_bytes);
 			is_prompt = beyond_ns <= LATE_NS;
 		}
 		flow_told(f, s, s->newly_bytes, waited_ns, is_prompt);

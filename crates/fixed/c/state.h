@@ -348,7 +348,7 @@ struct station {
 	u64 timer_ns; /* what single segments wait for their receiver's timer, smoothed; 0: not known */
 	u32 kept_bytes; /* what had arrived and was not acknowledged where ACKs told that exactly, smoothed */
 	u32 keeps_bytes; /* what receivers hold back at most that wait for more than two segments, in the running epoch */
-	u32 last_keeps_bytes; /* in the one before */
+	u32 most_keeps_bytes; /* that, or what it was in the one before if that was more */
 	u32 padding;
 
 	/* Where the queue is hidden: payload. */

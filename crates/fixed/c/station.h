@@ -330,12 +330,27 @@ LASTHOP_INLINE u64 station_timed(struct station *s, u64 waited_ns)
 }
 
 /*
+ * What has arrived beyond what is known of that: beyond what is acknowledged it is as much as when an ACK told that exactly, as the one at
+ * hand may do.
+ */
+LASTHOP_APART u32 station_kept(struct station *s)
+{
+	if (!s)
+		return 0;
+	if (s->is_exact) {
+		s->kept_bytes = (u32)smoothed(s->kept_bytes, least(s->arrived_bytes - s->delivered_bytes, s->most_keeps_bytes), 2);
+		return 0;
+	}
+	return s->kept_bytes ? (u32)least(excess(s->delivered_bytes + s->kept_bytes, s->arrived_bytes), ~0U) : 0;
+}
+
+/*
  * An ACK of time t: what it acknowledges, and what is left behind it. One that was held back tells nothing of the time between. The last of what
  * it tells of stood in the queue for so long, as far as is known.
  */
 LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes, u64 stood_ns)
 {
-	u64 before = s->arrived_bytes, kept_bytes, keeps_bytes;
+	u64 before = s->arrived_bytes, kept_bytes;
 
 	t_ns = most(t_ns, s->seen_ns);
 	s->delivered_bytes += bytes;
@@ -349,7 +364,7 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes, u64 sto
 		int surely = s->surely_bytes > 0;
 
 		/* ACKs come far apart: what was there must have been all that came, or have lasted until what came last stood there. */
-		if (surely && (s->keeps_bytes | s->last_keeps_bytes))
+		if (surely && s->most_keeps_bytes)
 			surely = s->surely_bytes > bytes || stood_ns >= elapsed_ns ||
 				 share_outruns(s->surely_bytes, elapsed_ns - stood_ns, station_rate(s));
 		station_served(s, t_ns, elapsed_ns, bytes, station_is_busy(s, elapsed_ns, bytes, surely) && !s->is_late);
@@ -357,11 +372,7 @@ LASTHOP_INLINE void station_hear(struct station *s, u64 t_ns, u64 bytes, u64 sto
 	s->seen_ns = t_ns;
 	station_advance(s, (t_ns >> SLOT_SHIFT) - 1);
 	s->left_bytes = (u32)least(station_left_at(s, t_ns), ~0U);
-	/* Beyond what is acknowledged as much has arrived as when an ACK told that exactly. */
-	keeps_bytes = most(s->keeps_bytes, s->last_keeps_bytes);
-	if (s->is_exact)
-		s->kept_bytes = (u32)smoothed(s->kept_bytes, least(s->arrived_bytes - s->delivered_bytes, keeps_bytes), 2);
-	kept_bytes = s->kept_bytes && !s->is_exact ? excess(s->delivered_bytes + s->kept_bytes, s->arrived_bytes) : 0;
+	kept_bytes = s->most_keeps_bytes ? station_kept(s) : 0;
 	s->queue_bytes = excess(s->left_bytes, kept_bytes);
 	/* A slot more: what was due within it may or may not have come by now. */
 	s->surely_bytes = (u32)least(excess(station_left_at(s, t_ns - (1 << SLOT_SHIFT)), 2 * kept_bytes), ~0U);
@@ -396,9 +407,9 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 	s->last_pooled_weights_q8 = since_ns < 2 * epoch_ns ? s->pooled_weights_q8 : 0;
 	s->last_pooled = since_ns < 2 * epoch_ns ? s->pooled : 0;
 	s->pooled_weights_q8 = s->pooled = 0;
-	s->last_keeps_bytes = since_ns < 2 * epoch_ns ? s->keeps_bytes : 0;
+	s->most_keeps_bytes = since_ns < 2 * epoch_ns ? s->keeps_bytes : 0;
 	s->keeps_bytes = 0;
-	if (!s->last_keeps_bytes)
+	if (!s->most_keeps_bytes)
 		s->kept_bytes = 0;
 	s->last_limited_q8 = since_ns < 2 * epoch_ns ? s->limited_q8 : 0;
 	s->last_taken = since_ns < 2 * epoch_ns ? s->taken : 0;

@@ -70,7 +70,7 @@ pub struct StationRecord {
     pub timer_ns: u64,
     kept_bytes: u32,
     keeps_bytes: u32,
-    last_keeps_bytes: u32,
+    most_keeps_bytes: u32,
     padding: u32,
     due_bytes: u64,
     delivered_bytes: u64,

@@ -384,15 +384,19 @@ fn receivers_that_wait_for_many_segments_do_not_make_the_line_seem_slow() {
     }
 }
 
+/// The download with a receiver that waits for so many segments, or for its timer, beside a law over a queue.
+fn waiting(law: &str, queue: &str, (every, timer): (&str, &str), set: &[(&str, &str)]) -> Summary {
+    let proxy = format!("{{ kind = \"{law}, queue = \"{queue}\" }}");
+    let receiver = format!("{{ kind = \"plain\", ack_every = {every}, ack_timeout = \"{timer}\" }}");
+    run(DOWNLOAD, &[&[("ap[0].proxy", &*proxy), ("flow[0].receiver", &*receiver)], set].concat())
+}
+
 #[test]
 fn many_receivers_that_wait_for_many_segments_do_not_hide_the_queue() {
     // Each has less than it waits for, and the queue is seen from ACKs of others alone.
+    let many = [("flow[0].count", "16"), ("flow[0].stagger", "100 ms"), ("duration", "60 s"), ("warmup", "20 s")];
     for law in ["share-kernel\"", "clamp-kernel\", a = \"29 kB\"", "station-kernel\""] {
-        let proxy = format!("{{ kind = \"{law}, queue = \"outstanding\" }}");
-        let receiver = r#"{ kind = "plain", ack_every = 8, ack_timeout = "200 ms" }"#;
-        let many = [("flow[0].count", "16"), ("flow[0].stagger", "100 ms"), ("duration", "60 s"), ("warmup", "20 s")];
-        let set = [("ap[0].proxy", proxy.as_str()), ("flow[0].receiver", receiver)];
-        let summary = run(DOWNLOAD, &[&set[..], &many].concat());
+        let summary = waiting(law, "outstanding", ("8", "200 ms"), &many);
         let (utilisation, (_, delay_ms)) = (summary.queues[0].utilisation.unwrap(), found(&summary));
         assert!(utilisation > 0.93 && delay_ms < 60.0, "{law}: {utilisation} {delay_ms}");
     }
@@ -415,12 +419,9 @@ fn a_far_receiver_that_waits_for_many_segments_hides_no_queue_of_a_near_one() {
 #[test]
 fn a_slow_line_is_not_taken_for_a_fast_one_by_a_receiver_that_waits_for_many_segments() {
     // What it waits for takes it 190 ms; windows of fewer, its timer.
-    for law in ["share-kernel", "station-kernel"] {
-        let proxy = format!("{{ kind = \"{law}\", queue = \"outstanding\" }}");
-        let receiver = r#"{ kind = "plain", ack_every = 16, ack_timeout = "200 ms" }"#;
-        let line = [("ap[0].radio.rate", "1 Mbit/s"), ("duration", "60 s"), ("warmup", "20 s")];
-        let set = [("ap[0].proxy", proxy.as_str()), ("flow[0].receiver", receiver)];
-        let summary = run(DOWNLOAD, &[&set[..], &line].concat());
+    let line = [("ap[0].radio.rate", "1 Mbit/s"), ("duration", "60 s"), ("warmup", "20 s")];
+    for law in ["share-kernel\"", "station-kernel\""] {
+        let summary = waiting(law, "outstanding", ("16", "200 ms"), &line);
         let (utilisation, (_, delay_ms)) = (summary.queues[0].utilisation.unwrap(), found(&summary));
         assert!(utilisation > 0.93 && delay_ms < 400.0, "{law}: {utilisation} {delay_ms}");
     }
@@ -434,12 +435,9 @@ fn a_far_receiver_that_waits_for_many_segments_soon_has_the_line() {
             for (rate, rtt, every) in
                 [("10 Mbit/s", "110 ms", "6"), ("20 Mbit/s", "120 ms", "10"), ("40 Mbit/s", "90 ms", "16")]
             {
-                let proxy = format!("{{ kind = \"{law}, queue = \"{queue}\" }}");
-                let receiver = format!("{{ kind = \"plain\", ack_every = {every}, ack_timeout = \"200 ms\" }}");
                 let line = [("ap[0].radio.rate", rate), ("flow[0].rtt", rtt)];
-                let set = [("ap[0].proxy", proxy.as_str()), ("flow[0].receiver", receiver.as_str())];
-                let utilisation = run(DOWNLOAD, &[&set[..], &line].concat()).queues[0].utilisation.unwrap();
-                assert!(utilisation > 0.95, "{proxy} {receiver}: {utilisation}");
+                let utilisation = waiting(law, queue, (every, "200 ms"), &line).queues[0].utilisation.unwrap();
+                assert!(utilisation > 0.95, "{law} {queue} {rate} {every}: {utilisation}");
             }
         }
     }
