@@ -231,7 +231,7 @@ fn compare(object: &Object, settings: &Settings) {
     // They are no constants: each gives many values, as far as it was called often enough for that.
     for (which, name) in names.iter().enumerate().filter(|(_, name)| !NOTHING.contains(name)) {
         let found = results.range((which, 0)..=(which, u64::MAX)).count();
-        let wanted = if YES_OR_NO.contains(name) { calls[which].min(100) / 50 } else { (calls[which] / 40).min(16) };
+        let wanted = if YES_OR_NO.contains(name) { calls[which].min(100) / 50 } else { (calls[which] / 40).min(20) };
         assert!(found >= wanted, "{name}: {found} values in {} calls", calls[which]);
     }
 }

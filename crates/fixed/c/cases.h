@@ -91,7 +91,7 @@ CASE(desk_enter, ({
 	p.payload = 0;
 	p.header_bytes = 32;
 	p.tcp_at = p.has_stamp ? 0 : 12;
-	desk_enter(set, d, f, s, &p, now_ns, &own) | own << 8;
+	desk_enter(set, d, f, s, &p, now_ns, &own) | own << 8 | d->round.wait_ns << 16;
 }))
 CASE(desk_step, (desk_step(d, v[0] & (SEATS - 1)), d->seats[v[1] & (SEATS - 1)].window_bytes))
 CASE(desk_finish, (desk_finish(d, f, v[0] & (SEATS - 1), v[1] & 7) | (u64)f->edge << 16))
