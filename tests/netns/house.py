@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,14 @@ def demand_agent() -> None:
     for program in ("ip", "tc", "nsenter", "iperf3"):
         demand_program(program)
     demand("" if Path(AGENT).exists() else f"no {AGENT}: make setup builds it")
+    demand("; ".join(_lacking()))
+
+
+@cache
+def _lacking() -> list[str]:
+    """What keeps the agent from running here: two seconds, for the kernel reads all programs."""
     done = subprocess.run([AGENT, "doctor", "--json"], capture_output=True, text=True, check=False)
-    bad = [f["why"] for f in json.loads(done.stdout)["findings"] if f["verdict"] == "no"]
-    demand("; ".join(bad))
+    return [f["why"] for f in json.loads(done.stdout)["findings"] if f["verdict"] == "no"]
 
 
 def until(true: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
