@@ -45,16 +45,23 @@ def port_at(n: int, away_ms: int) -> int:
     return port
 
 
-def is_tcp(packet: bytes) -> bool:
-    return packet[9 if packet[0] >> 4 == 4 else 6] == socket.IPPROTO_TCP
+def tcp_at(packet: bytes) -> int | None:
+    """Where TCP begins, behind options of IPv4 or IPv6; None if it is something else."""
+    if packet[0] >> 4 == 4:
+        return (packet[0] & 15) * 4 if packet[9] == socket.IPPROTO_TCP else None
+    at, kind = 40, packet[6]
+    while kind in (socket.IPPROTO_HOPOPTS, socket.IPPROTO_ROUTING, socket.IPPROTO_DSTOPTS):
+        if at + 2 > len(packet):
+            return None
+        kind, at = packet[at], at + 8 * (packet[at + 1] + 1)
+    return at if kind == socket.IPPROTO_TCP else None
 
 
 def away_s(packet: bytes, is_to_client: bool) -> float:
     """Half of the distance of a packet's client."""
-    # What stands where TCP has its ports is a checksum in an echo.
-    if not is_tcp(packet):
+    at = tcp_at(packet)
+    if at is None:
         return 0.0
-    at = (packet[0] & 15) * 4 if packet[0] >> 4 == 4 else 40
     (port,) = struct.unpack_from("!H", packet.ljust(at + 4, b"\0"), at + 2 * is_to_client)
     return (port - NEAREST) % 1000 / 2000 if NEAREST <= port < FARTHEST else 0.0
 
@@ -80,9 +87,9 @@ class WayBack:
 
 def without_option(packet: bytes) -> bytes:
     """TCP over IPv4 with nothing where the option of an experiment was, and its checksum right."""
-    if packet[0] >> 4 != 4 or packet[9] != 6:
+    begin = tcp_at(packet)
+    if packet[0] >> 4 != 4 or begin is None:
         return packet
-    begin = (packet[0] & 15) * 4
     end = begin + (packet[begin + 12] >> 4) * 4
     left = bytearray(packet)
     at = begin + 20
@@ -135,12 +142,12 @@ def relay(pid: str, loss: str = "0") -> None:
                 except OSError:
                     return  # the namespace is gone
                 count += 1
-                if fd == near and is_tcp(packet) and dice.random() < float(loss):
+                if fd == near and tcp_at(packet) and dice.random() < float(loss):
                     continue
                 packet = without_option(packet) if strips else packet
                 to = far if fd == near else near
                 due = time.monotonic()
-                if fd == far and is_tcp(packet):
+                if fd == far and tcp_at(packet):
                     due = back.out_s(due)
                 due += away_s(packet, fd == near)
                 heapq.heappush(waiting, (due, count, to, packet))
