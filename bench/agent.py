@@ -13,6 +13,7 @@ the truth.
 from __future__ import annotations
 
 import argparse
+import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -101,8 +102,11 @@ def main() -> None:
             f"{name}: {data:.0f} ns a packet of data, {ack:.0f} ns an ACK;"
             f" less the {nothing:.0f} ns of nothing {data - nothing:.0f} and {ack - nothing:.0f}"
         )
-    ratio = max(bps for bps, _ in rounds) / max(bare)
-    print(f"each the least; the best round with it has {ratio:.3f} of the best without")
+    parts = sorted(bps / plain for (bps, _), plain in zip(rounds, bare, strict=True))
+    print(
+        f"each the least; the median round with it has {statistics.median(parts):.3f}"
+        f" of that without just before it, of {parts[0]:.3f} to {parts[-1]:.3f}"
+    )
 
 
 if __name__ == "__main__":
