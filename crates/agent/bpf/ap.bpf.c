@@ -109,7 +109,7 @@ int to_client(struct __sk_buff *skb)
 		f = passer_of(&p);
 	if (take(&s->lock)) {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
-		station_arrival(s, now_ns, skb->len, skb->gso_segs);
+		station_arrival(s, now_ns, skb->len, skb->gso_segs, settings.average_ns);
 		station_pass(s, skb->len, kind != COUNTED_DATA);
 		station_turn(s, now_ns);
 		/* What tells no segment leaves a as it is. */
@@ -123,7 +123,7 @@ int to_client(struct __sk_buff *skb)
 		}
 		if (mss)
 			a_bytes = station_a_of(&settings, s, mss);
-		price_q30 = station_price_q30(s, now_ns, a_bytes);
+		price_q30 = station_price_q30(s, now_ns, a_bytes, settings.average_ns);
 		give(&s->lock);
 	} else {
 		price_q30 = s->price_q30;

@@ -4,8 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use lasthop_core::error::{ParameterError, ensure};
-use lasthop_core::law::{share, station};
-use lasthop_core::parameter::between;
+use lasthop_core::law::{kernel, share, station};
+use lasthop_core::parameter::{above_to, between};
 use lasthop_core::units::{Bytes, Duration};
 use lasthop_core::{kinds, parameters};
 
@@ -104,6 +104,8 @@ parameters! {
         pub a: Bytes = Bytes::new(20_000), in between(Bytes::ZERO, Bytes::new(1 << 30));
         /// τ, what a flow of weight 1 keeps in the queue beyond it.
         pub tau: Bytes = Bytes::new(500), in between(Bytes::ZERO, Bytes::new(100_000));
+        /// Over how long the queue is averaged: by default 100 ms at `proxy`, and 500 ms at `ap`, as in the paper. `client` averages none.
+        pub average: Option<Duration> = None, in above_to(Duration::ZERO, Duration::from_secs(10));
     }
 }
 
@@ -204,6 +206,7 @@ impl Config {
         Settings {
             target_ns: share.target.as_nanos(),
             theta_ns: share.theta.as_nanos(),
+            average_ns: clamp.map_or(0, |clamp| clamp.average.unwrap_or(kernel::PROXY_AVERAGE).as_nanos()),
             g_q10: q10(share.g),
             kappa_q10: station.map_or(0, |station| q10(station.kappa)),
             link_header_bytes,

@@ -171,6 +171,7 @@ fn the_kernel_reckons_as_the_host_does_to_the_bit() {
         let settings = Settings {
             target_ns: 25_000_000 >> is_clamp,
             theta_ns: 50_000_000,
+            average_ns: 50_000_000,
             g_q10: 901,
             is_hidden,
             is_clamp,

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::Path;
 
-use lasthop_core::law::clamp::{ClampParams, PriceParams};
-use lasthop_core::law::kernel::{ProxyParams, Sight};
+use lasthop_core::law::clamp::{Average, ClampParams, PriceParams};
+use lasthop_core::law::kernel::{PROXY_AVERAGE, ProxyParams, Sight};
 use lasthop_core::law::share::{G, ReceiverKeys, ShareRouterParams, THETA};
 use lasthop_core::role::Price;
 use lasthop_core::units::{Bytes, Duration};
@@ -31,6 +31,9 @@ const IPS: [(Ip, u32); 2] = [(Ip::V4, 32), (Ip::V6, 128)];
 const MOST_WEIGHTS: usize = WEIGHT_RULES / IPS.len();
 /// θ where it is to be nothing: the agent has it above that.
 const LEAST_THETA: Duration = Duration::from_micros(1);
+/// Of what `law.average` may be: none at all is as little.
+const LEAST_AVERAGE: Duration = Duration::from_micros(1);
+const MOST_AVERAGE: Duration = Duration::from_secs(10);
 
 /// Where the agent is.
 pub(crate) fn agent() -> Option<OsString> {
@@ -295,9 +298,25 @@ macro_rules! changed {
     }};
 }
 
-/// The keys of a price that are not as usual.
+/// The keys of a price that are not as usual and that the agent does not have.
 fn changed_price(price: &PriceParams) -> Vec<String> {
-    changed!(PriceParams { a, b, average, departures }: price, PriceParams::new(price.a))
+    let usual = PriceParams { average: price.average, ..PriceParams::new(price.a) };
+    changed!(PriceParams { a, b, average, departures }: price, usual)
+}
+
+/// Over how long the agent averages a queue as a price does, as near as it can.
+fn averaged_over(price: &Price) -> Option<Duration> {
+    let average = match price {
+        Price::Linear(own) | Price::Mice(own) | Price::Smooth(own) => own.average,
+        Price::ClampKernel(own) => return Some(own.average),
+        _ => return None,
+    };
+    let span = match average {
+        Average::AtArrivals(average) => Duration::from_secs_f64(1.0 / average.gain),
+        Average::OverTime(average) => average.time_constant,
+        Average::Raw => LEAST_AVERAGE,
+    };
+    Some(span.max(LEAST_AVERAGE).min(MOST_AVERAGE))
 }
 
 /// That the agent does not keep some keys of a table, if there are any.
@@ -356,13 +375,22 @@ fn clamp_proxy(scenario: &Scenario, receivers: &[Receiver<f64>]) -> Result<Proxy
         Price::ClampKernel(price) => Some((price.a, vec![])),
         _ => None,
     })?;
+    let average = price_of(scenario, "average", |price| Some((averaged_over(price)?, vec![])))?;
     let (held, weights) = weights_of(receivers)?;
-    Ok(Proxy { words: told_clamp(told.value, held.round() as u64), weights, not_kept: joined(told.not_kept) })
+    Ok(Proxy {
+        words: told_clamp(told.value, held.round() as u64, average.value),
+        weights,
+        not_kept: joined(told.not_kept),
+    })
 }
 
-fn told_clamp(a: Bytes, tau_bytes: u64) -> Vec<String> {
+fn told_clamp(a: Bytes, tau_bytes: u64, average: Duration) -> Vec<String> {
     let (a, tau) = (format!("{} B", a.get()), format!("law.tau=\"{tau_bytes} B\""));
-    words(&["proxy", "--dev", DEVICE, "--law", "clamp", "--a", &a, "--set", &tau])
+    let mut told = words(&["proxy", "--dev", DEVICE, "--law", "clamp", "--a", &a, "--set", &tau]);
+    if average != PROXY_AVERAGE {
+        told.extend(words(&["--set", &format!("law.average=\"{average}\"")]));
+    }
+    told
 }
 
 fn told_share(target: Duration) -> Vec<String> {
@@ -377,7 +405,7 @@ fn told_target(law: &str, target: Duration) -> Vec<String> {
 fn proxy_words(params: &ProxyParams) -> Option<Vec<String>> {
     match params {
         ProxyParams::Share(share) => Some(told_share(share.target)),
-        ProxyParams::Clamp(clamp) => Some(told_clamp(clamp.a, clamp.tau.get())),
+        ProxyParams::Clamp(clamp) => Some(told_clamp(clamp.a, clamp.tau.get(), clamp.average)),
         ProxyParams::StationKernel(station) => {
             let mut told = told_target("station", station.target);
             if !station.clock {
@@ -440,9 +468,26 @@ fn share_proxy(scenario: &Scenario, receivers: &[Receiver<ReceiverKeys>]) -> Res
 
 #[cfg(test)]
 mod tests {
+    use lasthop_core::law::clamp::AtArrivals;
     use lasthop_core::law::kernel::StationKernelParams;
 
     use super::*;
+
+    #[test]
+    fn a_queue_is_averaged_as_the_scenario_says() {
+        let over =
+            |average| averaged_over(&Price::Linear(PriceParams { average, ..PriceParams::new(Bytes::new(5500)) }));
+        // clamp#4.1: e^(-2I).
+        assert_eq!(over(Average::default()), Some(Duration::from_millis(500)));
+        assert_eq!(over(Average::AtArrivals(AtArrivals { gain: 0.01 })), Some(MOST_AVERAGE));
+        assert_eq!(over(Average::Raw), Some(LEAST_AVERAGE));
+        let told = |average| told_clamp(Bytes::new(5500), 500, average).join(" ");
+        assert!(
+            told(Duration::from_millis(500))
+                .ends_with("--a 5500 B --set law.tau=\"500 B\" --set law.average=\"500 ms\"")
+        );
+        assert!(told(PROXY_AVERAGE).ends_with("--set law.tau=\"500 B\""));
+    }
 
     #[test]
     fn the_station_window_in_integers_is_the_agents() {

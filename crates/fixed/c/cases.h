@@ -19,9 +19,9 @@ CASE(station_keep_look, (station_look(s, now_ns, v[0], v[1]), station_keep_look(
 CASE(station_there, station_there_ns(s, now_ns, s->departed_bytes - (v[0] & 0xffff)))
 CASE(station_hear, (station_reach(s, v[1]), s->is_late = v[2] & 1, station_hear(s, now_ns, v[0], v[2] >> 1), station_rate(s)))
 CASE(station_forward, (station_forward(s, now_ns, v[0], v[1]), s->due_bytes))
-CASE(station_arrival, (station_arrival(s, now_ns, v[0], v[1]), s->average_q16))
+CASE(station_arrival, (station_arrival(s, now_ns, v[0], v[1], v[2]), s->average_q16))
 CASE(station_pass, (station_pass(s, v[0], v[1] & 1), s->other_bytes))
-CASE(station_price, station_price_q30(s, now_ns, v[2]))
+CASE(station_price, station_price_q30(s, now_ns, v[2], v[3]))
 CASE(passer_comes, ({
 	struct packet p = vector_packet(v);
 	station_turn(s, now_ns);
@@ -82,7 +82,7 @@ CASE(proxy_rests, (proxy_rests(f, s), proxy_is_silent(f, now_ns)))
 
 CASE(desk_enter, ({
 	struct packet p = vector_packet(v);
-	u32 own = 0;
+	u32 own = 0, entered;
 	p.key.client_port = v[9] & 31;
 	/* Updates may be made of it. */
 	p.ip_version = 4;
@@ -91,7 +91,8 @@ CASE(desk_enter, ({
 	p.payload = 0;
 	p.header_bytes = 32;
 	p.tcp_at = p.has_stamp ? 0 : 12;
-	desk_enter(set, d, f, s, &p, now_ns, &own) | own << 8 | d->round.wait_ns << 16;
+	entered = desk_enter(set, d, f, s, &p, now_ns, &own);
+	entered | own << 8 | d->round.wait_ns << 16;
 }))
 CASE(desk_step, (desk_step(d, v[0] & (SEATS - 1)), d->seats[v[1] & (SEATS - 1)].window_bytes))
 CASE(desk_finish, (desk_finish(d, f, v[0] & (SEATS - 1), v[1] & 7) | (u64)f->edge << 16))

@@ -44,9 +44,10 @@ FACE_DO(xcp_count, (struct xcp_router *r, u64 queue_bytes, const struct xcp_head
 FACE(s64, xcp_deal_q8, (struct xcp_router *r, const struct xcp_header *h, u64 share_ns), (r, h, share_ns))
 
 FACE_DO(station_look, (struct station *s, u64 now_ns, u64 queue_bytes, u64 departed_bytes), (s, now_ns, queue_bytes, departed_bytes))
-FACE_DO(station_arrival, (struct station *s, u64 now_ns, u32 bytes, u32 segments), (s, now_ns, bytes, segments))
+FACE_DO(station_arrival, (struct station *s, u64 now_ns, u32 bytes, u32 segments, u64 average_ns),
+	(s, now_ns, bytes, segments, average_ns))
 FACE_DO(station_pass, (struct station *s, u64 bytes, int is_other), (s, bytes, is_other))
-FACE(u32, station_price_q30, (struct station *s, u64 now_ns, u64 a_bytes), (s, now_ns, a_bytes))
+FACE(u32, station_price_q30, (struct station *s, u64 now_ns, u64 a_bytes, u64 average_ns), (s, now_ns, a_bytes, average_ns))
 FACE(u64, station_rate, (const struct station *s), (s))
 FACE(u64, station_weights, (const struct station *s), (s))
 FACE_DO(station_turn, (struct station *s, u64 now_ns), (s, now_ns))

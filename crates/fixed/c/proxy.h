@@ -88,7 +88,7 @@ LASTHOP_INLINE struct found proxy_meets(const volatile struct settings *settings
 		station_keep_look(s, now_ns);
 	}
 	if (settings->is_clamp)
-		station_arrival(s, now_ns, bytes, segments);
+		station_arrival(s, now_ns, bytes, segments, settings->average_ns);
 	station_pass(s, bytes, is_other);
 	station_turn(s, now_ns);
 	found.epoch = s->epoch;
@@ -446,7 +446,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	told.rate = station_rate(s);
 	told.others_q10 = s->others_q10;
 	if (settings->is_clamp)
-		station_price_q30(s, now_ns, station_a_of(settings, s, mss));
+		station_price_q30(s, now_ns, station_a_of(settings, s, mss), settings->average_ns);
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);
 	told.weights_q8 = station_weights(s);
 	if (!settings->is_clamp) {

@@ -101,6 +101,7 @@ struct weight_rule {
 struct settings {
 	u64 target_ns; /* T */
 	u64 theta_ns; /* of the share window's kappa */
+	u64 average_ns; /* over how long CLAMP's queue is averaged */
 	u32 g_q10;
 	u32 kappa_q10; /* the station window's */
 	u32 link_header_bytes; /* 14 on Ethernet, 0 where packets begin with IP */

@@ -510,27 +510,27 @@ LASTHOP_INLINE void station_weigh(struct station *s, u64 weight_q8, u64 short_ns
 }
 
 /* CLAMP's average where the queue holds so much now. */
-LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns, u64 queue_bytes)
+LASTHOP_INLINE u64 station_average_q16(const struct station *s, u64 now_ns, u64 queue_bytes, u64 average_ns)
 {
-	return over_arrivals_q16(s->average_q16, queue_bytes << 16, excess(now_ns, s->average_ns));
+	return over_arrivals_q16(s->average_q16, queue_bytes << 16, excess(now_ns, s->average_ns), average_ns);
 }
 
 /*
  * It is that from now on: clamp#4.1 counts the packet that joins the queue. Of n segments, the i-th finds i of them there: in the mean
  * (n + 1)/2n of all their bytes.
  */
-LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns, u32 bytes, u32 segments)
+LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns, u32 bytes, u32 segments, u64 average_ns)
 {
 	u64 joined_bytes = segments > 1 ? (u64)bytes * ((u64)segments + 1) / (2 * (u64)segments) : bytes;
 
-	s->average_q16 = station_average_q16(s, now_ns, s->queue_bytes + joined_bytes);
+	s->average_q16 = station_average_q16(s, now_ns, s->queue_bytes + joined_bytes, average_ns);
 	s->average_ns = now_ns;
 }
 
 /* CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs. */
-LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes)
+LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes, u64 average_ns)
 {
-	u64 queue_q16 = station_average_q16(s, now_ns, s->queue_bytes), theirs_q16;
+	u64 queue_q16 = station_average_q16(s, now_ns, s->queue_bytes, average_ns), theirs_q16;
 
 	s->a_bytes = a_bytes;
 	theirs_q16 = least(queue_q16, 1ULL << 50) * s->others_q10 >> 10;

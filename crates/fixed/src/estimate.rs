@@ -60,9 +60,9 @@ unsafe extern "C" {
     #[link_name = "lasthop_towards"]
     pub safe fn towards(before: u64, sample: u64, keep_q31: u64) -> u64;
 
-    /// The average queue after an arrival, gap after the one before: clamp#4.1 q <- e^(-2I) q + (1 - e^(-2I)) Q. It also tells the average of now where none arrives any more: Q is what stands in the queue then.
+    /// The average queue after an arrival, gap after the one before: clamp#4.1 q <- e^(-gap/span) q + (1 - e^(-gap/span)) Q, the paper's span being half a second. It also tells the average of now where none arrives any more: Q is what stands in the queue then.
     #[link_name = "lasthop_over_arrivals_q16"]
-    pub safe fn over_arrivals_q16(before_q16: u64, queue_q16: u64, gap_ns: u64) -> u64;
+    pub safe fn over_arrivals_q16(before_q16: u64, queue_q16: u64, gap_ns: u64, span_ns: u64) -> u64;
 
     /// An average in which a new sample weighs 2^-shift; the first, where there is none before, is its value.
     #[link_name = "lasthop_smoothed"]

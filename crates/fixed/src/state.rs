@@ -22,6 +22,8 @@ pub struct Settings {
     pub target_ns: u64,
     /// θ: of a queue other than T the part θ/(θ + d) is answered at once.
     pub theta_ns: u64,
+    /// Over how long CLAMP's queue is averaged.
+    pub average_ns: u64,
     /// g, what part of the round trip is filled.
     pub g_q10: u32,
     /// κ of the station window, how much of a queue other than T is answered at once.

@@ -11,7 +11,7 @@ unsafe extern "C" {
 
     /// A packet of so many bytes joins the queue, in so many segments: CLAMP's average is that of now.
     #[link_name = "lasthop_station_arrival"]
-    pub safe fn arrival(station: &mut StationRecord, now_ns: u64, bytes: u32, segments: u32);
+    pub safe fn arrival(station: &mut StationRecord, now_ns: u64, bytes: u32, segments: u32, average_ns: u64);
 
     /// Something goes to the clients.
     #[link_name = "lasthop_station_pass"]
@@ -19,7 +19,7 @@ unsafe extern "C" {
 
     /// CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs.
     #[link_name = "lasthop_station_price_q30"]
-    pub safe fn price_q30(station: &mut StationRecord, now_ns: u64, a_bytes: u64) -> u32;
+    pub safe fn price_q30(station: &mut StationRecord, now_ns: u64, a_bytes: u64, average_ns: u64) -> u32;
 
     /// CLAMP's a \[B\] for segments of `mss` bytes: that of the settings, lowered where a sender bears no queue so long, and raised where so
     /// many connections' least windows of two segments would hold more than it beside what their paths take.

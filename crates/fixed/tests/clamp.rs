@@ -20,9 +20,9 @@ fn any_length(bits: u32) -> impl Strategy<Value = u64> {
 
 proptest! {
     #[test]
-    fn average_of_the_queue(before in any_length(48), queue in any_length(48), gap_ns in any_length(36)) {
-        let exact = over_arrivals(before as f64, queue as f64, 2.0, gap_ns as f64 * 1e-9);
-        let found = estimate::over_arrivals_q16(before, queue, gap_ns) as f64;
+    fn average_of_the_queue(before in any_length(48), queue in any_length(48), gap_ns in any_length(36), span_ns in 1u64..1 << 34) {
+        let exact = over_arrivals(before as f64, queue as f64, 1e9 / span_ns as f64, gap_ns as f64 * 1e-9);
+        let found = estimate::over_arrivals_q16(before, queue, gap_ns, span_ns) as f64;
         close(found, exact, 0.0, 1.0 + 2e-4 * (before as f64 - queue as f64).abs());
     }
 

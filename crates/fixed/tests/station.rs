@@ -174,7 +174,7 @@ fn clamps_average_counts_what_joins_the_queue() {
         let mut station = StationRecord::default();
         station::look(&mut station, 1000 * MS, 3000, 0);
         // After so long a gap nothing is left of what was.
-        station::arrival(&mut station, 60_000 * MS, bytes, segments);
+        station::arrival(&mut station, 60_000 * MS, bytes, segments, 500 * MS);
         (station.average_q16 + (1 << 15)) >> 16
     };
     assert_eq!(average_bytes(1514, 1), 4514);

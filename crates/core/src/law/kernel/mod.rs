@@ -24,7 +24,12 @@ pub use receiver::{ClampKernelParams, ClampKernelReceiver, Pool};
 pub use router::{ClampKernelPrice, ClampKernelRouter};
 pub use station::{StationKernelParams, StationProxyParams};
 
-use crate::units::Instant;
+use crate::units::{Duration, Instant};
+
+/// Over how long an access point averages CLAMP's queue: clamp §4.1, e^(−2I).
+pub const PRICE_AVERAGE: Duration = Duration::from_millis(500);
+/// And a proxy. Its queue is shorter by it where rates change, and many flows do not swing together.
+pub const PROXY_AVERAGE: Duration = Duration::from_millis(100);
 
 /// The clock of the programs never shows 0, which stands for never.
 const BEFORE_NS: u64 = 1_000_000_000;

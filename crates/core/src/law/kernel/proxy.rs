@@ -11,7 +11,7 @@ use lasthop_fixed::state::{
 };
 
 use super::station::{Desk, Member, StationKernelParams, StationProxyParams, update_of};
-use super::{Dither, clock_ns};
+use super::{Dither, PROXY_AVERAGE, clock_ns};
 use crate::error::ParameterError;
 use crate::kinds;
 use crate::law::share::{G, TARGET, THETA};
@@ -52,6 +52,8 @@ parameters! {
         pub a: Bytes, in above_to(Bytes::ZERO, Bytes::new(u32::MAX as u64));
         /// Bytes that each flow aims to keep in the queue (τ), up to 64 kB.
         pub tau: Bytes = Bytes::new(500), in above_to(Bytes::ZERO, Bytes::new(65_535));
+        /// Over how long the queue is averaged; 500 ms in the paper (clamp §4.1).
+        pub average: Duration = PROXY_AVERAGE, in above_to(Duration::ZERO, Duration::from_secs(10));
         /// What it sees of the queue.
         pub queue: Sight = Sight::Outstanding;
     }
@@ -102,7 +104,14 @@ impl ProxyParams {
         match self {
             Self::Share(params) => Settings { target_ns: params.target.as_nanos(), ..settings },
             Self::Clamp(params) => {
-                Settings { is_clamp: 1, a_bytes: params.a.get() as u32, tau_bytes: params.tau.get() as u32, ..settings }
+                let average_ns = params.average.as_nanos();
+                Settings {
+                    is_clamp: 1,
+                    a_bytes: params.a.get() as u32,
+                    tau_bytes: params.tau.get() as u32,
+                    average_ns,
+                    ..settings
+                }
             }
             Self::Station(params) => Settings { target_ns: params.target.as_nanos(), ..settings },
             Self::StationKernel(params) => Settings {

@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use lasthop_fixed::state::{StationRecord, price_s};
 use lasthop_fixed::station;
 
-use super::clock_ns;
+use super::{PRICE_AVERAGE, clock_ns};
 use crate::error::ParameterError;
 use crate::packet::Signal;
-use crate::parameter::Parameter;
+use crate::parameter::{Parameter, above_to};
 use crate::parameters;
 use crate::role::{Held, MarkerLaw, Passing};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 parameters! {
     /// A price in integers.
@@ -21,6 +21,9 @@ parameters! {
     pub struct ClampKernelPrice {
         /// Queue below which nothing is asked, up to 4 GB.
         pub a: Bytes, in Bytes::ZERO..=Bytes::new(u32::MAX as u64);
+        /// Over how long the queue is averaged (clamp §4.1: e^(−2I)). With 50 ms many flows do not swing together, and few of long
+        /// paths use less of a line that fades.
+        pub average: Duration = PRICE_AVERAGE, in above_to(Duration::ZERO, Duration::from_secs(10));
     }
 }
 
@@ -29,6 +32,7 @@ parameters! {
 #[derive(Clone, Debug)]
 pub struct ClampKernelRouter {
     a_bytes: u64,
+    average_ns: u64,
     station: StationRecord,
     departed_bytes: u64,
     /// When packets came that are in the queue, and their prices.
@@ -40,9 +44,9 @@ impl ClampKernelRouter {
     fn arrived(&mut self, now: Instant, queue_bytes: u64, size_bytes: u64) {
         let now_ns = clock_ns(now);
         station::look(&mut self.station, now_ns, queue_bytes, self.departed_bytes);
-        station::arrival(&mut self.station, now_ns, size_bytes as u32, 1);
+        station::arrival(&mut self.station, now_ns, size_bytes as u32, 1, self.average_ns);
         station::pass(&mut self.station, size_bytes, 0);
-        let price_q30 = station::price_q30(&mut self.station, now_ns, self.a_bytes);
+        let price_q30 = station::price_q30(&mut self.station, now_ns, self.a_bytes, self.average_ns);
         self.stamps.push_back((now, price_q30));
     }
 
@@ -68,6 +72,7 @@ impl MarkerLaw for ClampKernelRouter {
         params.validate()?;
         Ok(Self {
             a_bytes: params.a.get(),
+            average_ns: params.average.as_nanos(),
             station: StationRecord::default(),
             departed_bytes: 0,
             stamps: VecDeque::new(),
