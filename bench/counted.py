@@ -8,6 +8,7 @@ is in the others' times as well.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,8 @@ class Runs:
 
 def programs() -> dict[int, Runs]:
     """All programs of the machine that have a name, in the order of their loading."""
+    if shutil.which("bpftool") is None:
+        sys.exit("bpftool is missing: apt install bpftool")
     done = subprocess.run(
         ["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True
     )
