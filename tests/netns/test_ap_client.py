@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """CLAMP's two agents between real kernels: one writes its price, the other goes by it."""
 
+import socket
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -11,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from distance import port_at
+from distance import away_s, port_at
 from house import BURST_BYTES, SERVER, SERVER6, House, house
 from lasthop._lasthop import jain
 from pair import FORGE, PRICE, captured, fields, heard, obey, stamp
@@ -34,6 +36,25 @@ def forged(built: House, options: bytes) -> Iterator[subprocess.Popen[str]]:
         for process in (client, server):
             process.kill()
             process.communicate()
+
+
+@pytest.mark.parametrize("priced", [False, True], ids=["plain", "priced"])
+@pytest.mark.parametrize("version", [4, 6])
+def test_hosts_are_as_far_away_with_a_price_in_front_of_tcp(version: int, priced: bool) -> None:
+    tcp, udp = socket.IPPROTO_TCP, socket.IPPROTO_UDP
+    ports = struct.pack("!HH", 5301, port_at(0, 100)) + bytes(16)
+
+    def packet(kind: int) -> bytes:
+        if version == 4:
+            head = bytes([0x47 if priced else 0x45, 0, 0, 0, 0, 0, 0, 0, 64, kind]) + bytes(10)
+            return head + bytes(8 * priced) + ports
+        option = bytes([kind, 0]) + bytes(6)
+        follows = socket.IPPROTO_DSTOPTS if priced else kind
+        head = bytes([0x60, 0, 0, 0, 0, 0, follows, 64]) + bytes(32)
+        return head + option * priced + ports
+
+    assert away_s(packet(tcp), True) == 0.05
+    assert away_s(packet(udp), True) == 0.0
 
 
 @pytest.mark.parametrize("host", [SERVER, SERVER6])
