@@ -105,7 +105,7 @@ parameters! {
         /// τ, what a flow of weight 1 keeps in the queue beyond it.
         pub tau: Bytes = Bytes::new(500), in between(Bytes::ZERO, Bytes::new(100_000));
         /// Over how long the queue is averaged: by default 100 ms at `proxy`, and 500 ms at `ap`, as in the paper. `client` averages none.
-        pub average: Option<Duration> = None, in above_to(Duration::ZERO, Duration::from_secs(10));
+        pub average: Option<Duration> = None, in above_to(Duration::ZERO, kernel::MOST_AVERAGE);
     }
 }
 

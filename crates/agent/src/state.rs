@@ -109,7 +109,8 @@ mod tests {
     #[test]
     fn structures_lie_as_the_programs_have_them() {
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/proxy.bpf.o")).unwrap();
-        alike!(&btf, "settings", Settings: "target_ns" = target_ns, "theta_ns" = theta_ns, "average_ns" = average_ns, "g_q10" = g_q10, "kappa_q10" = kappa_q10,
+        alike!(&btf, "settings", Settings: "target_ns" = target_ns, "theta_ns" = theta_ns, "average_ns" = average_ns,
+            "g_q10" = g_q10, "kappa_q10" = kappa_q10,
             "link_header_bytes" = link_header_bytes, "observe_only" = observe_only,
             "is_hidden" = is_hidden, "is_clamp" = is_clamp, "a_bytes" = a_bytes, "tau_bytes" = tau_bytes,
             "is_station" = is_station, "moves_others" = moves_others,

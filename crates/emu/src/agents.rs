@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use lasthop_core::law::clamp::{Average, ClampParams, PriceParams};
-use lasthop_core::law::kernel::{PROXY_AVERAGE, ProxyParams, Sight};
+use lasthop_core::law::kernel::{MOST_AVERAGE, PROXY_AVERAGE, ProxyParams, Sight};
 use lasthop_core::law::share::{G, ReceiverKeys, ShareRouterParams, THETA};
 use lasthop_core::role::Price;
 use lasthop_core::units::{Bytes, Duration};
@@ -31,9 +31,8 @@ const IPS: [(Ip, u32); 2] = [(Ip::V4, 32), (Ip::V6, 128)];
 const MOST_WEIGHTS: usize = WEIGHT_RULES / IPS.len();
 /// θ where it is to be nothing: the agent has it above that.
 const LEAST_THETA: Duration = Duration::from_micros(1);
-/// Of what `law.average` may be: none at all is as little.
+/// So short an average is none.
 const LEAST_AVERAGE: Duration = Duration::from_micros(1);
-const MOST_AVERAGE: Duration = Duration::from_secs(10);
 
 /// Where the agent is.
 pub(crate) fn agent() -> Option<OsString> {

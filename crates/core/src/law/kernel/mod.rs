@@ -30,6 +30,8 @@ use crate::units::{Duration, Instant};
 pub const PRICE_AVERAGE: Duration = Duration::from_millis(500);
 /// And a proxy. Its queue is shorter by it where rates change, and many flows do not swing together.
 pub const PROXY_AVERAGE: Duration = Duration::from_millis(100);
+/// Over how long it can be averaged at most.
+pub const MOST_AVERAGE: Duration = Duration::from_secs(10);
 
 /// The clock of the programs never shows 0, which stands for never.
 const BEFORE_NS: u64 = 1_000_000_000;

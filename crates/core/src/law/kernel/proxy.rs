@@ -11,7 +11,7 @@ use lasthop_fixed::state::{
 };
 
 use super::station::{Desk, Member, StationKernelParams, StationProxyParams, update_of};
-use super::{Dither, PROXY_AVERAGE, clock_ns};
+use super::{Dither, MOST_AVERAGE, PROXY_AVERAGE, clock_ns};
 use crate::error::ParameterError;
 use crate::kinds;
 use crate::law::share::{G, TARGET, THETA};
@@ -53,7 +53,7 @@ parameters! {
         /// Bytes that each flow aims to keep in the queue (τ), up to 64 kB.
         pub tau: Bytes = Bytes::new(500), in above_to(Bytes::ZERO, Bytes::new(65_535));
         /// Over how long the queue is averaged; 500 ms in the paper (clamp §4.1).
-        pub average: Duration = PROXY_AVERAGE, in above_to(Duration::ZERO, Duration::from_secs(10));
+        pub average: Duration = PROXY_AVERAGE, in above_to(Duration::ZERO, MOST_AVERAGE);
         /// What it sees of the queue.
         pub queue: Sight = Sight::Outstanding;
     }

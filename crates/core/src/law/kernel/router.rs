@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use lasthop_fixed::state::{StationRecord, price_s};
 use lasthop_fixed::station;
 
-use super::{PRICE_AVERAGE, clock_ns};
+use super::{MOST_AVERAGE, PRICE_AVERAGE, clock_ns};
 use crate::error::ParameterError;
 use crate::packet::Signal;
 use crate::parameter::{Parameter, above_to};
@@ -23,7 +23,7 @@ parameters! {
         pub a: Bytes, in Bytes::ZERO..=Bytes::new(u32::MAX as u64);
         /// Over how long the queue is averaged (clamp §4.1: e^(−2I)). With 50 ms many flows do not swing together, and few of long
         /// paths use less of a line that fades.
-        pub average: Duration = PRICE_AVERAGE, in above_to(Duration::ZERO, Duration::from_secs(10));
+        pub average: Duration = PRICE_AVERAGE, in above_to(Duration::ZERO, MOST_AVERAGE);
     }
 }
 
