@@ -545,11 +545,18 @@ LASTHOP_INLINE u64 station_taus(const volatile struct settings *settings, const 
 	return most(station_weights(s) >> 8, 1) * settings->tau_bytes;
 }
 
+/* The shortest path without the queue, of the epoch that tells Phi: one that has just begun has seen few; 0: not known. */
+LASTHOP_INLINE u64 station_shortest_ns(const struct station *s)
+{
+	u64 last_ns = s->last_delay_least_ns, now_ns = s->delay_least_ns;
+
+	return (station_goes_by_last(s) && last_ns) || !now_ns ? last_ns : now_ns;
+}
+
 /* CLAMP's a at least: windows of two segments must not hold more than what is wanted, or flows starve unequally. */
 LASTHOP_INLINE u64 station_least_a(const volatile struct settings *settings, const struct station *s, u32 mss)
 {
-	u64 shortest_ns = s->delay_least_ns ? s->delay_least_ns : s->last_delay_least_ns;
-	u64 held = station_taus(settings, s) + least(station_rate(s), 1ULL << 30) * shortest_ns / NS_PER_S;
+	u64 held = station_taus(settings, s) + least(station_rate(s), 1ULL << 30) * station_shortest_ns(s) / NS_PER_S;
 
 	return excess(2 * most(station_weights(s) >> 8, 1) * mss, held);
 }

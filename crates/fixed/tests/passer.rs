@@ -99,6 +99,37 @@ fn many_connections_raise_a_by_what_two_segments_each_hold_too_much() {
     }
 }
 
+#[test]
+fn a_stays_raised_while_an_epoch_has_seen_but_the_farthest() {
+    let mut station = busy();
+    // 10 ms away, and 15 of 50 ms: it is the shortest path that counts, 12.5 kB.
+    let mut passers: Vec<_> = (0..16).map(|_| opened(&mut station, false)).collect();
+    passers[0].path_ns = 10 * MS;
+    let mut now_ns = 5 * SECOND;
+    let mut least_a = u64::MAX;
+    for _ in 0..3 {
+        now_ns += SECOND / 2;
+        station::turn(&mut station, now_ns);
+        for passer in passers.iter_mut().rev() {
+            comes(&SETTINGS(), passer, &mut station, &packet(TCP_ACK, 1440), now_ns);
+            if station::weights_q8(&station) >= 16 << 8 {
+                least_a = least_a.min(station::a_of(&SETTINGS(), &station, 1440));
+            }
+        }
+    }
+    assert!(least_a.abs_diff(2 * 16 * 1440 - 16 * 500 - 12_500) <= 2, "{least_a}");
+    // Once the near one is gone for a whole epoch, a is what is set.
+    for _ in 0..2 {
+        now_ns += SECOND / 2;
+        station::turn(&mut station, now_ns);
+        for passer in &mut passers[1..] {
+            comes(&SETTINGS(), passer, &mut station, &packet(TCP_ACK, 1440), now_ns);
+        }
+    }
+    station::turn(&mut station, now_ns + SECOND / 2);
+    assert_eq!(station::a_of(&SETTINGS(), &station, 1440), 10_000);
+}
+
 /// Two connections that share a line of 1.25 MB/s behind a queue of 25 ms, 5 ms and 100 ms away, or of unknown paths: the first takes so
 /// much of it for so long, with windows that would do for `window_ms` of it. Gives a as it was at last.
 fn shared(is_known: bool, phases: &[(u32, f64, u32)]) -> Vec<u64> {
