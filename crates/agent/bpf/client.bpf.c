@@ -156,7 +156,7 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 		if (has_price) {
 			r->price_q30 = p->price_q30;
 			r->priced_ns = now_ns;
-			receiver_window(r, gap_ns, p->payload, settings.tau_bytes);
+			receiver_window(r, gap_ns, p->payload, settings.tau_bytes, settings.refill_q10);
 		} else if (now_ns - r->priced_ns > STALE_NS) {
 			receiver_let_go(r);
 		}

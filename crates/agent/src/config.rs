@@ -4,7 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use lasthop_core::error::{ParameterError, ensure};
-use lasthop_core::law::{kernel, share, station};
+use lasthop_core::law::kernel::{self, q10};
+use lasthop_core::law::{share, station};
 use lasthop_core::parameter::{above_to, between};
 use lasthop_core::units::{Bytes, Duration};
 use lasthop_core::{kinds, parameters};
@@ -104,8 +105,11 @@ parameters! {
         pub a: Bytes = Bytes::new(20_000), in between(Bytes::ZERO, Bytes::new(1 << 30));
         /// τ, what a flow of weight 1 keeps in the queue beyond it.
         pub tau: Bytes = Bytes::new(500), in between(Bytes::ZERO, Bytes::new(100_000));
-        /// Over how long the queue is averaged: by default 100 ms at `proxy`, and 500 ms at `ap`, as in the paper. `client` averages none.
-        pub average: Option<Duration> = None, in above_to(Duration::ZERO, kernel::MOST_AVERAGE);
+        /// Over how long the queue is averaged; 500 ms in the paper. `client` averages none.
+        pub average: Duration = kernel::AVERAGE, in above_to(Duration::ZERO, kernel::MOST_AVERAGE);
+        /// By what share of itself a window grows in a round trip while the queue is empty: by default 3/64 at `client` and 1/16 at
+        /// `proxy`; 0 in the paper. `ap` has no windows.
+        pub refill: Option<f64> = None, in 0.0..=1.0;
     }
 }
 
@@ -206,7 +210,7 @@ impl Config {
         Settings {
             target_ns: share.target.as_nanos(),
             theta_ns: share.theta.as_nanos(),
-            average_ns: clamp.map_or(0, |clamp| clamp.average.unwrap_or(kernel::PROXY_AVERAGE).as_nanos()),
+            average_ns: clamp.map_or(0, |clamp| clamp.average.as_nanos()),
             g_q10: q10(share.g),
             kappa_q10: station.map_or(0, |station| q10(station.kappa)),
             link_header_bytes,
@@ -215,18 +219,15 @@ impl Config {
             is_clamp: clamp.is_some().into(),
             a_bytes: bytes(|clamp| clamp.a),
             tau_bytes: bytes(|clamp| clamp.tau),
+            refill_q10: clamp.map_or(0, |clamp| q10(clamp.refill.unwrap_or(kernel::PROXY_REFILL))),
             is_station: station.is_some().into(),
             moves_others: station.is_some_and(|station| station.clock && !self.dry_run).into(),
             rule_count: self.weight.len().min(WEIGHT_RULES) as u32,
             has_dscp: self.weight.iter().any(|weight| weight.dscp.is_some()).into(),
+            pad: 0,
             rules,
         }
     }
-}
-
-/// A factor of up to 1 as the programs have it.
-fn q10(factor: f64) -> u32 {
-    (factor * 1024.0).round() as u32
 }
 
 #[cfg(test)]

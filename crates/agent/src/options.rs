@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
-use lasthop_core::law::kernel::PRICE_AVERAGE;
+use lasthop_core::law::kernel::RECEIVER_REFILL;
 use lasthop_core::parameter::text::schemars::schema_for;
 use lasthop_core::parameter::text::serde_json::Value;
 use lasthop_scenario::ScenarioError;
@@ -76,8 +76,8 @@ impl Options {
             let name = config.law.name();
             bail!("{file}law.kind = \"{name}\": wanted \"clamp\", the law of `{}`", self.mode.name());
         }
-        if let (Mode::Ap, Law::Clamp(clamp)) = (self.mode, &mut config.law) {
-            clamp.average.get_or_insert(PRICE_AVERAGE);
+        if let (Mode::Client, Law::Clamp(clamp)) = (self.mode, &mut config.law) {
+            clamp.refill.get_or_insert(RECEIVER_REFILL);
         }
         Ok(config)
     }
@@ -387,18 +387,19 @@ mod tests {
     #[test]
     fn the_access_point_and_the_client_are_clamps() {
         let law = |mode, words: &[&str]| options_of(mode, words).config().map(|config| config.law);
-        let clamp =
-            |a, tau| Law::Clamp(ClampConfig { a: Bytes::new(a), tau: Bytes::new(tau), ..ClampConfig::default() });
+        let clamp = |tau, refill| {
+            Law::Clamp(ClampConfig { tau: Bytes::new(tau), refill: Some(refill), ..ClampConfig::default() })
+        };
         let priced = |a, ms| {
-            let average = Some(Duration::from_millis(ms));
+            let average = Duration::from_millis(ms);
             Law::Clamp(ClampConfig { a: Bytes::new(a), average, ..ClampConfig::default() })
         };
-        // clamp#4.1: e^(-2I).
-        assert_eq!(law(Mode::Ap, &["--dev", "x"]).unwrap(), priced(20_000, 500));
-        assert_eq!(law(Mode::Ap, &["--a", "5.5 kB"]).unwrap(), priced(5500, 500));
+        assert_eq!(law(Mode::Ap, &["--dev", "x"]).unwrap(), priced(20_000, 100));
+        assert_eq!(law(Mode::Ap, &["--a", "5.5 kB"]).unwrap(), priced(5500, 100));
         assert_eq!(law(Mode::Ap, &["--set", "law.average=\"50 ms\""]).unwrap(), priced(20_000, 50));
-        assert_eq!(law(Mode::Client, &["--tau", "1 kB"]).unwrap(), clamp(20_000, 1000));
-        assert_eq!(law(Mode::Client, &["--set", "law.kind=\"clamp\""]).unwrap(), clamp(20_000, 500));
+        assert_eq!(law(Mode::Client, &["--tau", "1 kB"]).unwrap(), clamp(1000, RECEIVER_REFILL));
+        assert_eq!(law(Mode::Client, &["--set", "law.kind=\"clamp\""]).unwrap(), clamp(500, RECEIVER_REFILL));
+        assert_eq!(law(Mode::Client, &["--set", "law.refill=0"]).unwrap(), clamp(500, 0.0));
         let file = std::env::temp_dir().join(format!("lasthop-law-{}.toml", std::process::id()));
         fs::write(&file, "law = { kind = \"share\", target = \"40 ms\" }").unwrap();
         let wrong = law(Mode::Ap, &["--config", file.to_str().unwrap()]).unwrap_err().to_string();

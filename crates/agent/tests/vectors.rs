@@ -177,6 +177,7 @@ fn the_kernel_reckons_as_the_host_does_to_the_bit() {
             is_clamp,
             a_bytes: 20_000,
             tau_bytes: 500,
+            refill_q10: 128,
             is_station,
             moves_others: is_station,
             kappa_q10: 256 * is_station,

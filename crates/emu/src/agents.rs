@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use lasthop_core::law::clamp::{Average, ClampParams, PriceParams};
-use lasthop_core::law::kernel::{MOST_AVERAGE, PROXY_AVERAGE, ProxyParams, Sight};
+use lasthop_core::law::kernel::{AVERAGE, MOST_AVERAGE, PROXY_REFILL, ProxyParams, Sight};
 use lasthop_core::law::share::{G, ReceiverKeys, ShareRouterParams, THETA};
 use lasthop_core::role::Price;
 use lasthop_core::units::{Bytes, Duration};
@@ -80,6 +80,8 @@ struct Client {
     tables: Vec<usize>,
     /// What a flow of weight 1 is to hold \[B\].
     held: f64,
+    /// By what share of themselves their windows grow in a round trip while the queue is empty.
+    refill: f64,
     /// The weights of flows.
     weights: Vec<(usize, f64)>,
 }
@@ -92,6 +94,15 @@ struct Receiver<T> {
     host: usize,
     /// What is said of it: its keys, or what weighs it, CLAMP's φτ \[B\] or the share window's φ.
     keys: T,
+}
+
+/// What the agent keeps of a receiver of CLAMP.
+#[derive(Clone, Copy, Debug)]
+struct ClampKeys {
+    /// φτ \[B\].
+    held: f64,
+    /// By what share of itself its window grows in a round trip while the queue is empty.
+    refill: f64,
 }
 
 /// Agents that run; they leave with this.
@@ -127,10 +138,10 @@ impl Agents {
             let (table, host) = (spec.table, *host);
             match &spec.receiver {
                 ReceiverSpec::Clamp(with) => {
-                    clamp.push(Receiver { flow, table, host, keys: held(&with.own, table)? });
+                    clamp.push(Receiver { flow, table, host, keys: kept(&with.own, table)? });
                 }
                 ReceiverSpec::ClampKernel(with) => {
-                    let keys = with.own.phi * with.own.tau.as_f64();
+                    let keys = ClampKeys { held: with.own.phi * with.own.tau.as_f64(), refill: with.own.refill };
                     clamp.push(Receiver { flow, table, host, keys });
                 }
                 ReceiverSpec::Share(with) => shared.push(Receiver { flow, table, host, keys: with.own }),
@@ -217,7 +228,8 @@ impl Agents {
         }
         for client in &self.clients {
             let (held, namespace) = (client.held.round(), &house.hosts[client.host]);
-            let mut words = words(&["client", "--dev", DEVICE, "--tau", &format!("{held} B")]);
+            let refill = told_refill(client.refill);
+            let mut words = words(&["client", "--dev", DEVICE, "--tau", &format!("{held} B"), "--set", &refill]);
             words.extend(told_weights(plan, &client.weights));
             running.helpers.push(start(&words, namespace)?);
             running.is_told[client.host + 1] = true;
@@ -231,14 +243,14 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// φτ of a receiver with the paper's parameters in all else, which the agent has no others of.
-fn held(params: &ClampParams, table: usize) -> Result<f64, ScenarioError> {
-    let usual = ClampParams { phi: params.phi, ..ClampParams::new(params.tau) };
+/// What the agent keeps of a receiver with the paper's parameters in all else, which it has no others of.
+fn kept(params: &ClampParams, table: usize) -> Result<ClampKeys, ScenarioError> {
+    let usual = ClampParams { phi: params.phi, refill: params.refill, ..ClampParams::new(params.tau) };
     if *params != usual {
-        let message = "the agent has the paper's law with its default parameters: wanted tau and phi alone";
+        let message = "the agent has the paper's law with its default parameters: wanted tau, phi and refill alone";
         return Err(ScenarioError::at(&format!("flow[{table}].receiver"), message));
     }
-    Ok(params.phi * params.tau.as_f64())
+    Ok(ClampKeys { held: params.phi * params.tau.as_f64(), refill: params.refill })
 }
 
 /// The weights of flows, by their servers' addresses.
@@ -274,15 +286,40 @@ fn weights_of(receivers: &[Receiver<f64>]) -> Result<(f64, Vec<(usize, f64)>), S
     Ok((unit, others.into_iter().map(|other| (other.flow, other.keys / unit)).collect()))
 }
 
+/// Receivers by what weighs them.
+fn weighed<T: Copy>(receivers: &[Receiver<T>], weight: impl Fn(T) -> f64) -> Vec<Receiver<f64>> {
+    let weighed = |one: &Receiver<T>| {
+        let Receiver { flow, table, host, keys } = *one;
+        Receiver { flow, table, host, keys: weight(keys) }
+    };
+    receivers.iter().map(weighed).collect()
+}
+
+/// What receivers of one agent have alike: by what share of themselves their windows grow while the queue is empty.
+fn refill_of(receivers: &[Receiver<ClampKeys>]) -> Result<f64, ScenarioError> {
+    let (first, refill) = (receivers[0].table, receivers[0].keys.refill);
+    match receivers.iter().find(|one| one.keys.refill != refill) {
+        None => Ok(refill),
+        Some(other) => {
+            let message = format!(
+                "refill = {}: one agent has both flows: wanted {refill} as in flow[{first}]",
+                other.keys.refill
+            );
+            Err(ScenarioError::at(&format!("flow[{}].receiver", other.table), message))
+        }
+    }
+}
+
 /// An agent at each host that has receivers.
-fn clients_of(receivers: &[Receiver<f64>]) -> Result<Vec<Client>, ScenarioError> {
+fn clients_of(receivers: &[Receiver<ClampKeys>]) -> Result<Vec<Client>, ScenarioError> {
     let mut hosts: Vec<_> = receivers.iter().map(|receiver| receiver.host).collect();
     hosts.sort_unstable();
     hosts.dedup();
     let client = |host| {
         let own: Vec<_> = receivers.iter().filter(|receiver| receiver.host == host).copied().collect();
-        let (held, weights) = weights_of(&own)?;
-        Ok(Client { host, tables: own.iter().map(|receiver| receiver.table).collect(), held, weights })
+        let (held, weights) = weights_of(&weighed(&own, |keys| keys.held))?;
+        let tables = own.iter().map(|receiver| receiver.table).collect();
+        Ok(Client { host, tables, held, refill: refill_of(&own)?, weights })
     };
     hosts.into_iter().map(client).collect()
 }
@@ -364,7 +401,7 @@ fn price_of<T: Display + PartialEq>(
 }
 
 /// The proxy with CLAMP.
-fn clamp_proxy(scenario: &Scenario, receivers: &[Receiver<f64>]) -> Result<Proxy, ScenarioError> {
+fn clamp_proxy(scenario: &Scenario, receivers: &[Receiver<ClampKeys>]) -> Result<Proxy, ScenarioError> {
     let told = price_of(scenario, "a", |price| match price {
         Price::Linear(price) => Some((price.a, changed_price(price))),
         Price::Mice(own) | Price::Smooth(own) => {
@@ -375,21 +412,29 @@ fn clamp_proxy(scenario: &Scenario, receivers: &[Receiver<f64>]) -> Result<Proxy
         _ => None,
     })?;
     let average = price_of(scenario, "average", |price| Some((averaged_over(price)?, vec![])))?;
-    let (held, weights) = weights_of(receivers)?;
+    let (held, weights) = weights_of(&weighed(receivers, |keys| keys.held))?;
+    let refill = refill_of(receivers)?;
     Ok(Proxy {
-        words: told_clamp(told.value, held.round() as u64, average.value),
+        words: told_clamp(told.value, held.round() as u64, average.value, refill),
         weights,
         not_kept: joined(told.not_kept),
     })
 }
 
-fn told_clamp(a: Bytes, tau_bytes: u64, average: Duration) -> Vec<String> {
+fn told_clamp(a: Bytes, tau_bytes: u64, average: Duration, refill: f64) -> Vec<String> {
     let (a, tau) = (format!("{} B", a.get()), format!("law.tau=\"{tau_bytes} B\""));
     let mut told = words(&["proxy", "--dev", DEVICE, "--law", "clamp", "--a", &a, "--set", &tau]);
-    if average != PROXY_AVERAGE {
+    if average != AVERAGE {
         told.extend(words(&["--set", &format!("law.average=\"{average}\"")]));
     }
+    if refill != PROXY_REFILL {
+        told.extend(words(&["--set", &told_refill(refill)]));
+    }
     told
+}
+
+fn told_refill(refill: f64) -> String {
+    format!("law.refill={refill:?}")
 }
 
 fn told_share(target: Duration) -> Vec<String> {
@@ -404,7 +449,7 @@ fn told_target(law: &str, target: Duration) -> Vec<String> {
 fn proxy_words(params: &ProxyParams) -> Option<Vec<String>> {
     match params {
         ProxyParams::Share(share) => Some(told_share(share.target)),
-        ProxyParams::Clamp(clamp) => Some(told_clamp(clamp.a, clamp.tau.get(), clamp.average)),
+        ProxyParams::Clamp(clamp) => Some(told_clamp(clamp.a, clamp.tau.get(), clamp.average, clamp.refill)),
         ProxyParams::StationKernel(station) => {
             let mut told = told_target("station", station.target);
             if !station.clock {
@@ -449,14 +494,7 @@ fn share_proxy(scenario: &Scenario, receivers: &[Receiver<ReceiverKeys>]) -> Res
         let keys = changed!(ReceiverKeys { weight, fair, g, theta, balance, rise, fall, dither, memory }: keys, usual);
         told.not_kept.extend(unkept(table, &keys));
     }
-    let weights: Vec<_> = receivers
-        .iter()
-        .map(|one| {
-            let Receiver { flow, table, host, keys } = *one;
-            Receiver { flow, table, host, keys: keys.weight }
-        })
-        .collect();
-    let (_, weights) = weights_of(&weights)?;
+    let (_, weights) = weights_of(&weighed(receivers, |keys| keys.weight))?;
     let mut words = told_share(told.value);
     // Next to nothing is as little as the agent takes.
     for set in [format!("law.g={g:?}"), format!("law.theta=\"{}\"", theta.max(LEAST_THETA))] {
@@ -480,12 +518,14 @@ mod tests {
         assert_eq!(over(Average::default()), Some(Duration::from_millis(500)));
         assert_eq!(over(Average::AtArrivals(AtArrivals { gain: 0.01 })), Some(MOST_AVERAGE));
         assert_eq!(over(Average::Raw), Some(LEAST_AVERAGE));
-        let told = |average| told_clamp(Bytes::new(5500), 500, average).join(" ");
+        let told = |average| told_clamp(Bytes::new(5500), 500, average, PROXY_REFILL).join(" ");
         assert!(
             told(Duration::from_millis(500))
                 .ends_with("--a 5500 B --set law.tau=\"500 B\" --set law.average=\"500 ms\"")
         );
-        assert!(told(PROXY_AVERAGE).ends_with("--set law.tau=\"500 B\""));
+        assert!(told(AVERAGE).ends_with("--set law.tau=\"500 B\""));
+        let paper = told_clamp(Bytes::new(5500), 500, AVERAGE, 0.0).join(" ");
+        assert!(paper.ends_with("--set law.tau=\"500 B\" --set law.refill=0.0"), "{paper}");
     }
 
     #[test]

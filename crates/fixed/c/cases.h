@@ -42,7 +42,7 @@ CASE(receiver_window, ({
 	r->weight_q8 = (u16)v[1];
 	r->price_q30 = v[2];
 	r->own_bytes = v[3];
-	receiver_window(r, v[4], v[5], v[6]);
+	receiver_window(r, v[4], v[5], v[6], v[7] & 1023);
 	r->window_q16;
 }))
 

@@ -12,8 +12,8 @@
 #define CLAMP_BETA_Q20 1049
 /* The largest growth by a packet. */
 #define CLAMP_MOST_BYTES 10000
-/* gamma: by what part of itself a window grows in a round trip while the queue is empty: half of what still counts as empty. */
-#define CLAMP_REFILL_Q10 64
+/* A round trip that is longer than the path by less still tells of an empty queue. */
+#define CLAMP_EMPTY_NS (2 * NS_PER_MS)
 
 /* clamp#13: what of an averaged queue is too much, b = 1. */
 LASTHOP_INLINE u64 clamp_linear_q16(u64 queue_q16, u64 a_bytes)
@@ -74,10 +74,10 @@ LASTHOP_INLINE u64 clamp_refill_q16(u64 window_q16, u32 gamma_q10, u64 rtt_ns, u
 	return (least(window_q16, 1ULL << 46) >> 8) * share_q20 / 1024 * gamma_q10 >> 12;
 }
 
-/* Whether a round trip tells of an empty queue: it is within an eighth of the least. */
+/* Whether a round trip tells of an empty queue: it is the least, but for a 32nd or 2 ms. */
 LASTHOP_INLINE int clamp_is_empty(u64 rtt_ns, u64 least_ns)
 {
-	return rtt_ns <= least_ns + (least_ns >> 3);
+	return rtt_ns <= least_ns + most(least_ns >> 5, CLAMP_EMPTY_NS);
 }
 
 /* clamp#16: d <- (1 - beta) d + beta AWND/mu; the first sample is its value. Up to 2^34 ns. */

@@ -57,7 +57,8 @@ FACE_DO(passer_goes, (struct passer *f, const struct station *s, const struct pa
 FACE_DO(receiver_arrival, (struct receiver *r, u64 now_ns, u32 bytes, u32 segments), (r, now_ns, bytes, segments))
 FACE_DO(receiver_rtt, (struct receiver *r, u64 now_ns), (r, now_ns))
 FACE_DO(receiver_let_go, (struct receiver *r), (r))
-FACE_DO(receiver_window, (struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes), (r, gap_ns, payload, tau_bytes))
+FACE_DO(receiver_window, (struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes, u32 refill_q10),
+	(r, gap_ns, payload, tau_bytes, refill_q10))
 FACE_DO(pool_turn, (struct pool *p, u64 now_ns), (p, now_ns))
 FACE_DO(pool_add, (struct pool *p, const struct pool_part *part), (p, part))
 FACE(int, receiver_pools, (struct receiver *r, const struct pool *p, struct pool_part *part), (r, p, part))

@@ -479,7 +479,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		if (!settings->is_station || !f->seat || f->flags & FLOW_LIMITED_NOW) {
 			if (told.rate && f->mss && settings->is_clamp)
 				f->window_bytes = whole_segments(proxy_clamp_window(f, s, acked, settings->tau_bytes,
-										    told.wait_ns < told.target_ns / 8),
+										    told.wait_ns < told.target_ns / 8 ? settings->refill_q10 : 0),
 								 f->mss, random);
 			else if (told.rate && f->mss)
 				f->window_bytes = proxy_share_window(settings, f, now_ns, &told);

@@ -40,8 +40,11 @@ LASTHOP_APART int proxy_pools(struct flow *f, struct station *s, u64 delay_ns, i
 	return 0;
 }
 
-/* CLAMP's window after an ACK, which came when the connection was last seen, of so many bytes, the queue being empty or not. */
-LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u32 acked, u32 tau_bytes, int is_empty)
+/*
+ * CLAMP's window after an ACK, which came when the connection was last seen, of so many bytes. What is empty is refilled with gamma; 0: it
+ * is not empty.
+ */
+LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u32 acked, u32 tau_bytes, u32 refill_q10)
 {
 	u64 delay_ns, gap_ns, rate, filled, fair;
 	u32 flight;
@@ -77,8 +80,8 @@ LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u3
 	READ_ANEW();
 	change_q16 += pool_moved_q16(f->drift, gap_ns);
 	/* What is empty would take tau many round trips to refill. */
-	if (f->flags & FLOW_STARTED && !s->price_q30 && is_empty)
-		change_q16 += (s64)clamp_refill_q16(f->clamp_q16, CLAMP_REFILL_Q10, delay_ns, gap_ns);
+	if (f->flags & FLOW_STARTED && !s->price_q30)
+		change_q16 += (s64)clamp_refill_q16(f->clamp_q16, refill_q10, delay_ns, gap_ns);
 	change_q16 = clamp_clipped_q16(change_q16, acked, CLAMP_MOST_BYTES);
 	if (f->flags & FLOW_STARTED) {
 		/* A window that its sender does not fill grows no further. */

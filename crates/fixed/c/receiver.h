@@ -41,7 +41,6 @@ LASTHOP_INLINE void receiver_rtt(struct receiver *r, u64 now_ns)
 	r->rtt_ns = smoothed(r->rtt_ns, sample_ns, 3);
 	r->last_rtt_ns = sample_ns;
 	recent_least_add(&r->path, now_ns, sample_ns, LEAST_SPAN_NS);
-	r->unpriced_least_ns = least(r->unpriced_least_ns, sample_ns);
 	/* clamp#4.3: d begins as the time from the handshake to the first answer. */
 	if (!r->delay_ns)
 		r->delay_ns = sample_ns;
@@ -96,41 +95,35 @@ LASTHOP_INLINE u64 receiver_filling(const struct receiver *r)
  */
 LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes)
 {
-	r->flags |= RECEIVER_STARTED | FLOW_REFILLING;
+	r->flags |= RECEIVER_STARTED;
 	r->surplus_bytes = excess(r->window_q16 >> 16, window_bytes);
 	r->unpriced_ns = 0;
 	r->window_q16 = least(r->window_q16, window_bytes << 16);
 }
 
-/* What the price remembers of a queue. */
-#define RECEIVER_PRICE_NS (NS_PER_S / 2)
+/* What the price remembers of a queue, by the usual average. */
+#define RECEIVER_PRICE_NS (NS_PER_S / 10)
 
 /*
- * By how much the window grows at least after slow start, until its queue shows: what slow start and its price left empty would
- * take tau many round trips to refill. By gamma of itself in each, or phi segments where that is more, so that small windows
- * gain on large ones. 0: the queue may not be empty. It ends where the queue shows, in a price or in the round trip.
+ * By how much the window grows at least while the queue is empty, which tau would take many round trips to fill: beyond#19, or phi
+ * segments in a round trip where that is more, so that small windows gain on large ones. The queue is empty once no price has come for
+ * a round trip and that is the path's; but where the sender does not fill its window, more of it would help nothing. 0: not so.
  */
-LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns)
+LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns, u32 refill_q10)
 {
-	u64 wait_ns = most(r->last_rtt_ns, RECEIVER_PRICE_NS);
+	u64 window = r->window_q16 >> 16;
 
-	if (!(r->flags & FLOW_REFILLING) || r->price_q30 || !r->last_rtt_ns) {
-		if (r->price_q30 && r->unpriced_ns && r->arrived_ns - r->unpriced_ns >= wait_ns)
-			r->flags &= ~FLOW_REFILLING;
+	if (r->price_q30) {
 		r->unpriced_ns = 0;
 		return 0;
 	}
-	if (!r->unpriced_ns) {
+	if (!r->unpriced_ns)
 		r->unpriced_ns = r->arrived_ns;
-		r->unpriced_least_ns = r->last_rtt_ns;
-	}
-	if (r->arrived_ns - r->unpriced_ns < wait_ns)
+	if (!refill_q10 || !r->last_rtt_ns || r->arrived_ns - r->unpriced_ns < most(r->last_rtt_ns, RECEIVER_PRICE_NS))
 		return 0;
-	if (!clamp_is_empty(r->last_rtt_ns, r->unpriced_least_ns)) {
-		r->flags &= ~FLOW_REFILLING;
+	if (!clamp_is_empty(r->last_rtt_ns, recent_least(&r->path)) || receiver_round_bytes(r) < window - window / 8)
 		return 0;
-	}
-	return most(clamp_refill_q16(r->window_q16, CLAMP_REFILL_Q10, r->last_rtt_ns, gap_ns),
+	return most(clamp_refill_q16(r->window_q16, refill_q10, r->last_rtt_ns, gap_ns),
 		    clamp_refill_q16((u64)r->mss * r->weight_q8 << 8, 1024, r->last_rtt_ns, gap_ns));
 }
 
@@ -168,7 +161,7 @@ LASTHOP_INLINE int receiver_pools(struct receiver *r, const struct pool *p, stru
 }
 
 /* The law, at a packet with so much payload that came with a price, gap after the one before. */
-LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes)
+LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes, u32 refill_q10)
 {
 	u64 rate = binned_rate(&r->arrivals), floor_bytes = (u64)2 * r->mss, round = receiver_round_bytes(r), window, hold, filled;
 	s64 change_q16, refill_q16;
@@ -180,9 +173,11 @@ LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload,
 	r->delay_ns = clamp_delay_ns(r->delay_ns, clamp_advertised(window, r->own_bytes), rate);
 	change_q16 = clamp_force_q16(r->weight_q8, tau_bytes, r->price_q30, rate);
 	change_q16 = clamp_scaled_change_q16(change_q16, r->delay_ns, gap_ns);
-	refill_q16 = (s64)receiver_refill_q16(r, gap_ns);
-	/* What its sender does not fill grows no further: twice what arrives, and slow start's is twice that by itself. */
-	hold = most(round, least(rate, 1ULL << 30) * least(r->rtt_ns, 16 * NS_PER_S) / NS_PER_S) * (r->flags & RECEIVER_STARTED ? 2 : 4);
+	refill_q16 = (s64)receiver_refill_q16(r, gap_ns, refill_q10);
+	/* What its sender does not fill grows no further: to a third more than what arrives, or, in slow start, four times that. */
+	hold = round + round / 3;
+	if (!(r->flags & RECEIVER_STARTED))
+		hold = 4 * most(round, least(rate, 1ULL << 30) * least(r->rtt_ns, 16 * NS_PER_S) / NS_PER_S);
 	if (r->surplus_bytes) {
 		r->surplus_bytes = excess(r->surplus_bytes, payload);
 	} else if (r->flags & RECEIVER_STARTED) {

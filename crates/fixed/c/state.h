@@ -110,10 +110,12 @@ struct settings {
 	u32 is_clamp; /* CLAMP's law, else the share window */
 	u32 a_bytes; /* CLAMP's a */
 	u32 tau_bytes; /* and tau */
+	u32 refill_q10; /* and gamma, by which its windows grow while the queue is empty */
 	u32 is_station; /* the station window for as many connections as a desk has seats; the others have the share window */
 	u32 moves_others; /* it sends window updates for connections whose ACK is not at hand */
 	u32 rule_count;
 	u32 has_dscp; /* a rule goes by it */
+	u32 pad;
 	struct weight_rule rules[WEIGHT_RULES];
 };
 
@@ -205,7 +207,6 @@ struct bearing {
 #define FLOW_LIMITED 16 /* its window has been lowered */
 #define FLOW_CLOSING 32 /* a FIN was seen */
 #define FLOW_STARTED 128 /* CLAMP's slow start is over */
-#define FLOW_REFILLING 256 /* what CLAMP's slow start left empty is refilled */
 #define FLOW_COUNTED 512 /* it was counted in some epoch */
 #define FLOW_LOOKED_AT 1024 /* whether its receiver holds ACKs back is known beyond its first segments */
 #define FLOW_APART 2048 /* a segment is looked at for how long the one before it is held back */
@@ -544,7 +545,6 @@ struct receiver {
 	u64 train_bytes; /* their payload since */
 	u64 surplus_bytes; /* what is still allowed by a window that was larger */
 	u64 unpriced_ns; /* since when prices are 0; 0: the last one was not */
-	u64 unpriced_least_ns; /* the least round trip since */
 	u64 pooled; /* the rate with which it takes part in the pool's epoch, B/s; 0: it does not */
 	s64 drift; /* how fast its window moves to the mean meanwhile, B/s */
 	u32 epoch; /* the last one that it has met */

@@ -27,7 +27,7 @@ unsafe extern "C" {
     #[link_name = "lasthop_clamp_refill_q16"]
     pub safe fn refill_q16(window_q16: u64, gamma_q10: u32, rtt_ns: u64, gap_ns: u64) -> u64;
 
-    /// Whether a round trip tells of an empty queue: it is within an eighth of the least.
+    /// Whether a round trip tells of an empty queue: it is the least, but for a 32nd or 2 ms.
     #[link_name = "lasthop_clamp_is_empty"]
     pub safe fn is_empty(rtt_ns: u64, least_ns: u64) -> i32;
 

@@ -17,7 +17,8 @@ unsafe extern "C" {
     #[link_name = "lasthop_receiver_let_go"]
     pub safe fn let_go(receiver: &mut ReceiverRecord);
 
-    /// The law, at a packet with so much payload that came with a price, gap after the one before.
+    /// The law, at a packet with so much payload that came with a price, gap after the one before. By γ windows grow while the queue is
+    /// empty.
     #[link_name = "lasthop_receiver_window"]
-    pub safe fn window(receiver: &mut ReceiverRecord, gap_ns: u64, payload: u32, tau_bytes: u32);
+    pub safe fn window(receiver: &mut ReceiverRecord, gap_ns: u64, payload: u32, tau_bytes: u32, refill_q10: u32);
 }

@@ -40,6 +40,8 @@ pub struct Settings {
     pub a_bytes: u32,
     /// CLAMP's τ.
     pub tau_bytes: u32,
+    /// And its γ, by which windows grow while the queue is empty.
+    pub refill_q10: u32,
     /// 1: the station window, for as many connections of a station as its desk has seats; the others have the share window.
     pub is_station: u32,
     /// 1: it sends window updates for connections whose acknowledgement is not at hand.
@@ -48,6 +50,8 @@ pub struct Settings {
     pub rule_count: u32,
     /// 1: one of them goes by the DSCP.
     pub has_dscp: u32,
+    /// Nothing.
+    pub pad: u32,
     /// Whose weights are other than 1; the first that fits counts.
     pub rules: [WeightRule; WEIGHT_RULES],
 }
@@ -291,7 +295,6 @@ pub struct ReceiverRecord {
     train_bytes: u64,
     surplus_bytes: u64,
     unpriced_ns: u64,
-    unpriced_least_ns: u64,
     pooled: u64,
     drift: i64,
     epoch: u32,

@@ -68,9 +68,11 @@ proptest! {
 
     #[test]
     fn an_empty_queue(rtt_ns in 1..1u64 << 40, least_ns in 1..1u64 << 40) {
-        // An eighth rounds down to whole nanoseconds.
-        let near = (rtt_ns as f64 - 1.125 * least_ns as f64).abs() < 1.0;
-        prop_assert!(near || (clamp::is_empty(rtt_ns, least_ns) != 0) == equations::is_empty(rtt_ns as f64, least_ns as f64, 0.125));
+        let (rtt, least) = (rtt_ns as f64, least_ns as f64);
+        let part = (2e6 / least).max(1.0 / 32.0);
+        // A 32nd rounds down to whole nanoseconds.
+        let near = (rtt - (1.0 + part) * least).abs() < 1.0;
+        prop_assert!(near || (clamp::is_empty(rtt_ns, least_ns) != 0) == equations::is_empty(rtt, least, part));
     }
 
     #[test]

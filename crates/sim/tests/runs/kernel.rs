@@ -501,6 +501,23 @@ fn clamps_agents_fill_a_long_path_soon_after_slow_start() {
 }
 
 #[test]
+fn clamps_agents_soon_fill_what_others_have_left() {
+    let text = mixed().replace("    proxy = \"share-kernel\"\n", "");
+    let goodput = |refill: &str| {
+        let receiver = format!("{{ kind = \"clamp-kernel\", tau = \"500 B\"{refill} }}");
+        let receivers = ["flow[0].receiver", "flow[1].receiver", "flow[2].receiver", "flow[3].receiver"];
+        let leaves = ["flow[0].stop", "flow[1].stop", "flow[2].stop"].map(|key| (key, "20 s"));
+        let line = [("ap[0].radio.rate", "100 Mbit/s"), ("warmup", "25 s")];
+        let price = ("ap[0].price", r#"{ kind = "clamp-kernel", a = "310 kB" }"#);
+        let obey = receivers.map(|key| (key, receiver.as_str()));
+        found(&run(&text, &[&line[..], &[price], &leaves, &obey].concat())).0
+    };
+    // The far one has a quarter of the line when the others go; τ in each of its round trips of 190 ms adds 21 kbit/s.
+    let (usual, paper) = (goodput(""), goodput(", refill = 0"));
+    assert!(usual > 90.0 && paper < 50.0, "{usual}, {paper}");
+}
+
+#[test]
 fn the_flows_of_a_station_are_even_soon_after_slow_start() {
     // By the paper's law alone Jain's index is .86 to .95 then: it takes d²C/(kτ), 10 and 100 s.
     for (rate, sender, rtt, steps) in [

@@ -26,15 +26,23 @@ pub use station::{StationKernelParams, StationProxyParams};
 
 use crate::units::{Duration, Instant};
 
-/// Over how long an access point averages CLAMP's queue: clamp §4.1, e^(−2I).
-pub const PRICE_AVERAGE: Duration = Duration::from_millis(500);
-/// And a proxy. Its queue is shorter by it where rates change, and many flows do not swing together.
-pub const PROXY_AVERAGE: Duration = Duration::from_millis(100);
-/// Over how long it can be averaged at most.
+/// Over how long CLAMP's queue is averaged. In the paper it is 500 ms (clamp §4.1, e^(−2I)), with which many flows swing together.
+pub const AVERAGE: Duration = Duration::from_millis(100);
+/// By what share of itself a window grows in a round trip while the queue is empty (γ of beyond#19): at a receiver, which hears of a
+/// queue a round trip late.
+pub const RECEIVER_REFILL: f64 = 3.0 / 64.0;
+/// And at a proxy, which is beside the queue.
+pub const PROXY_REFILL: f64 = 1.0 / 16.0;
+/// Over how long the queue can be averaged at most.
 pub const MOST_AVERAGE: Duration = Duration::from_secs(10);
 
 /// The clock of the programs never shows 0, which stands for never.
 const BEFORE_NS: u64 = 1_000_000_000;
+
+/// A share as the programs have it.
+pub fn q10(share: f64) -> u32 {
+    (share * 1024.0).round() as u32
+}
 
 /// An instant as the programs' clock shows it \[ns\].
 fn clock_ns(at: Instant) -> u64 {

@@ -11,7 +11,7 @@ use lasthop_fixed::state::{
 };
 
 use super::station::{Desk, Member, StationKernelParams, StationProxyParams, update_of};
-use super::{Dither, MOST_AVERAGE, PROXY_AVERAGE, clock_ns};
+use super::{AVERAGE, Dither, MOST_AVERAGE, PROXY_REFILL, clock_ns, q10};
 use crate::error::ParameterError;
 use crate::kinds;
 use crate::law::share::{G, TARGET, THETA};
@@ -53,7 +53,9 @@ parameters! {
         /// Bytes that each flow aims to keep in the queue (τ), up to 64 kB.
         pub tau: Bytes = Bytes::new(500), in above_to(Bytes::ZERO, Bytes::new(65_535));
         /// Over how long the queue is averaged; 500 ms in the paper (clamp §4.1).
-        pub average: Duration = PROXY_AVERAGE, in above_to(Duration::ZERO, MOST_AVERAGE);
+        pub average: Duration = AVERAGE, in above_to(Duration::ZERO, MOST_AVERAGE);
+        /// By what share of itself a window grows beside τ in a round trip while the queue is empty; 0 in the paper.
+        pub refill: f64 = PROXY_REFILL, in 0.0..=1.0;
         /// What it sees of the queue.
         pub queue: Sight = Sight::Outstanding;
     }
@@ -93,7 +95,6 @@ impl ProxyParams {
     }
 
     fn settings(&self) -> Settings {
-        let q10 = |value: f64| (value * 1024.0).round() as u32;
         let settings = Settings {
             target_ns: TARGET.as_nanos(),
             g_q10: q10(G),
@@ -109,6 +110,7 @@ impl ProxyParams {
                     is_clamp: 1,
                     a_bytes: params.a.get() as u32,
                     tau_bytes: params.tau.get() as u32,
+                    refill_q10: q10(params.refill),
                     average_ns,
                     ..settings
                 }

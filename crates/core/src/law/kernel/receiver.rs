@@ -4,7 +4,7 @@
 use lasthop_fixed::state::{PoolRecord, ReceiverRecord, price_q30};
 use lasthop_fixed::{pool, receiver, window};
 
-use super::{Dither, clock_ns};
+use super::{Dither, RECEIVER_REFILL, clock_ns, q10};
 use crate::error::ParameterError;
 use crate::parameter::{Parameter, above_to};
 use crate::parameters;
@@ -19,6 +19,10 @@ parameters! {
         pub tau: Bytes, in above_to(Bytes::ZERO, Bytes::new(65_535));
         /// Weight, to the nearest 256th: the flow's share of the queue's rate is φ/Σφ.
         pub phi: f64 = 1.0, in 1.0 / PHI_ONE..=PHI_ONE;
+        /// By what share of itself the window grows at least in a round trip while the queue is empty: no packet of the last round trip,
+        /// and of the last 100 ms, had a price, the round-trip time is the path's, and the sender fills its window. The paper's law grows
+        /// by τ alone; 0 does so.
+        pub refill: f64 = RECEIVER_REFILL, in 0.0..=1.0;
     }
 }
 
@@ -38,6 +42,7 @@ pub struct Pool(PoolRecord);
 #[derive(Clone, Debug)]
 pub struct ClampKernelReceiver {
     tau_bytes: u32,
+    refill_q10: u32,
     record: ReceiverRecord,
     dither: Dither,
 }
@@ -50,7 +55,8 @@ impl ReceiverLaw for ClampKernelReceiver {
         let mut record = ReceiverRecord::default();
         record.mss = mss;
         record.weight_q8 = (params.phi * PHI_ONE).round() as u32;
-        Ok(Self { tau_bytes: params.tau.get() as u32, record, dither: Dither::default() })
+        let refill_q10 = q10(params.refill);
+        Ok(Self { tau_bytes: params.tau.get() as u32, refill_q10, record, dither: Dither::default() })
     }
 
     fn first_window(&self, os_window: Bytes) -> Bytes {
@@ -75,7 +81,7 @@ impl ReceiverLaw for ClampKernelReceiver {
         if let Some(price) = sample.signal.price() {
             record.price_q30 = price_q30(price);
             record.priced_ns = now_ns;
-            receiver::window(record, gap_ns, sample.payload, self.tau_bytes);
+            receiver::window(record, gap_ns, sample.payload, self.tau_bytes, self.refill_q10);
             record.duplicates = 0;
         } else if now_ns - record.priced_ns > STALE_NS {
             receiver::let_go(record);
@@ -105,7 +111,9 @@ mod tests {
 
     #[test]
     fn a_weight_is_counted_in_256ths_or_refused() {
-        let set_up = |phi| ClampKernelReceiver::set_up(ClampKernelParams { tau: Bytes::new(500), phi }, 1448);
+        let set_up = |phi| {
+            ClampKernelReceiver::set_up(ClampKernelParams { phi, ..ClampKernelParams::new(Bytes::new(500)) }, 1448)
+        };
         let counted = |phi| set_up(phi).map(|receiver| receiver.record.weight_q8);
         for (phi, q8) in [(1.0, 256), (0.999, 256), (0.1, 26), (0.006, 2), (1.0 / 256.0, 1), (256.0, 65_536)] {
             assert_eq!(counted(phi), Ok(q8));

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use lasthop_fixed::state::{StationRecord, price_s};
 use lasthop_fixed::station;
 
-use super::{MOST_AVERAGE, PRICE_AVERAGE, clock_ns};
+use super::{AVERAGE, MOST_AVERAGE, clock_ns};
 use crate::error::ParameterError;
 use crate::packet::Signal;
 use crate::parameter::{Parameter, above_to};
@@ -21,9 +21,8 @@ parameters! {
     pub struct ClampKernelPrice {
         /// Queue below which nothing is asked, up to 4 GB.
         pub a: Bytes, in Bytes::ZERO..=Bytes::new(u32::MAX as u64);
-        /// Over how long the queue is averaged (clamp §4.1: e^(−2I)). With 50 ms many flows do not swing together, and few of long
-        /// paths use less of a line that fades.
-        pub average: Duration = PRICE_AVERAGE, in above_to(Duration::ZERO, MOST_AVERAGE);
+        /// Over how long the queue is averaged. In the paper it is 500 ms (clamp §4.1: e^(−2I)), with which many flows swing together.
+        pub average: Duration = AVERAGE, in above_to(Duration::ZERO, MOST_AVERAGE);
     }
 }
 
