@@ -103,6 +103,8 @@ LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes
 
 /* What the price remembers of a queue, by the usual average. */
 #define RECEIVER_PRICE_NS (NS_PER_S / 10)
+/* For so long a window is refilled by an eighth of gamma once that made a buffer overflow. */
+#define OVERFLOWN_NS (30 * NS_PER_S)
 
 /*
  * By how much the window grows at least while the queue is empty, which tau would take many round trips to fill: beyond#19, or phi
@@ -113,6 +115,11 @@ LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns, u32 refil
 {
 	u64 window = r->window_q16 >> 16;
 
+	/* What is lost soon after tells of a buffer that is too short for that. */
+	if (r->duplicates >= 3 && r->refilled_ns && r->arrived_ns - r->refilled_ns < NS_PER_S + 4 * r->last_rtt_ns) {
+		r->overflown_ns = r->arrived_ns;
+		r->refilled_ns = 0;
+	}
 	if (r->price_q30) {
 		r->unpriced_ns = 0;
 		return 0;
@@ -123,6 +130,10 @@ LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns, u32 refil
 		return 0;
 	if (!clamp_is_empty(r->last_rtt_ns, recent_least(&r->path)) || receiver_round_bytes(r) < window - window / 8)
 		return 0;
+	if (r->flags & RECEIVER_STARTED)
+		r->refilled_ns = r->arrived_ns;
+	if (r->overflown_ns && r->arrived_ns - r->overflown_ns < OVERFLOWN_NS)
+		return clamp_refill_q16(r->window_q16, refill_q10 / 8, r->last_rtt_ns, gap_ns);
 	return most(clamp_refill_q16(r->window_q16, refill_q10, r->last_rtt_ns, gap_ns),
 		    clamp_refill_q16((u64)r->mss * r->weight_q8 << 8, 1024, r->last_rtt_ns, gap_ns));
 }

@@ -545,6 +545,8 @@ struct receiver {
 	u64 train_bytes; /* their payload since */
 	u64 surplus_bytes; /* what is still allowed by a window that was larger */
 	u64 unpriced_ns; /* since when prices are 0; 0: the last one was not */
+	u64 refilled_ns; /* when its window was last refilled; 0: never, or what was lost since tells of it */
+	u64 overflown_ns; /* when that was last too much for the buffer; 0: never */
 	u64 pooled; /* the rate with which it takes part in the pool's epoch, B/s; 0: it does not */
 	s64 drift; /* how fast its window moves to the mean meanwhile, B/s */
 	u32 epoch; /* the last one that it has met */

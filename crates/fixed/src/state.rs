@@ -295,6 +295,8 @@ pub struct ReceiverRecord {
     train_bytes: u64,
     surplus_bytes: u64,
     unpriced_ns: u64,
+    refilled_ns: u64,
+    overflown_ns: u64,
     pooled: u64,
     drift: i64,
     epoch: u32,
