@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 #include "proxy.h"
-#include "state.h"
+#include "state_desk.h"
 
 /* Each object has its own. */
 extern const volatile struct settings settings;

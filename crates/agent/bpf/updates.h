@@ -9,7 +9,7 @@
 #include "kernel.h"
 #include "packet.h"
 #include "proxy.h"
-#include "state.h"
+#include "state_desk.h"
 
 /* Each object has its own. */
 extern const volatile struct settings settings;

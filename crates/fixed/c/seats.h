@@ -12,6 +12,7 @@
 
 #include "desk.h"
 #include "flow.h"
+#include "state_desk.h"
 
 /* How often windows are found anew, at most. */
 #define STEP_NS (1ULL << 20)

@@ -4,7 +4,7 @@
 //! ```text
 //!   c/arith.h ◄── c/estimate.h ◄── c/clamp.h, c/share.h ◄── c/desk.h      c/window.h, c/gamma.h, c/qfcp.h ◄── c/xcp.h, c/wire.h
 //!                                       ▲                        ▲
-//!              c/state.h ◄── c/station.h, c/bearing.h, c/flow.h, c/seats.h ◄── c/proxy.h, c/passer.h, c/receiver.h
+//!    c/state.h, c/state_desk.h ◄── c/station.h, c/bearing.h, c/flow.h, c/seats.h ◄── c/proxy.h, c/passer.h, c/receiver.h
 //!                    ┌──────────────────┬────────────────────────┘
 //!                    ▼                                           ▼
 //!      programs of the agent (clang, BPF)           this crate (cc, the host)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the programs keep and are told, as `c/state.h` lays it out.
+//! What the programs keep and are told, as `c/state.h` and `c/state_desk.h` lay it out.
 
 mod station;
 
