@@ -108,7 +108,7 @@ parameters! {
         /// Over how long the queue is averaged; 500 ms in the paper. `client` averages none.
         pub average: Duration = kernel::AVERAGE, in above_to(Duration::ZERO, kernel::MOST_AVERAGE);
         /// By what share of itself a window grows in a round trip while the queue is empty: by default 3/64 at `client` and 1/16 at
-        /// `proxy`; 0 in the paper. `ap` has no windows.
+        /// `proxy`, to the nearest 1024th; 0 in the paper. `ap` has no windows.
         pub refill: Option<f64> = None, in 0.0..=1.0;
     }
 }

@@ -518,6 +518,18 @@ fn clamps_agents_soon_fill_what_others_have_left() {
 }
 
 #[test]
+fn clamps_agents_overrun_a_short_buffer_once_in_a_while_and_not_always() {
+    // 30 ms of buffer, half of which is wanted: a path of 150 ms grows by 7 ms in a round trip, and hears of it two later.
+    let text = DOWNLOAD.replace("    proxy = \"share-kernel\"\n", "");
+    let receiver = r#"{ kind = "clamp-kernel", tau = "500 B" }"#;
+    let price = ("ap[0].price", r#"{ kind = "clamp-kernel", a = "18.75 kB" }"#);
+    let buffer = [("ap[0].queue.limit", "37.5 kB"), ("flow[0].rtt", "150 ms"), ("flow[0].receiver", receiver)];
+    let summary = run(&text, &[&buffer[..], &[price, ("duration", "60 s"), ("warmup", "15 s")]].concat());
+    let (goodput, _) = found(&summary);
+    assert!(goodput > 8.5 && summary.queues[0].drops < 100, "{goodput}, {}", summary.queues[0].drops);
+}
+
+#[test]
 fn the_flows_of_a_station_are_even_soon_after_slow_start() {
     // By the paper's law alone Jain's index is .86 to .95 then: it takes d²C/(kτ), 10 and 100 s.
     for (rate, sender, rtt, steps) in [

@@ -54,7 +54,7 @@ parameters! {
         pub tau: Bytes = Bytes::new(500), in above_to(Bytes::ZERO, Bytes::new(65_535));
         /// Over how long the queue is averaged; 500 ms in the paper (clamp §4.1).
         pub average: Duration = AVERAGE, in above_to(Duration::ZERO, MOST_AVERAGE);
-        /// By what share of itself a window grows beside τ in a round trip while the queue is empty; 0 in the paper.
+        /// By what share of itself a window grows beside τ in a round trip while the queue is empty, to the nearest 1024th; 0 in the paper.
         pub refill: f64 = PROXY_REFILL, in 0.0..=1.0;
         /// What it sees of the queue.
         pub queue: Sight = Sight::Outstanding;

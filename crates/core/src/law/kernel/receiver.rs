@@ -21,7 +21,7 @@ parameters! {
         pub phi: f64 = 1.0, in 1.0 / PHI_ONE..=PHI_ONE;
         /// By what share of itself the window grows at least in a round trip while the queue is empty: no packet of the last round trip,
         /// and of the last 100 ms, had a price, the round-trip time is the path's, and the sender fills its window. The paper's law grows
-        /// by τ alone; 0 does so.
+        /// by τ alone; 0 does so. It counts to the nearest 1024th.
         pub refill: f64 = RECEIVER_REFILL, in 0.0..=1.0;
     }
 }
