@@ -67,8 +67,8 @@ LASTHOP_INLINE void bearing_leans(struct bearing *b, u64 now_ns, u64 even)
  * It has joined an epoch; its share is `due`, 0 as long as nobody else could take it, T was `present_ns` in the one before, its round
  * trip is that with the queue and without, and its window is of more than a few segments or not: the longest queue that its sender bears, 0
  * where that is any. BBR keeps two of its rate times its least round trip under way: where the queue is longer than its path, that is less
- * than its window, and it loses its share to others. Who has neither its share nor fills its window, of more than a few segments and an
- * eighth of it at least, has had something under way for three seconds, and finds a queue of more than half of its path, asks for one no
+ * than its window, and it loses its share to others. Who has neither its share nor fills its window, of more than a few segments, but an
+ * eighth of it or a quarter of its share at least, has had something under way for three seconds, and finds a queue of more than half of its path, asks for one no
  * longer than its path; as long as it still does, for a shorter one. Whom that has not helped after a while has a pace of its own, and bears
  * any: as often as it is well it may ask again. Otherwise what it bears grows, bit by bit, until T is wanted of it.
  */
@@ -76,7 +76,9 @@ LASTHOP_INLINE u64 bearing_bears_ns(struct bearing *b, u64 now_ns, u64 target_ns
 				    int is_large)
 {
 	int is_well = b->taken >= due - due / 16 || b->used_mean >= b->held_mean - b->held_mean / 4;
-	int asks = !is_well && b->used_mean > b->held_mean / 8 && is_large && round_ns > path_ns + path_ns / 2 &&
+	/* What slow start has left of a window may be a dozen times what its sender needs for a third of its share. */
+	int sends = b->used_mean > b->held_mean / 8 || b->taken > due / 4;
+	int asks = !is_well && sends && is_large && round_ns > path_ns + path_ns / 2 &&
 		   excess(now_ns, b->rested_ns) > ASKING_NS;
 
 	if (!due) {
