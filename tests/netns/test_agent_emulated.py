@@ -29,14 +29,6 @@ receiver = "share"
 CLAMP = POINT.replace('"share", target = "25 ms"', '"linear", a = "20 kB"').replace(
     'receiver = "share"', 'receiver = { kind = "clamp", tau = "500 B" }\nsender = "reno"'
 )
-PHONE = """
-[[flow]]
-name = "other"
-station = "phone"
-rtt = "30 ms"
-sender = "reno"
-receiver = {}
-"""
 PROXY = POINT.replace('price = { kind = "share"', 'proxy = { kind = "share-kernel"').replace(
     'receiver = "share"', 'receiver = "linux"'
 )
@@ -271,7 +263,9 @@ def test_what_a_command_opens_obeys_the_scenario_as_well(
         (POINT, [], ["flow[0].receiver", '"share"', "--proxy"]),
         (CLAMP.replace("tau =", "packets = 10, tau ="), [], ["flow[0].receiver", "tau, phi and"]),
         (
-            CLAMP + PHONE.format('{ kind = "clamp", tau = "500 B", refill = 0.5 }'),
+            CLAMP
+            + PLAIN.format("b")
+            + 'receiver = { kind = "clamp", tau = "500 B", refill = 0.5 }\n',
             [],
             ["flow[1].receiver: refill = 0.5: one agent has both", "wanted 0 as in flow[0]"],
         ),

@@ -68,9 +68,10 @@ LASTHOP_INLINE void bearing_leans(struct bearing *b, u64 now_ns, u64 even)
  * trip is that with the queue and without, and its window is of more than a few segments or not: the longest queue that its sender bears, 0
  * where that is any. BBR keeps two of its rate times its least round trip under way: where the queue is longer than its path, that is less
  * than its window, and it loses its share to others. Who has neither its share nor fills its window, of more than a few segments, but an
- * eighth of it or a quarter of its share at least, has had something under way for three seconds, and finds a queue of more than half of its path, asks for one no
- * longer than its path; as long as it still does, for a shorter one. Whom that has not helped after a while has a pace of its own, and bears
- * any: as often as it is well it may ask again. Otherwise what it bears grows, bit by bit, until T is wanted of it.
+ * eighth of it or a quarter of its share at least, has had something under way for three seconds, and finds a queue of more than half of
+ * its path, asks for one no longer than its path; as long as it still does, for a shorter one. Whom that has not helped after a while has
+ * a pace of its own, and bears any: as often as it is well it may ask again. Otherwise what it bears grows, bit by bit, until T is wanted
+ * of it.
  */
 LASTHOP_INLINE u64 bearing_bears_ns(struct bearing *b, u64 now_ns, u64 target_ns, u64 present_ns, u64 due, u64 round_ns, u64 path_ns,
 				    int is_large)
