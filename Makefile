@@ -31,7 +31,8 @@ demo: setup
 
 test: setup $(VENV)/.test-tools
 	cargo test $(WORKSPACE) --profile checked
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/netns
+	$(BIN)/python -m pytest tests/netns
 	$(MAKE) check-speed
 
 # The tests of emulation alone, none left out for want of rights, with those that measure in real time and want a quiet machine.
