@@ -9,6 +9,7 @@
 #include "window.h"
 
 #define RECEIVER_STARTED FLOW_STARTED
+#define RECEIVER_UNSURE 256 /* no queue has told since slow start's end that its path is full: its sender may only have been pacing */
 
 /* The larger of what arrived in this round trip and in the one before. */
 LASTHOP_INLINE u64 receiver_round_bytes(const struct receiver *r)
@@ -103,6 +104,8 @@ LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes
 
 /* What the price remembers of a queue, by the usual average. */
 #define RECEIVER_PRICE_NS (NS_PER_S / 10)
+/* Gamma, in 1024ths, where slow start may have ended too soon. */
+#define UNSURE_Q10 512
 /* For so long a window is refilled by an eighth of gamma once that made a buffer overflow. */
 #define OVERFLOWN_NS (30 * NS_PER_S)
 
@@ -110,11 +113,14 @@ LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes
  * By how much the window grows at least while the queue is empty, which tau would take many round trips to fill: beyond#19, or phi
  * segments in a round trip where that is more, so that small windows gain on large ones. The queue is empty once no price has come for
  * a round trip and that is the path's; but where the sender does not fill its window, more of it would help nothing. 0: not so.
+ * Until there has been a queue, slow start may have ended too soon, and it grows by half in a round trip.
  */
 LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns, u32 refill_q10)
 {
-	u64 window = r->window_q16 >> 16;
+	u64 window = r->window_q16 >> 16, least_ns = recent_least(&r->path), used = window - window / 8;
 
+	if (r->price_q30 || r->duplicates >= 3)
+		r->flags &= ~RECEIVER_UNSURE;
 	/* What is lost soon after tells of a buffer that is too short for that. */
 	if (r->duplicates >= 3 && r->refilled_ns && r->arrived_ns - r->refilled_ns < NS_PER_S + 4 * r->last_rtt_ns) {
 		r->overflown_ns = r->arrived_ns;
@@ -128,7 +134,12 @@ LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns, u32 refil
 		r->unpriced_ns = r->arrived_ns;
 	if (!refill_q10 || !r->last_rtt_ns || r->arrived_ns - r->unpriced_ns < most(r->last_rtt_ns, RECEIVER_PRICE_NS))
 		return 0;
-	if (!clamp_is_empty(r->last_rtt_ns, recent_least(&r->path)) || receiver_round_bytes(r) < window - window / 8)
+	if (r->flags & RECEIVER_UNSURE) {
+		refill_q10 = (u32)most(refill_q10, UNSURE_Q10);
+		/* So much of it is what it was a round trip ago. */
+		used = window / 2;
+	}
+	if (!clamp_is_empty(r->last_rtt_ns, least_ns) || receiver_round_bytes(r) < used)
 		return 0;
 	if (r->flags & RECEIVER_STARTED)
 		r->refilled_ns = r->arrived_ns;
@@ -201,6 +212,7 @@ LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload,
 		receiver_end_slow_start(r, receiver_filling(r));
 	} else if (filled) {
 		receiver_end_slow_start(r, filled);
+		r->flags |= RECEIVER_UNSURE;
 	} else if (window <= hold) {
 		/* A segment more for each of this packet. */
 		r->window_q16 = clamp_slow_start_q16(r->window_q16, payload);

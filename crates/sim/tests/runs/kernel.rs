@@ -518,6 +518,24 @@ fn clamps_agents_soon_fill_what_others_have_left() {
 }
 
 #[test]
+fn a_sender_that_paces_soon_fills_the_path_too() {
+    // Its data come without a pause from the third round trip on, at a twentieth of the line's rate.
+    let text = DOWNLOAD.replace("    proxy = \"share-kernel\"\n", "");
+    let receiver = r#"{ kind = "clamp-kernel", tau = "500 B" }"#;
+    let price = ("ap[0].price", r#"{ kind = "clamp-kernel", a = "312.5 kB" }"#);
+    let line = [
+        ("ap[0].radio.rate", "100 Mbit/s"),
+        ("ap[0].queue.limit", "3 MB"),
+        ("flow[0].rtt", "100 ms"),
+        ("flow[0].receiver", receiver),
+    ];
+    let sender = ("flow[0].sender", r#"{ kind = "linux-reno", pacing = 1.2, pieces = false }"#);
+    let summary = run(&text, &[&line[..], &[price, sender, ("duration", "10 s"), ("warmup", "5 s")]].concat());
+    let (goodput, wait_ms) = found(&summary);
+    assert!(goodput > 90.0 && wait_ms < 30.0, "{goodput}, {wait_ms}");
+}
+
+#[test]
 fn clamps_agents_overrun_a_short_buffer_once_in_a_while_and_not_always() {
     // 30 ms of buffer, half of which is wanted: a path of 150 ms grows by 7 ms in a round trip, and hears of it two later.
     let text = DOWNLOAD.replace("    proxy = \"share-kernel\"\n", "");
