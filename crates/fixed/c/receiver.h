@@ -104,8 +104,9 @@ LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes
 
 /* What the price remembers of a queue, by the usual average. */
 #define RECEIVER_PRICE_NS (NS_PER_S / 10)
-/* Gamma, in 1024ths, where slow start may have ended too soon. */
-#define UNSURE_Q10 512
+/* Gamma, in 1024ths, where slow start may have ended too soon, and for how many round trips without a price. */
+#define UNSURE_Q10 256
+#define UNSURE_ROUNDS 32
 /* For so long a window is refilled by an eighth of gamma once that made a buffer overflow. */
 #define OVERFLOWN_NS (30 * NS_PER_S)
 
@@ -113,9 +114,10 @@ LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes
  * By how much the window grows at least while the queue is empty, which tau would take many round trips to fill: beyond#19, or phi
  * segments in a round trip where that is more, so that small windows gain on large ones. The queue is empty once no price has come for
  * a round trip and that is the path's; but where the sender does not fill its window, more of it would help nothing. 0: not so.
- * Until there has been a queue, slow start may have ended too soon, and it grows by half in a round trip.
+ * Until there has been a queue, or for some round trips, slow start may have ended too soon, and it grows by a quarter in each. So many
+ * bytes came in the last one.
  */
-LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns, u32 refill_q10)
+LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 round_bytes, u64 gap_ns, u32 refill_q10)
 {
 	u64 window = r->window_q16 >> 16, least_ns = recent_least(&r->path), used = window - window / 8;
 
@@ -134,12 +136,14 @@ LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 gap_ns, u32 refil
 		r->unpriced_ns = r->arrived_ns;
 	if (!refill_q10 || !r->last_rtt_ns || r->arrived_ns - r->unpriced_ns < most(r->last_rtt_ns, RECEIVER_PRICE_NS))
 		return 0;
+	if (r->arrived_ns - r->unpriced_ns > UNSURE_ROUNDS * least_ns)
+		r->flags &= ~RECEIVER_UNSURE;
 	if (r->flags & RECEIVER_UNSURE) {
 		refill_q10 = (u32)most(refill_q10, UNSURE_Q10);
 		/* So much of it is what it was a round trip ago. */
 		used = window / 2;
 	}
-	if (!clamp_is_empty(r->last_rtt_ns, least_ns) || receiver_round_bytes(r) < used)
+	if (!clamp_is_empty(r->last_rtt_ns, least_ns) || round_bytes < used)
 		return 0;
 	if (r->flags & RECEIVER_STARTED)
 		r->refilled_ns = r->arrived_ns;
@@ -195,7 +199,10 @@ LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload,
 	r->delay_ns = clamp_delay_ns(r->delay_ns, clamp_advertised(window, r->own_bytes), rate);
 	change_q16 = clamp_force_q16(r->weight_q8, tau_bytes, r->price_q30, rate);
 	change_q16 = clamp_scaled_change_q16(change_q16, r->delay_ns, gap_ns);
-	refill_q16 = (s64)receiver_refill_q16(r, gap_ns, refill_q10);
+	/* A rest of the sender counts in its smoothed round trip: more than one of the path's may have come in that. */
+	if (r->flags & RECEIVER_UNSURE)
+		round = receiver_filling(r);
+	refill_q16 = (s64)receiver_refill_q16(r, round, gap_ns, refill_q10);
 	/* What its sender does not fill grows no further: to a third more than what arrives, or, in slow start, four times that. */
 	hold = round + round / 3;
 	if (!(r->flags & RECEIVER_STARTED))
