@@ -9,7 +9,6 @@
 #include "window.h"
 
 #define RECEIVER_STARTED FLOW_STARTED
-#define RECEIVER_UNSURE 256 /* no queue has told since slow start's end that its path is full: its sender may only have been pacing */
 
 /* The larger of what arrived in this round trip and in the one before. */
 LASTHOP_INLINE u64 receiver_round_bytes(const struct receiver *r)
@@ -105,8 +104,8 @@ LASTHOP_INLINE void receiver_end_slow_start(struct receiver *r, u64 window_bytes
 /* What the price remembers of a queue, by the usual average. */
 #define RECEIVER_PRICE_NS (NS_PER_S / 10)
 /* Gamma, in 1024ths, where slow start may have ended too soon, and for how many round trips without a price. */
-#define UNSURE_Q10 256
-#define UNSURE_ROUNDS 32
+#define MAY_PACE_Q10 256
+#define MAY_PACE_ROUNDS 32
 /* For so long a window is refilled by an eighth of gamma once that made a buffer overflow. */
 #define OVERFLOWN_NS (30 * NS_PER_S)
 
@@ -122,7 +121,7 @@ LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 round_bytes, u64 
 	u64 window = r->window_q16 >> 16, least_ns = recent_least(&r->path), used = window - window / 8;
 
 	if (r->price_q30 || r->duplicates >= 3)
-		r->flags &= ~RECEIVER_UNSURE;
+		r->flags &= ~FLOW_MAY_PACE;
 	/* What is lost soon after tells of a buffer that is too short for that. */
 	if (r->duplicates >= 3 && r->refilled_ns && r->arrived_ns - r->refilled_ns < NS_PER_S + 4 * r->last_rtt_ns) {
 		r->overflown_ns = r->arrived_ns;
@@ -136,10 +135,10 @@ LASTHOP_INLINE u64 receiver_refill_q16(struct receiver *r, u64 round_bytes, u64 
 		r->unpriced_ns = r->arrived_ns;
 	if (!refill_q10 || !r->last_rtt_ns || r->arrived_ns - r->unpriced_ns < most(r->last_rtt_ns, RECEIVER_PRICE_NS))
 		return 0;
-	if (r->arrived_ns - r->unpriced_ns > UNSURE_ROUNDS * least_ns)
-		r->flags &= ~RECEIVER_UNSURE;
-	if (r->flags & RECEIVER_UNSURE) {
-		refill_q10 = (u32)most(refill_q10, UNSURE_Q10);
+	if (r->arrived_ns - r->unpriced_ns > MAY_PACE_ROUNDS * least_ns)
+		r->flags &= ~FLOW_MAY_PACE;
+	if (r->flags & FLOW_MAY_PACE) {
+		refill_q10 = (u32)most(refill_q10, MAY_PACE_Q10);
 		/* So much of it is what it was a round trip ago. */
 		used = window / 2;
 	}
@@ -200,7 +199,7 @@ LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload,
 	change_q16 = clamp_force_q16(r->weight_q8, tau_bytes, r->price_q30, rate);
 	change_q16 = clamp_scaled_change_q16(change_q16, r->delay_ns, gap_ns);
 	/* A rest of the sender counts in its smoothed round trip: more than one of the path's may have come in that. */
-	if (r->flags & RECEIVER_UNSURE)
+	if (r->flags & FLOW_MAY_PACE)
 		round = receiver_filling(r);
 	refill_q16 = (s64)receiver_refill_q16(r, round, gap_ns, refill_q10);
 	/* What its sender does not fill grows no further: to a third more than what arrives, or, in slow start, four times that. */
@@ -219,7 +218,7 @@ LASTHOP_INLINE void receiver_window(struct receiver *r, u64 gap_ns, u32 payload,
 		receiver_end_slow_start(r, receiver_filling(r));
 	} else if (filled) {
 		receiver_end_slow_start(r, filled);
-		r->flags |= RECEIVER_UNSURE;
+		r->flags |= FLOW_MAY_PACE;
 	} else if (window <= hold) {
 		/* A segment more for each of this packet. */
 		r->window_q16 = clamp_slow_start_q16(r->window_q16, payload);

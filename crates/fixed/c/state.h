@@ -207,6 +207,7 @@ struct bearing {
 #define FLOW_LIMITED 16 /* its window has been lowered */
 #define FLOW_CLOSING 32 /* a FIN was seen */
 #define FLOW_STARTED 128 /* CLAMP's slow start is over */
+#define FLOW_MAY_PACE 256 /* and no queue has told since that the path is full: its sender may only have been pacing */
 #define FLOW_COUNTED 512 /* it was counted in some epoch */
 #define FLOW_LOOKED_AT 1024 /* whether its receiver holds ACKs back is known beyond its first segments */
 #define FLOW_APART 2048 /* a segment is looked at for how long the one before it is held back */

@@ -32,9 +32,10 @@ macro_rules! downloads {
 mod ahead;
 mod capture;
 mod feedback;
-mod kernel;
 mod linux;
 mod metrics;
+mod pair;
+mod proxy;
 mod queues_and_losses;
 mod refusals;
 mod senders;
