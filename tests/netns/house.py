@@ -9,6 +9,7 @@ hosts that are at different ones, and a part of what goes there may be lost.
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,7 @@ AGENT = os.environ.get("LASTHOP_AGENT", str(ROOT / "target" / "release" / "lasth
 DISTANCE = Path(__file__).with_name("distance.py")
 SERVER, CLIENT = "10.2.0.2", "10.1.0.2"
 SERVER6 = "fd00:2::2"
+SYN_SENT = "02"
 PATIENCE_S = 30.0
 BURST_BYTES = 2900
 """Of the token bucket. While what waits is as long as the burst, a timer that is late by
@@ -174,6 +176,18 @@ class House:
         assert self.relay.stdin is not None
         self.relay.stdin.write(f"{further_ms} {held_ms}\n")
         self.relay.stdin.flush()
+
+    def hold_the_first_syn(self, for_s: float) -> None:
+        """Waits for the client's first SYN and lets it stand before the relay for so long."""
+        assert self.relay is not None
+        connections = Path(f"/proc/{self.holders['client'].pid}/net/tcp")
+        self.relay.send_signal(signal.SIGSTOP)
+        try:
+            while f" {SYN_SENT} " not in connections.read_text():
+                time.sleep(0.001)
+            time.sleep(for_s)
+        finally:
+            self.relay.send_signal(signal.SIGCONT)
 
     def fetch(
         self, ports: Sequence[object], warm_s: float, take_s: float, host: str = SERVER

@@ -2,10 +2,13 @@
 """The agent where the rate of the line changes, packets get lost, or crowds of connections come."""
 
 import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from disturbed import EIGHT, FOUR, TARGET_MS, WAYS_BACK, back, crowd, lossy, steps
+from house import house
 from lasthop._lasthop import jain
 
 P99_MS = 2 * TARGET_MS + 5
@@ -73,6 +76,22 @@ def test_a_way_back_that_is_longer_for_many_is_no_longer_for_that(slow: str) -> 
 def test_behind_a_hole_one_sender_goes_on(way: str) -> None:
     # BBR has 9.2 of 9.6 Mbit/s there; a window that waits for each hole to be filled leaves it 8.
     assert lossy(way, "router", "bbr", 0.02, (20_040,), 8).bps >= 8.9e6
+
+
+def test_a_syn_that_was_late_does_not_shorten_a_path() -> None:
+    with house(slow="router", distances=True) as built:
+        built.helper("server", "serve", "cubic")
+        built.agent()
+        with ThreadPoolExecutor() as pool:
+            found = pool.submit(built.fetch, [20_010, 20_080], 3, 3)
+            # It is said again after a second: both answers pass before the first one is answered.
+            built.hold_the_first_syn(0.98)
+            time.sleep(3)
+            paths_ms = sorted(1e3 * flow["client_rtt_s"] for flow in built.status()["flows"])
+            rates_bps = list(found.result().values())
+    assert paths_ms == pytest.approx([10, 80], abs=3)
+    # The farther one had 3.2 of 9.5 Mbit/s.
+    assert jain(rates_bps) >= 0.98
 
 
 def judge(found: dict[str, Any], count: int, size: int) -> None:

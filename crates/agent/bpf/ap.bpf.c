@@ -29,13 +29,13 @@ struct {
 	__type(value, struct passer);
 } passers SEC(".maps");
 
-/* Whose packet it is; a SYN begins anew. */
+/* Whose packet it is; a SYN begins anew, unless it is said again. */
 static __always_inline struct passer *passer_of(const struct packet *p)
 {
 	int begins = (p->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
-	struct passer *f = begins ? 0 : bpf_map_lookup_elem(&passers, &p->key);
+	struct passer *f = bpf_map_lookup_elem(&passers, &p->key);
 
-	if (f)
+	if (f && (!begins || opens_again(p, f->opened_seq)))
 		return f;
 	bpf_map_update_elem(&passers, &p->key, &unmet, BPF_ANY);
 	return bpf_map_lookup_elem(&passers, &p->key);

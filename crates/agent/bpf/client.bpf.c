@@ -9,6 +9,7 @@
  *                                 (windows)
  */
 #include "counts.h"
+#include "handshake.h"
 #include "kernel.h"
 #include "lock.h"
 #include "packet.h"
@@ -36,7 +37,7 @@ struct {
 	__type(value, struct pool);
 } pools SEC(".maps");
 
-/* The connection of a SYN: a new one, unless it has options that forbid to touch it. */
+/* The connection of a SYN: a new one, unless that is said again or has options that forbid to touch it. */
 static __always_inline struct receiver *open_receiver(const struct packet *p)
 {
 	struct receiver *r;
@@ -46,6 +47,9 @@ static __always_inline struct receiver *open_receiver(const struct packet *p)
 		bpf_map_delete_elem(&flows, &p->key);
 		return 0;
 	}
+	r = bpf_map_lookup_elem(&flows, &p->key);
+	if (r && opens_again(p, r->opened_seq))
+		return r;
 	if (bpf_map_update_elem(&flows, &p->key, &blank, BPF_ANY)) {
 		count(COUNTED_FULL, 0);
 		return 0;
@@ -76,16 +80,7 @@ static __always_inline void hear_server(struct receiver *r, const struct packet 
 {
 	if (!take(&r->lock))
 		return;
-	if (p->has_scale)
-		r->flags |= FLOW_SERVER_SCALES;
-	r->seen_ns = now_ns;
-	if (p->flags & TCP_ACK) {
-		r->flags |= FLOW_ESTABLISHED;
-		r->ack = r->arrived = r->reached = p->seq + 1;
-		r->edge = r->ack + (u32)r->own_bytes;
-		if (r->asked_ns)
-			receiver_rtt(r, now_ns);
-	}
+	receiver_server_begins(r, p, now_ns);
 	give(&r->lock);
 }
 
@@ -102,18 +97,7 @@ static __always_inline void hear_station(struct receiver *r, const struct packet
 {
 	if (!take(&r->lock))
 		return;
-	if (p->has_scale)
-		r->flags |= FLOW_CLIENT_SCALES;
-	r->scale = p->scale;
-	r->mss = segment;
-	r->own_bytes = p->window;
-	r->asked_ns = r->seen_ns = now_ns;
-	r->by_stamp = 0;
-	if (p->flags & TCP_ACK) {
-		r->flags |= FLOW_ESTABLISHED;
-		r->ack = r->arrived = r->reached = p->ack;
-		r->edge = p->ack + p->window;
-	}
+	receiver_station_begins(r, p, segment, now_ns);
 	give(&r->lock);
 }
 
@@ -139,7 +123,7 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 	r->seen_ns = now_ns;
 	if (p->flags & TCP_FIN)
 		r->flags |= FLOW_CLOSING;
-	if (r->asked_ns && (!r->by_stamp || (p->has_stamp && !is_after(r->asked_stamp, p->echo))))
+	if (r->asked_ns && is_answered(r->flags, r->asked_stamp, p))
 		receiver_rtt(r, now_ns);
 	/* What lies outside the window is no packet of this connection's (RFC 9293, 3.10.7.4): nor is its price. */
 	is_within = p->payload && is_after(end, r->ack) && (settings.observe_only || !is_after(end, r->edge));
@@ -279,7 +263,7 @@ static __always_inline u16 window_of(struct receiver *r, const struct packet *p,
 	if (p->has_stamp && (!r->asked_ns || now_ns - r->asked_ns > ECHO_NS)) {
 		r->asked_ns = now_ns;
 		r->asked_stamp = p->stamp;
-		r->by_stamp = 1;
+		r->flags |= FLOW_BY_STAMP;
 	}
 	/* Duplicates of an ACK stay duplicates: only one that advances gets another window, or one that tells what arrived behind a hole. */
 	moves = is_after(p->ack, r->ack);

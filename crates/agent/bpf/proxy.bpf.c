@@ -110,7 +110,7 @@ static __always_inline struct glance glance_of(struct __sk_buff *skb)
 	return glance;
 }
 
-/* The flow of a SYN: a new one, unless it has options that forbid to touch it. */
+/* The flow of a SYN: a new one, unless that is said again or has options that forbid to touch it. */
 static __always_inline struct flow *open_flow(const struct packet *p)
 {
 	struct station_key client = client_of(p);
@@ -119,8 +119,10 @@ static __always_inline struct flow *open_flow(const struct packet *p)
 
 	if (p->is_foreign)
 		count(COUNTED_FOREIGN, 0);
-	/* What was under way on one that is opened anew. */
 	f = bpf_map_lookup_elem(&flows, &p->key);
+	if (f && !p->is_foreign && opens_again(p, f->opened_seq))
+		return f;
+	/* What was under way on one that is opened anew. */
 	if (f && !close_flow(f, &p->key))
 		return 0;
 	if (p->is_foreign)

@@ -22,6 +22,8 @@ const TOGETHER: [&[&str]; 7] = [
     &[
         "receiver_arrival",
         "receiver_rtt",
+        "receiver_server_begins",
+        "receiver_station_begins",
         "receiver_let_go",
         "receiver_window",
         "pool_turn",

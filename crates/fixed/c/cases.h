@@ -36,6 +36,19 @@ CASE(passer_goes, ({
 
 CASE(receiver_arrival, (receiver_arrival(r, now_ns, v[0], v[1]), r->round_bytes))
 CASE(receiver_rtt, (r->asked_ns = now_ns - v[0], receiver_rtt(r, now_ns), r->rtt_ns))
+CASE(receiver_server_begins, ({
+	struct packet p = vector_packet(v);
+	receiver_server_begins(r, &p, now_ns);
+	r->edge;
+}))
+CASE(receiver_station_begins, ({
+	struct packet p = vector_packet(v);
+	/* It is another connection as often as not. */
+	if (v[14] & 1)
+		r->flags = r->arrived_bytes = 0;
+	receiver_station_begins(r, &p, v[3] & 65535, now_ns);
+	r->edge + r->asked_ns;
+}))
 CASE(receiver_let_go, (receiver_let_go(r), r->window_q16))
 CASE(receiver_window, ({
 	r->mss = 1 + (u16)v[0];
@@ -65,6 +78,9 @@ CASE(proxy_server_begins, ({
 }))
 CASE(proxy_client_begins, ({
 	struct packet p = vector_packet(v);
+	/* It is another connection as often as not. */
+	if (v[14] & 1)
+		f->flags = f->forwarded_bytes = 0;
 	f->weight_q8 = 256;
 	proxy_client_begins(f, &p, now_ns);
 }))

@@ -56,6 +56,8 @@ FACE_DO(passer_comes, (const struct settings *set, struct passer *f, struct stat
 FACE_DO(passer_goes, (struct passer *f, const struct station *s, const struct packet *p, u64 now_ns), (f, s, p, now_ns))
 FACE_DO(receiver_arrival, (struct receiver *r, u64 now_ns, u32 bytes, u32 segments), (r, now_ns, bytes, segments))
 FACE_DO(receiver_rtt, (struct receiver *r, u64 now_ns), (r, now_ns))
+FACE_DO(receiver_server_begins, (struct receiver *r, const struct packet *p, u64 now_ns), (r, p, now_ns))
+FACE_DO(receiver_station_begins, (struct receiver *r, const struct packet *p, u32 segment, u64 now_ns), (r, p, segment, now_ns))
 FACE_DO(receiver_let_go, (struct receiver *r), (r))
 FACE_DO(receiver_window, (struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes, u32 refill_q10),
 	(r, gap_ns, payload, tau_bytes, refill_q10))

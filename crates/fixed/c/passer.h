@@ -7,6 +7,7 @@
 #define LASTHOP_PASSER_H
 
 #include "bearing.h"
+#include "handshake.h"
 #include "state.h"
 #include "station.h"
 #include "window.h"
@@ -25,6 +26,14 @@ LASTHOP_INLINE void passer_rests(struct passer *f, u64 now_ns, u64 wait_ns)
 {
 	if (excess(now_ns, f->use.heard_ns) > f->path_ns + wait_ns + RESTED_NS)
 		f->bearing.rested_ns = now_ns;
+}
+
+/* A part of its path, or that it cannot be told: more than one was said of what is answered now (Karn). */
+LASTHOP_INLINE void passer_learns(struct passer *f, u64 part_ns, int is_told)
+{
+	if (!is_told)
+		f->flags |= FLOW_SAID_AGAIN;
+	f->path_ns = f->flags & FLOW_SAID_AGAIN ? 0 : f->path_ns + part_ns;
 }
 
 /* It takes part in an epoch, its round trip being so much longer than its path: the longest queue that its sender bears. */
@@ -51,10 +60,14 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 	u64 wait_ns = share_wait_ns(s->queue_bytes, station_rate(s));
 
 	if (f->asked_ns)
-		f->path_ns += most(excess(now_ns, f->asked_ns), 1);
+		passer_learns(f, most(excess(now_ns, f->asked_ns), 1), is_answered_by_syn(f->flags, f->asked_stamp, p));
 	f->asked_ns = 0;
+	if (p->flags & TCP_SYN && f->told_ns)
+		passer_learns(f, 0, 0);
 	/* Said again, it would tell the same part of the path again. */
 	if (p->flags & TCP_SYN && !(f->flags & FLOW_ESTABLISHED)) {
+		if (!(p->flags & TCP_ACK))
+			f->opened_seq = p->seq;
 		f->told_ns = now_ns;
 		f->wait_ns = wait_ns;
 		f->flags |= p->has_scale ? FLOW_SERVER_SCALES : 0;
@@ -95,10 +108,16 @@ LASTHOP_INLINE void passer_hears(struct passer *f, const struct station *s, cons
 LASTHOP_INLINE void passer_goes(struct passer *f, const struct station *s, const struct packet *p, u64 now_ns)
 {
 	if (f->told_ns)
-		f->path_ns += excess(excess(now_ns, f->told_ns), f->wait_ns);
+		passer_learns(f, excess(excess(now_ns, f->told_ns), f->wait_ns), 1);
 	f->told_ns = 0;
 	if (p->flags & TCP_SYN && !(f->flags & FLOW_ESTABLISHED)) {
+		if (f->asked_ns && !p->has_stamp)
+			passer_learns(f, 0, 0);
+		if (!(p->flags & TCP_ACK))
+			f->opened_seq = p->seq;
+		f->flags = asks_by(f->flags, p);
 		f->asked_ns = now_ns;
+		f->asked_stamp = p->stamp;
 		f->scale = p->scale;
 		f->flags |= p->has_scale ? FLOW_CLIENT_SCALES : 0;
 		if (p->flags & TCP_ACK)

@@ -8,6 +8,7 @@
 #define LASTHOP_PROXY_H
 
 #include "flow.h"
+#include "handshake.h"
 #include "proxy_clamp.h"
 #include "seats.h"
 #include "state.h"
@@ -31,6 +32,12 @@ struct found {
 /* A SYN or SYN-ACK of the server's side: what it offers. */
 LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns)
 {
+	f->seen_ns = now_ns;
+	/* Said again, it may be another one that is answered (Karn). */
+	if (f->flags & FLOW_ESTABLISHED && (p->seq + 1 == f->ack || f->forwarded_bytes)) {
+		flow_forget_samples(f);
+		return;
+	}
 	if (p->has_scale)
 		f->flags |= FLOW_SERVER_SCALES;
 	if (f->flags & FLOW_FROM_CLIENT) {
@@ -40,40 +47,51 @@ LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, 
 		flow_sample(f, now_ns, p->seq + 1, 0);
 		f->begin_wait_ns = wait_ns;
 		f->edge = p->seq + 1 + (u32)f->window_bytes;
-		if (f->asked_ns)
+		if (f->asked_ns && is_answered_by_syn(f->flags, f->asked_stamp, p))
 			recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
 		f->asked_ns = 0;
 	} else if (!(p->flags & TCP_ACK)) {
-		f->begin_ns = now_ns;
+		if (f->begin_ns)
+			f->flags |= FLOW_SAID_AGAIN;
+		f->begin_ns = f->flags & FLOW_SAID_AGAIN ? 0 : now_ns;
 		f->begin_wait_ns = wait_ns;
+		f->opened_seq = p->seq;
 	}
-	f->seen_ns = now_ns;
 }
 
 /* The same of the client's side; returns the window that it may begin with. */
 LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u64 now_ns)
 {
+	int is_open = f->flags & FLOW_ESTABLISHED;
 	u64 first;
 
-	if (p->has_scale)
-		f->flags |= FLOW_CLIENT_SCALES;
-	f->scale = p->scale;
-	/* What is left of it for data (RFC 6691, RFC 9293: 536 B where nothing is said). */
-	f->mss = most(p->mss ? p->mss : 536, 100) - (p->has_stamp ? 12 : 0);
+	f->seen_ns = now_ns;
+	if (!is_open) {
+		f->flags |= p->has_scale ? FLOW_CLIENT_SCALES : 0;
+		f->scale = p->scale;
+		/* What is left of it for data (RFC 6691, RFC 9293: 536 B where nothing is said). */
+		f->mss = most(p->mss ? p->mss : 536, 100) - (p->has_stamp ? 12 : 0);
+	}
 	first = least((u64)FIRST_SEGMENTS * f->mss, p->window);
+	/* What was said again came behind its answer, or the answer itself was. */
+	if (is_open && !(p->flags & TCP_ACK && f->asked_ns))
+		return (u16)first;
+	f->flags = asks_by(f->flags, p);
+	f->asked_ns = now_ns;
+	f->asked_stamp = p->stamp;
+	if (is_open)
+		return (u16)first;
 	f->window_bytes = first;
 	if (p->flags & TCP_ACK) {
-		if (f->begin_ns && !(f->flags & FLOW_ESTABLISHED))
+		if (f->begin_ns)
 			f->begin_ns = now_ns - f->begin_ns;
 		f->flags |= FLOW_ESTABLISHED;
 		f->sent = f->ack = f->delivered = p->ack;
 		f->edge = p->ack + (u32)first;
 	} else {
 		f->flags |= FLOW_FROM_CLIENT;
+		f->opened_seq = p->seq;
 	}
-	f->asked_ns = now_ns;
-	f->by_stamp = 0;
-	f->seen_ns = now_ns;
 	return (u16)first;
 }
 
@@ -127,7 +145,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	}
 	if (p->flags & TCP_FIN)
 		f->flags |= FLOW_CLOSING;
-	if (f->asked_ns && (!f->by_stamp || (p->has_stamp && !is_after(f->asked_stamp, p->echo)))) {
+	if (f->asked_ns && is_answered(f->flags, f->asked_stamp, p)) {
 		recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
 		f->asked_ns = 0;
 	}
@@ -396,7 +414,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	if (p->has_stamp && (!f->asked_ns || now_ns - f->asked_ns > ECHO_NS)) {
 		f->asked_ns = now_ns;
 		f->asked_stamp = p->stamp;
-		f->by_stamp = 1;
+		f->flags |= FLOW_BY_STAMP;
 	}
 
 	/* What the queue does. */

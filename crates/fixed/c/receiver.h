@@ -4,6 +4,7 @@
 #define LASTHOP_RECEIVER_H
 
 #include "clamp.h"
+#include "handshake.h"
 #include "pool.h"
 #include "state.h"
 #include "window.h"
@@ -44,6 +45,55 @@ LASTHOP_INLINE void receiver_rtt(struct receiver *r, u64 now_ns)
 	/* clamp#4.3: d begins as the time from the handshake to the first answer. */
 	if (!r->delay_ns)
 		r->delay_ns = sample_ns;
+}
+
+/* A SYN or SYN-ACK of the server: what it offers. */
+LASTHOP_INLINE void receiver_server_begins(struct receiver *r, const struct packet *p, u64 now_ns)
+{
+	r->seen_ns = now_ns;
+	/* What was said again tells nothing. */
+	if (r->flags & FLOW_ESTABLISHED && (p->seq + 1 == r->ack || r->arrived_bytes))
+		return;
+	if (p->has_scale)
+		r->flags |= FLOW_SERVER_SCALES;
+	if (!(p->flags & TCP_ACK)) {
+		r->opened_seq = p->seq;
+		return;
+	}
+	r->flags |= FLOW_ESTABLISHED;
+	r->ack = r->arrived = r->reached = p->seq + 1;
+	r->edge = r->ack + (u32)r->own_bytes;
+	if (r->asked_ns && is_answered_by_syn(r->flags, r->asked_stamp, p))
+		receiver_rtt(r, now_ns);
+	r->asked_ns = 0;
+}
+
+/* The same of its station, with so much payload in a segment. */
+LASTHOP_INLINE void receiver_station_begins(struct receiver *r, const struct packet *p, u32 segment, u64 now_ns)
+{
+	int is_open = r->flags & FLOW_ESTABLISHED;
+
+	r->seen_ns = now_ns;
+	/* What was said again came behind its answer, or the answer itself was. */
+	if (is_open && !(p->flags & TCP_ACK && r->asked_ns))
+		return;
+	r->flags = asks_by(r->flags, p);
+	r->asked_ns = now_ns;
+	r->asked_stamp = p->stamp;
+	if (is_open)
+		return;
+	if (p->has_scale)
+		r->flags |= FLOW_CLIENT_SCALES;
+	r->scale = p->scale;
+	r->mss = segment;
+	r->own_bytes = p->window;
+	if (p->flags & TCP_ACK) {
+		r->flags |= FLOW_ESTABLISHED;
+		r->ack = r->arrived = r->reached = p->ack;
+		r->edge = p->ack + p->window;
+	} else {
+		r->opened_seq = p->seq;
+	}
 }
 
 /* Nothing is known of the queue any more: its ACKs pass as they are. */

@@ -216,6 +216,8 @@ struct bearing {
 #define FLOW_SMALL 16384 /* its window is */
 #define FLOW_WAITS 32768 /* its receiver is seen to wait for more segments than two */
 #define FLOW_COUNTS 65536 /* it is known for how many its receiver waits: so many were told while more was under way */
+#define FLOW_BY_STAMP 131072 /* what its client said bore a time stamp: its answer tells by that */
+#define FLOW_SAID_AGAIN 262144 /* a SYN of it was said again, and which of them was answered is not known */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /*
@@ -241,7 +243,7 @@ struct flow {
 	u64 acknowledged_bytes;
 	u64 asked_ns; /* when the client said something that the server will answer; 0: nothing */
 	u32 asked_stamp; /* its time stamp */
-	u32 by_stamp; /* 0: any packet answers it, as in a handshake */
+	u32 opened_seq; /* the sequence number of the SYN that opened it */
 	u64 rtt_ns; /* the last round trip to the client, the queue included */
 	u64 window_bytes; /* w */
 
@@ -398,10 +400,12 @@ struct passer {
 	u64 path_ns; /* to its server and its station and back, without the queue; 0: not known */
 	u32 counted; /* the epoch it was counted in, and one; 0: none */
 	u32 mss; /* the largest payload of a segment */
-	u32 flags; /* FLOW_ESTABLISHED, FLOW_CLIENT_SCALES, FLOW_SERVER_SCALES */
+	u32 flags; /* FLOW_ESTABLISHED, FLOW_CLIENT_SCALES, FLOW_SERVER_SCALES, FLOW_BY_STAMP, FLOW_SAID_AGAIN */
 	u32 scale; /* of its station's windows */
 	u32 ack; /* the highest sequence number acknowledged */
 	u32 edge; /* where the window ends that was advertised */
+	u32 asked_stamp; /* the time stamp of its station's SYN */
+	u32 opened_seq; /* the sequence number of the SYN that opened it */
 	struct use use;
 	struct bearing bearing;
 };
@@ -431,7 +435,7 @@ struct receiver {
 	struct recent_least path; /* the least round trip of late */
 	u64 asked_ns; /* when the station said something that the server will answer; 0: nothing */
 	u32 asked_stamp; /* its time stamp */
-	u32 by_stamp; /* 0: any packet answers it, as in a handshake */
+	u32 opened_seq; /* the sequence number of the SYN that opened it */
 	u64 round_ns; /* when the running round trip began */
 	u64 round_bytes; /* what arrived in it */
 	u64 last_round_bytes; /* in the one before */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CLAMP's receiver: a connection's window from the prices in its data.
 
-use crate::state::ReceiverRecord;
+use crate::state::{PacketRecord, ReceiverRecord};
 
 // SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
 unsafe extern "C" {
@@ -12,6 +12,14 @@ unsafe extern "C" {
     /// A round trip was measured, from `asked_ns` to now.
     #[link_name = "lasthop_receiver_rtt"]
     pub safe fn rtt(receiver: &mut ReceiverRecord, now_ns: u64);
+
+    /// A SYN or SYN-ACK of the server: what it offers.
+    #[link_name = "lasthop_receiver_server_begins"]
+    pub safe fn server_begins(receiver: &mut ReceiverRecord, packet: &PacketRecord, now_ns: u64);
+
+    /// The same of its station, with so much payload in a segment.
+    #[link_name = "lasthop_receiver_station_begins"]
+    pub safe fn station_begins(receiver: &mut ReceiverRecord, packet: &PacketRecord, segment: u32, now_ns: u64);
 
     /// Nothing is known of the queue any more: its ACKs pass as they are.
     #[link_name = "lasthop_receiver_let_go"]

@@ -188,7 +188,7 @@ pub struct FlowRecord {
     pub acknowledged_bytes: u64,
     asked_ns: u64,
     asked_stamp: u32,
-    by_stamp: u32,
+    opened_seq: u32,
     /// The last round trip to the client, the queue included.
     pub rtt_ns: u64,
     /// w.
@@ -287,7 +287,7 @@ pub struct ReceiverRecord {
     /// When the station said something that the server will answer; 0: nothing.
     pub asked_ns: u64,
     asked_stamp: u32,
-    by_stamp: u32,
+    opened_seq: u32,
     round_ns: u64,
     round_bytes: u64,
     last_round_bytes: u64,
@@ -323,6 +323,8 @@ pub struct PasserRecord {
     scale: u32,
     ack: u32,
     edge: u32,
+    asked_stamp: u32,
+    opened_seq: u32,
     use_: UseRecord,
     /// What it takes, and beside how long a queue.
     pub bearing: BearingRecord,

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* Which of the packets that begin a connection answers which: any of them may have been said again, and the path is to be told by none twice. */
+#ifndef LASTHOP_HANDSHAKE_H
+#define LASTHOP_HANDSHAKE_H
+
+#include "state.h"
+#include "window.h"
+
+/* Whether a SYN without an ACK is said again: it opens what is open. */
+LASTHOP_INLINE int opens_again(const struct packet *p, u32 opened_seq)
+{
+	return p->seq == opened_seq;
+}
+
+/* A station says something that its server will answer: by its stamp, if it bears one (RFC 7323, 4.1). */
+LASTHOP_INLINE u32 asks_by(u32 flags, const struct packet *p)
+{
+	return p->has_stamp ? flags | FLOW_BY_STAMP : flags & ~FLOW_BY_STAMP;
+}
+
+/* Whether a packet of the server answers what was said with that stamp or later. Where it bore none, any packet does. */
+LASTHOP_INLINE int is_answered(u32 flags, u32 asked_stamp, const struct packet *p)
+{
+	return !(flags & FLOW_BY_STAMP) || (p->has_stamp && !is_after(asked_stamp, p->echo));
+}
+
+/* The same of its own SYN, which need not take up stamps. */
+LASTHOP_INLINE int is_answered_by_syn(u32 flags, u32 asked_stamp, const struct packet *p)
+{
+	return !p->has_stamp || is_answered(flags, asked_stamp, p);
+}
+
+#endif
