@@ -166,6 +166,23 @@ LASTHOP_INLINE u64 flow_alone_ns(const struct flow *f, u64 sample_ns, u64 timer_
 	return most(excess(sample_ns, timer_ns), nearest_ns);
 }
 
+/* So long a server may rest before an answer without being told from a path that is so long. */
+#define REST_NS (NS_PER_S / 10)
+
+/*
+ * The server has answered what its client said. Where it rested meanwhile, it had nothing to send: an answer that came so late that the
+ * path would be twice as long as it is known, and behind a silence for most of that time, tells nothing of it.
+ */
+LASTHOP_INLINE void flow_answered(struct flow *f, u64 now_ns)
+{
+	u64 sample_ns = excess(now_ns, f->asked_ns), known_ns = recent_least(&f->upstream);
+	int rested = f->forwarded_ns && known_ns && excess(now_ns, f->forwarded_ns) > sample_ns / 2;
+
+	f->asked_ns = 0;
+	if (!rested || sample_ns <= 2 * known_ns + REST_NS)
+		recent_least_add(&f->upstream, now_ns, sample_ns, LEAST_SPAN_NS);
+}
+
 /* An ACK of so much that is new: what of its window it uses. */
 LASTHOP_APART int flow_uses(struct flow *f, u64 now_ns, u32 acked)
 {

@@ -12,10 +12,11 @@ LASTHOP_INLINE int opens_again(const struct packet *p, u32 opened_seq)
 	return p->seq == opened_seq;
 }
 
-/* A station says something that its server will answer: by its stamp, if it bears one (RFC 7323, 4.1). */
-LASTHOP_INLINE u32 asks_by(u32 flags, const struct packet *p)
+/* A station says something that its server will answer, by its stamp, if it bears one (RFC 7323, 4.1), and as a SYN perhaps not for the first time. */
+LASTHOP_INLINE u32 asks_by(u32 flags, const struct packet *p, int is_again)
 {
-	return p->has_stamp ? flags | FLOW_BY_STAMP : flags & ~FLOW_BY_STAMP;
+	flags = p->has_stamp ? flags | FLOW_BY_STAMP : flags & ~FLOW_BY_STAMP;
+	return is_again ? flags | FLOW_SAID_AGAIN : flags;
 }
 
 /* Whether a packet of the server answers what was said with that stamp or later. Where it bore none, any packet does. */
@@ -24,10 +25,16 @@ LASTHOP_INLINE int is_answered(u32 flags, u32 asked_stamp, const struct packet *
 	return !(flags & FLOW_BY_STAMP) || (p->has_stamp && !is_after(asked_stamp, p->echo));
 }
 
-/* The same of its own SYN, which need not take up stamps. */
-LASTHOP_INLINE int is_answered_by_syn(u32 flags, u32 asked_stamp, const struct packet *p)
+/* Whether its SYN-ACK answers the SYN that was said last: as a matter of course where there was one, else as far as stamps tell. */
+LASTHOP_INLINE int is_last_answered(u32 flags, u32 asked_stamp, const struct packet *p)
 {
-	return !p->has_stamp || is_answered(flags, asked_stamp, p);
+	return !(flags & FLOW_SAID_AGAIN) || (flags & FLOW_BY_STAMP && p->has_stamp && !is_after(asked_stamp, p->echo));
+}
+
+/* The same where nothing would ever tell a path but the handshake: it is the last one that is answered most likely. */
+LASTHOP_INLINE int is_last_likely_answered(u32 flags, u32 asked_stamp, const struct packet *p)
+{
+	return !(flags & FLOW_BY_STAMP && p->has_stamp) || is_last_answered(flags, asked_stamp, p);
 }
 
 #endif

@@ -32,8 +32,8 @@ LASTHOP_INLINE void passer_rests(struct passer *f, u64 now_ns, u64 wait_ns)
 LASTHOP_INLINE void passer_learns(struct passer *f, u64 part_ns, int is_told)
 {
 	if (!is_told)
-		f->flags |= FLOW_SAID_AGAIN;
-	f->path_ns = f->flags & FLOW_SAID_AGAIN ? 0 : f->path_ns + part_ns;
+		f->flags |= FLOW_UNTOLD;
+	f->path_ns = f->flags & FLOW_UNTOLD ? 0 : f->path_ns + part_ns;
 }
 
 /* It takes part in an epoch, its round trip being so much longer than its path: the longest queue that its sender bears. */
@@ -59,14 +59,21 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 {
 	u64 wait_ns = share_wait_ns(s->queue_bytes, station_rate(s));
 
-	if (f->asked_ns)
-		passer_learns(f, most(excess(now_ns, f->asked_ns), 1), is_answered_by_syn(f->flags, f->asked_stamp, p));
-	f->asked_ns = 0;
-	if (p->flags & TCP_SYN && f->told_ns)
+	u32 begins = p->flags & (TCP_SYN | TCP_ACK);
+
+	/* A SYN-ACK answers a SYN, and an ACK that. */
+	if (f->asked_ns && begins == (f->flags & FLOW_ESTABLISHED ? TCP_ACK : TCP_SYN | TCP_ACK)) {
+		passer_learns(f, most(excess(now_ns, f->asked_ns), 1), is_last_answered(f->flags, f->asked_stamp, p));
+		f->asked_ns = 0;
+	} else if (begins == (TCP_SYN | TCP_ACK) && !(f->flags & FLOW_ESTABLISHED)) {
+		/* The SYN went another way. */
+		passer_learns(f, 0, 0);
+	}
+	if (begins & TCP_SYN && f->told_ns)
 		passer_learns(f, 0, 0);
 	/* Said again, it would tell the same part of the path again. */
-	if (p->flags & TCP_SYN && !(f->flags & FLOW_ESTABLISHED)) {
-		if (!(p->flags & TCP_ACK))
+	if (begins & TCP_SYN && !(f->flags & FLOW_ESTABLISHED)) {
+		if (!(begins & TCP_ACK))
 			f->opened_seq = p->seq;
 		f->told_ns = now_ns;
 		f->wait_ns = wait_ns;
@@ -107,17 +114,22 @@ LASTHOP_INLINE void passer_hears(struct passer *f, const struct station *s, cons
 /* One of the station. */
 LASTHOP_INLINE void passer_goes(struct passer *f, const struct station *s, const struct packet *p, u64 now_ns)
 {
-	if (f->told_ns)
+	u32 begins = p->flags & (TCP_SYN | TCP_ACK);
+
+	if (f->told_ns && begins == (f->flags & FLOW_ESTABLISHED ? TCP_ACK : TCP_SYN | TCP_ACK)) {
 		passer_learns(f, excess(excess(now_ns, f->told_ns), f->wait_ns), 1);
-	f->told_ns = 0;
-	if (p->flags & TCP_SYN && !(f->flags & FLOW_ESTABLISHED)) {
-		if (f->asked_ns && !p->has_stamp)
-			passer_learns(f, 0, 0);
-		if (!(p->flags & TCP_ACK))
-			f->opened_seq = p->seq;
-		f->flags = asks_by(f->flags, p);
+		f->told_ns = 0;
+	} else if (begins == (TCP_SYN | TCP_ACK) && !(f->flags & FLOW_ESTABLISHED)) {
+		passer_learns(f, 0, 0);
+	}
+	if (begins & TCP_SYN && (f->asked_ns || !(f->flags & FLOW_ESTABLISHED))) {
+		f->flags = asks_by(f->flags, p, f->asked_ns != 0);
 		f->asked_ns = now_ns;
 		f->asked_stamp = p->stamp;
+	}
+	if (begins & TCP_SYN && !(f->flags & FLOW_ESTABLISHED)) {
+		if (!(begins & TCP_ACK))
+			f->opened_seq = p->seq;
 		f->scale = p->scale;
 		f->flags |= p->has_scale ? FLOW_CLIENT_SCALES : 0;
 		if (p->flags & TCP_ACK)

@@ -33,11 +33,10 @@ struct found {
 LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns)
 {
 	f->seen_ns = now_ns;
-	/* Said again, it may be another one that is answered (Karn). */
-	if (f->flags & FLOW_ESTABLISHED && (p->seq + 1 == f->ack || f->forwarded_bytes)) {
-		flow_forget_samples(f);
+	/* Said again, it may be another one that is answered (Karn). With another number it is the one that counts, unless its client has gone on. */
+	flow_forget_samples(f);
+	if (f->flags & FLOW_ESTABLISHED && (p->seq + 1 == f->ack || f->window || f->forwarded_bytes))
 		return;
-	}
 	if (p->has_scale)
 		f->flags |= FLOW_SERVER_SCALES;
 	if (f->flags & FLOW_FROM_CLIENT) {
@@ -47,13 +46,13 @@ LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, 
 		flow_sample(f, now_ns, p->seq + 1, 0);
 		f->begin_wait_ns = wait_ns;
 		f->edge = p->seq + 1 + (u32)f->window_bytes;
-		if (f->asked_ns && is_answered_by_syn(f->flags, f->asked_stamp, p))
+		if (f->asked_ns && is_last_likely_answered(f->flags, f->asked_stamp, p))
 			recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
 		f->asked_ns = 0;
 	} else if (!(p->flags & TCP_ACK)) {
 		if (f->begin_ns)
-			f->flags |= FLOW_SAID_AGAIN;
-		f->begin_ns = f->flags & FLOW_SAID_AGAIN ? 0 : now_ns;
+			f->flags |= FLOW_UNTOLD;
+		f->begin_ns = f->flags & FLOW_UNTOLD ? 0 : now_ns;
 		f->begin_wait_ns = wait_ns;
 		f->opened_seq = p->seq;
 	}
@@ -76,7 +75,7 @@ LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u
 	/* What was said again came behind its answer, or the answer itself was. */
 	if (is_open && !(p->flags & TCP_ACK && f->asked_ns))
 		return (u16)first;
-	f->flags = asks_by(f->flags, p);
+	f->flags = asks_by(f->flags, p, f->asked_ns != 0);
 	f->asked_ns = now_ns;
 	f->asked_stamp = p->stamp;
 	if (is_open)
@@ -145,10 +144,8 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	}
 	if (p->flags & TCP_FIN)
 		f->flags |= FLOW_CLOSING;
-	if (f->asked_ns && is_answered(f->flags, f->asked_stamp, p)) {
-		recent_least_add(&f->upstream, now_ns, now_ns - f->asked_ns, LEAST_SPAN_NS);
-		f->asked_ns = 0;
-	}
+	if (f->asked_ns && f->flags & FLOW_ESTABLISHED && is_answered(f->flags, f->asked_stamp, p))
+		flow_answered(f, now_ns);
 	if (p->payload && f->flags & FLOW_ESTABLISHED) {
 		u32 end = p->seq + p->payload;
 
@@ -173,6 +170,8 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 				f->flags |= FLOW_WAITS;
 			if (settings->is_hidden)
 				flow_apart(f, now_ns, end, p->payload, !is_after(f->sent, f->ack));
+			else
+				f->forwarded_ns = now_ns;
 			f->sent = end;
 			client_ns = flow_client_ns(f, found.nearest_ns);
 		}

@@ -39,6 +39,9 @@ LASTHOP_INLINE void receiver_rtt(struct receiver *r, u64 now_ns)
 	u64 sample_ns = most(now_ns - r->asked_ns, 1);
 
 	r->asked_ns = 0;
+	/* Where the server rested for most of so long a time, it tells of that. */
+	if (sample_ns > NS_PER_S && recent_least(&r->path) && excess(now_ns, r->arrived_ns) > sample_ns / 2)
+		return;
 	r->rtt_ns = smoothed(r->rtt_ns, sample_ns, 3);
 	r->last_rtt_ns = sample_ns;
 	recent_least_add(&r->path, now_ns, sample_ns, LEAST_SPAN_NS);
@@ -52,7 +55,7 @@ LASTHOP_INLINE void receiver_server_begins(struct receiver *r, const struct pack
 {
 	r->seen_ns = now_ns;
 	/* What was said again tells nothing. */
-	if (r->flags & FLOW_ESTABLISHED && (p->seq + 1 == r->ack || r->arrived_bytes))
+	if (r->flags & FLOW_ESTABLISHED && (p->seq + 1 == r->ack || r->field || r->arrived_bytes))
 		return;
 	if (p->has_scale)
 		r->flags |= FLOW_SERVER_SCALES;
@@ -63,7 +66,7 @@ LASTHOP_INLINE void receiver_server_begins(struct receiver *r, const struct pack
 	r->flags |= FLOW_ESTABLISHED;
 	r->ack = r->arrived = r->reached = p->seq + 1;
 	r->edge = r->ack + (u32)r->own_bytes;
-	if (r->asked_ns && is_answered_by_syn(r->flags, r->asked_stamp, p))
+	if (r->asked_ns && is_last_likely_answered(r->flags, r->asked_stamp, p))
 		receiver_rtt(r, now_ns);
 	r->asked_ns = 0;
 }
@@ -77,7 +80,7 @@ LASTHOP_INLINE void receiver_station_begins(struct receiver *r, const struct pac
 	/* What was said again came behind its answer, or the answer itself was. */
 	if (is_open && !(p->flags & TCP_ACK && r->asked_ns))
 		return;
-	r->flags = asks_by(r->flags, p);
+	r->flags = asks_by(r->flags, p, r->asked_ns != 0);
 	r->asked_ns = now_ns;
 	r->asked_stamp = p->stamp;
 	if (is_open)

@@ -217,7 +217,8 @@ struct bearing {
 #define FLOW_WAITS 32768 /* its receiver is seen to wait for more segments than two */
 #define FLOW_COUNTS 65536 /* it is known for how many its receiver waits: so many were told while more was under way */
 #define FLOW_BY_STAMP 131072 /* what its client said bore a time stamp: its answer tells by that */
-#define FLOW_SAID_AGAIN 262144 /* a SYN of it was said again, and which of them was answered is not known */
+#define FLOW_SAID_AGAIN 262144 /* the SYN that opened it was said again */
+#define FLOW_UNTOLD 524288 /* its handshake tells no path */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /*
@@ -400,7 +401,7 @@ struct passer {
 	u64 path_ns; /* to its server and its station and back, without the queue; 0: not known */
 	u32 counted; /* the epoch it was counted in, and one; 0: none */
 	u32 mss; /* the largest payload of a segment */
-	u32 flags; /* FLOW_ESTABLISHED, FLOW_CLIENT_SCALES, FLOW_SERVER_SCALES, FLOW_BY_STAMP, FLOW_SAID_AGAIN */
+	u32 flags; /* FLOW_ESTABLISHED, FLOW_CLIENT_SCALES, FLOW_SERVER_SCALES, FLOW_BY_STAMP, FLOW_SAID_AGAIN, FLOW_UNTOLD */
 	u32 scale; /* of its station's windows */
 	u32 ack; /* the highest sequence number acknowledged */
 	u32 edge; /* where the window ends that was advertised */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What begins a connection may be said again: the path is told by what answers what, or not at all (Karn).
 
+use lasthop_fixed::estimate::recent_least;
 use lasthop_fixed::passer;
 use lasthop_fixed::proxy::{self, Glance};
 use lasthop_fixed::receiver;
@@ -193,11 +194,44 @@ fn an_access_point_knows_no_path_where_it_may_be_a_wrong_one() {
     let unstamped =
         [(0, true, bare(TCP_SYN)), (1000, true, bare(TCP_SYN)), (1045, false, bare(BOTH)), (1055, true, bare(TCP_ACK))];
     assert_eq!(path_ms(&unstamped), 0);
+    // The second one comes behind the answer to the first.
+    let behind = [
+        (0, true, stamped(TCP_SYN, 100, 0)),
+        (1005, false, stamped(BOTH, 7, 100)),
+        (1010, true, stamped(TCP_SYN, 1100, 0)),
+        (1085, false, stamped(BOTH, 87, 100)),
+        (1100, true, stamped(TCP_ACK, 1200, 7)),
+    ];
+    assert_eq!(path_ms(&behind), 0);
     let answered_twice =
         [(0, true, bare(TCP_SYN)), (80, false, bare(BOTH)), (1080, false, bare(BOTH)), (1085, true, bare(TCP_ACK))];
     assert_eq!(path_ms(&answered_twice), 0);
+    // What answers no SYN tells nothing: a refusal, an acknowledgement of an older connection.
+    let other = PacketRecord { echo: 50, ..stamped(TCP_ACK, 5, 0) };
+    let half_open = [
+        (0, true, stamped(TCP_SYN, 100, 0)),
+        (80, false, other),
+        (580, true, stamped(TCP_SYN, 680, 0)),
+        (660, false, stamped(BOTH, 7, 680)),
+        (670, true, stamped(TCP_ACK, 770, 7)),
+    ];
+    assert_eq!(path_ms(&half_open), 90);
+    // No stamp is echoed, and none is needed.
+    let echoes_none =
+        [(0, true, stamped(TCP_SYN, 100, 0)), (80, false, stamped(BOTH, 7, 0)), (90, true, stamped(TCP_ACK, 190, 7))];
+    assert_eq!(path_ms(&echoes_none), 90);
+    let unseen = [(80, false, bare(BOTH)), (90, true, bare(TCP_ACK))];
+    assert_eq!(path_ms(&unseen), 0);
     let by_server = [(0, false, bare(TCP_SYN)), (1000, false, bare(TCP_SYN)), (1005, true, bare(BOTH))];
     assert_eq!(path_ms(&by_server), 0);
+    // Its station's answer is lost, and said again.
+    let answers = [
+        (0, false, stamped(TCP_SYN, 7, 0)),
+        (5, true, stamped(BOTH, 105, 7)),
+        (1005, true, stamped(BOTH, 1105, 7)),
+        (1055, false, stamped(TCP_ACK, 1062, 1105)),
+    ];
+    assert_eq!(path_ms(&answers), 55);
 }
 
 #[test]
@@ -223,4 +257,55 @@ fn a_station_knows_its_round_trip_by_what_was_answered() {
     assert_eq!(path_ms(&[0, 1000], 1045, Some(100)), 0);
     assert_eq!(path_ms(&[0, 1000], 1090, Some(1100)), 90);
     assert_eq!(path_ms(&[0, 1000], 1090, None), 90);
+}
+
+#[test]
+fn a_server_that_rests_makes_no_path_longer() {
+    let mut ends = Ends::new();
+    ends.client_begins(0, &packet(TCP_SYN, Some((100, 0))));
+    ends.server_begins(80, &packet(BOTH, Some((80, 100))));
+    ends.ack(90, Some((190, 80)));
+    let (mut now_ms, mut said) = (170, 190);
+    let mut go_on = |ends: &mut Ends, after_ms: u64| {
+        ends.data(now_ms, Some((now_ms as u32, said)));
+        said = now_ms as u32 + 105;
+        ends.ack(now_ms + 5, Some((said, now_ms as u32)));
+        now_ms += after_ms;
+    };
+    // A segment each 30 s answers what was said when the last one came.
+    (0..5).for_each(|_| go_on(&mut ends, 30_000));
+    assert_eq!(least_upstream_ms(&ends), 80);
+    // While data go on without a pause, the path is as long as it seems: each answers what was said 300 ms ago.
+    for round in 0..2500_u64 {
+        let at_ms = 200_000 + 10 * round;
+        let said = |at_ms: u64| at_ms as u32 + 105;
+        ends.data(at_ms, Some((at_ms as u32, said(at_ms - 300))));
+        ends.ack(at_ms + 5, Some((said(at_ms), at_ms as u32)));
+    }
+    assert!((295..=310).contains(&least_upstream_ms(&ends)), "{}", least_upstream_ms(&ends));
+}
+
+/// The least of late of the way to the server \[ms\].
+fn least_upstream_ms(ends: &Ends) -> u64 {
+    recent_least(&ends.flow.upstream) / MS
+}
+
+#[test]
+fn an_answer_with_another_number_counts_until_its_client_has_gone_on() {
+    let answer = |seq| PacketRecord { seq, ..packet(BOTH, None) };
+    for is_hidden in [0, 1] {
+        let mut ends = Ends::new();
+        ends.settings.is_hidden = is_hidden;
+        ends.client_begins(0, &packet(TCP_SYN, None));
+        // The first one is lost behind the proxy: cookies differ.
+        ends.server_begins(30, &answer(5_000_000));
+        ends.server_begins(1030, &answer(1000));
+        ends.seq = 1001;
+        ends.ack(1040, None);
+        ends.server_begins(1050, &answer(9_000_000));
+        ends.data(1070, None);
+        ends.ack(1080, None);
+        assert_eq!(ends.flow.delivered, 1001 + SEGMENT);
+        assert_eq!(ends.known_ms().1, 10);
+    }
 }
