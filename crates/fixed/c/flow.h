@@ -4,6 +4,7 @@
 #define LASTHOP_FLOW_H
 
 #include "bearing.h"
+#include "handshake.h"
 #include "state.h"
 #include "station.h"
 #include "window.h"
@@ -166,8 +167,8 @@ LASTHOP_INLINE u64 flow_alone_ns(const struct flow *f, u64 sample_ns, u64 timer_
 	return most(excess(sample_ns, timer_ns), nearest_ns);
 }
 
-/* So long a server may rest before an answer without being told from a path that is so long. */
-#define REST_NS (NS_PER_S / 10)
+/* By so much more than twice a path may seem longer before a rest of the server is looked for. */
+#define LONGER_NS (NS_PER_S / 10)
 
 /*
  * The server has answered what its client said. Where it rested meanwhile, it had nothing to send: an answer that came so late that the
@@ -176,10 +177,9 @@ LASTHOP_INLINE u64 flow_alone_ns(const struct flow *f, u64 sample_ns, u64 timer_
 LASTHOP_INLINE void flow_answered(struct flow *f, u64 now_ns)
 {
 	u64 sample_ns = excess(now_ns, f->asked_ns), known_ns = recent_least(&f->upstream);
-	int rested = f->forwarded_ns && known_ns && excess(now_ns, f->forwarded_ns) > sample_ns / 2;
 
 	f->asked_ns = 0;
-	if (!rested || sample_ns <= 2 * known_ns + REST_NS)
+	if (!known_ns || !f->forwarded_ns || sample_ns <= 2 * known_ns + LONGER_NS || !is_mostly_rest(now_ns, f->forwarded_ns, sample_ns))
 		recent_least_add(&f->upstream, now_ns, sample_ns, LEAST_SPAN_NS);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
-/* Which of the packets that begin a connection answers which: any of them may have been said again, and the path is to be told by none twice. */
+/*
+ * What answers what, by which all agents tell a path: any of the packets that begin a connection may have been said again, and what a server
+ * sends after a rest is no answer.
+ */
 #ifndef LASTHOP_HANDSHAKE_H
 #define LASTHOP_HANDSHAKE_H
 
@@ -19,22 +22,40 @@ LASTHOP_INLINE u32 asks_by(u32 flags, const struct packet *p, int is_again)
 	return is_again ? flags | FLOW_SAID_AGAIN : flags;
 }
 
+/* Whether the next step of a handshake is taken: a SYN-ACK answers a SYN, and an ACK that. */
+LASTHOP_INLINE int is_next_step(u32 flags, const struct packet *p)
+{
+	return (p->flags & (TCP_SYN | TCP_ACK)) == (flags & FLOW_ESTABLISHED ? TCP_ACK : TCP_SYN | TCP_ACK);
+}
+
+/* Whether a packet echoes that stamp or a later one. */
+LASTHOP_INLINE int is_echoed(u32 asked_stamp, const struct packet *p)
+{
+	return p->has_stamp && !is_after(asked_stamp, p->echo);
+}
+
 /* Whether a packet of the server answers what was said with that stamp or later. Where it bore none, any packet does. */
 LASTHOP_INLINE int is_answered(u32 flags, u32 asked_stamp, const struct packet *p)
 {
-	return !(flags & FLOW_BY_STAMP) || (p->has_stamp && !is_after(asked_stamp, p->echo));
+	return !(flags & FLOW_BY_STAMP) || is_echoed(asked_stamp, p);
 }
 
 /* Whether its SYN-ACK answers the SYN that was said last: as a matter of course where there was one, else as far as stamps tell. */
 LASTHOP_INLINE int is_last_answered(u32 flags, u32 asked_stamp, const struct packet *p)
 {
-	return !(flags & FLOW_SAID_AGAIN) || (flags & FLOW_BY_STAMP && p->has_stamp && !is_after(asked_stamp, p->echo));
+	return !(flags & FLOW_SAID_AGAIN) || (flags & FLOW_BY_STAMP && is_echoed(asked_stamp, p));
 }
 
 /* The same where nothing would ever tell a path but the handshake: it is the last one that is answered most likely. */
 LASTHOP_INLINE int is_last_likely_answered(u32 flags, u32 asked_stamp, const struct packet *p)
 {
 	return !(flags & FLOW_BY_STAMP && p->has_stamp) || is_last_answered(flags, asked_stamp, p);
+}
+
+/* Whether an answer came so long after what was said, and behind a silence for most of that time. */
+LASTHOP_INLINE int is_mostly_rest(u64 now_ns, u64 last_ns, u64 sample_ns)
+{
+	return excess(now_ns, last_ns) > sample_ns / 2;
 }
 
 #endif

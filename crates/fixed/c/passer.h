@@ -61,8 +61,7 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 
 	u32 begins = p->flags & (TCP_SYN | TCP_ACK);
 
-	/* A SYN-ACK answers a SYN, and an ACK that. */
-	if (f->asked_ns && begins == (f->flags & FLOW_ESTABLISHED ? TCP_ACK : TCP_SYN | TCP_ACK)) {
+	if (f->asked_ns && is_next_step(f->flags, p)) {
 		passer_learns(f, most(excess(now_ns, f->asked_ns), 1), is_last_answered(f->flags, f->asked_stamp, p));
 		f->asked_ns = 0;
 	} else if (begins == (TCP_SYN | TCP_ACK) && !(f->flags & FLOW_ESTABLISHED)) {
@@ -116,10 +115,11 @@ LASTHOP_INLINE void passer_goes(struct passer *f, const struct station *s, const
 {
 	u32 begins = p->flags & (TCP_SYN | TCP_ACK);
 
-	if (f->told_ns && begins == (f->flags & FLOW_ESTABLISHED ? TCP_ACK : TCP_SYN | TCP_ACK)) {
+	if (f->told_ns && is_next_step(f->flags, p)) {
 		passer_learns(f, excess(excess(now_ns, f->told_ns), f->wait_ns), 1);
 		f->told_ns = 0;
 	} else if (begins == (TCP_SYN | TCP_ACK) && !(f->flags & FLOW_ESTABLISHED)) {
+		/* The server's SYN did. */
 		passer_learns(f, 0, 0);
 	}
 	if (begins & TCP_SYN && (f->asked_ns || !(f->flags & FLOW_ESTABLISHED))) {

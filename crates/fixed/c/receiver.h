@@ -40,7 +40,7 @@ LASTHOP_INLINE void receiver_rtt(struct receiver *r, u64 now_ns)
 
 	r->asked_ns = 0;
 	/* Where the server rested for most of so long a time, it tells of that. */
-	if (sample_ns > NS_PER_S && recent_least(&r->path) && excess(now_ns, r->arrived_ns) > sample_ns / 2)
+	if (sample_ns > NS_PER_S && recent_least(&r->path) && is_mostly_rest(now_ns, r->arrived_ns, sample_ns))
 		return;
 	r->rtt_ns = smoothed(r->rtt_ns, sample_ns, 3);
 	r->last_rtt_ns = sample_ns;
