@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from lasthop.lab import Drawing
 
+pytest_plugins = ["pauses"]
+
 SHORT = """
 title = "Two flows for three seconds"
 duration = "3 s"
