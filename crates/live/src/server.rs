@@ -5,8 +5,17 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use tiny_http::{Header, Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::History;
 
@@ -23,21 +32,37 @@ const FILES: [(&str, &str, &str); 5] = [
 ];
 
 /// Said with every answer: nothing from elsewhere, and nothing kept.
-const HEADERS: [(&str, &str); 4] = [
-    ("Content-Security-Policy", "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"),
-    ("X-Content-Type-Options", "nosniff"),
-    ("Referrer-Policy", "no-referrer"),
-    ("Cache-Control", "no-store"),
+const HEADERS: [(HeaderName, &str); 4] = [
+    (header::CONTENT_SECURITY_POLICY, "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
 ];
+
+/// Any user of this machine may ask, and none may keep the others from it for long, nor its owner from anything: so many at once, as long for a
+/// question and for all, and so long a question. Others wait.
+const AT_ONCE: usize = 32;
+const ASKING: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
+const QUESTION_BYTES: usize = 8192;
+/// Where no connection can be had, for want of descriptors, it is tried again after so long.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// An address of this machine alone, and a port.
 pub fn loopback(text: &str) -> Option<SocketAddr> {
     text.parse().ok().filter(|address: &SocketAddr| address.ip().is_loopback())
 }
 
+/// What is shown.
+struct Shown<M> {
+    history: Arc<History>,
+    more: M,
+}
+
 /// Answers in a thread of its own as long as this lives.
 pub struct Server {
-    server: Arc<tiny_http::Server>,
+    /// The thread ends with it.
+    alive: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     address: SocketAddr,
 }
@@ -50,24 +75,23 @@ impl Server {
     pub fn start(
         address: SocketAddr,
         history: Arc<History>,
-        more: impl Fn(&str) -> Option<Answer> + Send + 'static,
+        more: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static,
     ) -> io::Result<Self> {
         if !address.ip().is_loopback() {
             return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, "wanted an address of this machine alone"));
         }
-        let server = Arc::new(tiny_http::Server::http(address).map_err(|error| {
-            error.downcast::<io::Error>().map_or_else(|error| io::Error::other(error.to_string()), |error| *error)
-        })?);
-        let address = server.server_addr().to_ip().unwrap_or(address);
-        let listener = Arc::clone(&server);
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (alive, ended) = oneshot::channel();
+        let shown = Arc::new(Shown { history, more });
         let thread = thread::Builder::new().name("page".into()).spawn(move || {
-            while let Ok(request) = listener.recv() {
-                let answer = answer(&request, &history, &more);
-                // Who goes before the answer is there does not want it.
-                let _ = respond(request, answer);
-            }
+            runtime.spawn(listen(listener, shown));
+            // Nothing is ever sent: it is dropped. Whatever is going on then ends with the runtime.
+            let _ = runtime.block_on(ended);
         })?;
-        Ok(Self { server, thread: Some(thread), address })
+        Ok(Self { alive: Some(alive), thread: Some(thread), address })
     }
 
     /// Where it listens.
@@ -78,36 +102,71 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.server.unblock();
+        self.alive.take();
         if let Some(thread) = self.thread.take() {
-            // It ends with the request that it is at; whether it panicked matters no more.
+            // It ends at once; whether it panicked matters no more.
             let _ = thread.join();
         }
     }
 }
 
-fn answer(
-    request: &Request,
-    history: &History,
-    more: &impl Fn(&str) -> Option<Answer>,
-) -> Result<Answer, (u16, &'static str)> {
+async fn listen<M: Fn(&str) -> Option<Answer> + Send + Sync + 'static>(
+    listener: std::net::TcpListener,
+    shown: Arc<Shown<M>>,
+) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    let room = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        let place = Arc::clone(&room).acquire_owned().await.map_err(io::Error::other)?;
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(AGAIN).await;
+            continue;
+        };
+        let shown = Arc::clone(&shown);
+        tokio::spawn(async move {
+            // Who goes before the answer is there does not want it, nor who does not read it.
+            let _ = tokio::time::timeout(PATIENCE, serve(stream, &shown)).await;
+            drop(place);
+        });
+    }
+}
+
+/// One question of a connection; what follows its header is not read.
+async fn serve<M: Fn(&str) -> Option<Answer>>(stream: TcpStream, shown: &Shown<M>) -> hyper::Result<()> {
+    let service = service_fn(async |request| Ok::<_, io::Error>(response(answer(&request, shown))));
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(ASKING)
+        .max_buf_size(QUESTION_BYTES)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service)
+        .await
+}
+
+fn answer<B, M: Fn(&str) -> Option<Answer>>(
+    request: &Request<B>,
+    shown: &Shown<M>,
+) -> Result<Answer, (StatusCode, &'static str)> {
     // A page from elsewhere whose name was made to lead here may not read on.
-    let host = request.headers().iter().find(|header| header.field.equiv("Host")).map(|header| header.value.as_str());
-    if !host.is_some_and(is_here) {
-        return Err((403, "wanted by an address of this machine"));
+    let mut hosts = request.headers().get_all(header::HOST).iter().map(HeaderValue::to_str).peekable();
+    let is_here = hosts.peek().is_some()
+        && hosts.all(|host| host.is_ok_and(is_here))
+        && request.uri().authority().is_none_or(|host| is_here(host.as_str()));
+    if !is_here {
+        return Err((StatusCode::FORBIDDEN, "wanted by an address of this machine"));
     }
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return Err((405, "nothing can be changed here"));
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Err((StatusCode::METHOD_NOT_ALLOWED, "nothing can be changed here"));
     }
-    let (path, query) = request.url().split_once('?').unwrap_or((request.url(), ""));
+    let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
     if let Some((_, kind, text)) = FILES.iter().find(|(file, ..)| *file == path) {
         return Ok((kind, (*text).to_owned()));
     }
     if path == "/samples.json" {
         let after_s = query.strip_prefix("after=").and_then(|text| text.parse().ok()).unwrap_or(f64::NEG_INFINITY);
-        return Ok(("application/json", history.json(after_s)));
+        return Ok(("application/json", shown.history.json(after_s)));
     }
-    more(path).ok_or((404, "no such page"))
+    (shown.more)(path).ok_or((StatusCode::NOT_FOUND, "no such page"))
 }
 
 /// Whether a name with or without a port is one of this machine alone.
@@ -120,16 +179,17 @@ fn is_here(host: &str) -> bool {
     name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn respond(request: Request, answer: Result<Answer, (u16, &'static str)>) -> io::Result<()> {
+fn response(answer: Result<Answer, (StatusCode, &'static str)>) -> Response<Full<Bytes>> {
     let (status, kind, text) = match answer {
-        Ok((kind, text)) => (200, kind, text),
+        Ok((kind, text)) => (StatusCode::OK, kind, text),
         Err((status, text)) => (status, "text/plain; charset=utf-8", format!("{text}\n")),
     };
-    let mut response = Response::from_string(text).with_status_code(status);
-    for (name, value) in HEADERS.into_iter().chain([("Content-Type", kind)]) {
-        response.add_header(Header::from_bytes(name, value).map_err(|()| io::Error::other("a header of no form"))?);
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    for (name, value) in HEADERS.into_iter().chain([(header::CONTENT_TYPE, kind)]) {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    request.respond(response)
+    response
 }
 
 #[cfg(test)]
@@ -175,6 +235,46 @@ mod tests {
             stream.read(&mut [0])
         });
         assert!(!matches!(after, Ok(1)), "{after:?}");
+    }
+
+    /// A page with nothing on it, and how to ask for it.
+    fn page() -> (Server, impl Fn(&str) -> String) {
+        let server = Server::start("127.0.0.1:0".parse().unwrap(), Arc::new(History::new("", None)), |_| None).unwrap();
+        let address = server.address();
+        (server, move |more: &str| ask(address, &format!("GET / HTTP/1.1\r\nHost: localhost\r\n{more}\r\n")))
+    }
+
+    #[test]
+    fn a_question_that_is_long_or_says_that_it_is_hurts_nobody() {
+        let (_server, get) = page();
+        for (bytes, status) in [("1000000000000000", 200), ("18446744073709551615", 431), ("100000", 200)] {
+            let answer = get(&format!("Content-Length: {bytes}\r\n"));
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        }
+        assert!(get("Expect: 100-continue\r\nContent-Length: 5\r\n").starts_with("HTTP/1.1 200"));
+        assert!(get(&format!("X: {}\r\n", "x".repeat(20_000))).starts_with("HTTP/1.1 431"));
+        assert!(get("").contains("<title>"));
+    }
+
+    #[test]
+    fn who_asks_nothing_or_does_not_read_is_left() {
+        let (server, get) = page();
+        let idle: Vec<_> = (0..2 * AT_ONCE).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+        assert!(get("").starts_with("HTTP/1.1 200"));
+        let (said, heard) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            drop(server);
+            said.send(())
+        });
+        assert!(heard.recv_timeout(Duration::from_secs(1)).is_ok(), "it waits for others");
+        drop(idle);
+    }
+
+    #[test]
+    fn each_host_is_looked_at() {
+        let (_server, get) = page();
+        assert!(get("Host: elsewhere.example\r\n").starts_with("HTTP/1.1 403"));
+        assert!(get("Host: 127.0.0.1\r\n").starts_with("HTTP/1.1 200"));
     }
 
     #[test]
