@@ -95,8 +95,12 @@ def test_the_manager_of_services_hears_of_it(
     told.settimeout(20)
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
     monkeypatch.setenv("WATCHDOG_USEC", "600000")
-    monkeypatch.setenv("JOURNAL_STREAM", "1:1")
-    agent = one.start("router", AGENT, "proxy", "--dev", "lan")
+    reading, writing = os.pipe()
+    journal = os.fstat(writing)
+    monkeypatch.setenv("JOURNAL_STREAM", f"{journal.st_dev}:{journal.st_ino}")
+    words = [*one.within("router"), AGENT, "proxy", "--dev", "lan"]
+    agent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=writing, text=True)
+    os.close(writing)
     one.agents.append(agent)
     heard = told.recv(4096).decode()
     assert "READY=1" in heard and "STATUS=at lan: target 25 ms, queue by qdisc" in heard
@@ -108,8 +112,9 @@ def test_the_manager_of_services_hears_of_it(
     while "STOPPING=1" not in heard:
         heard = told.recv(4096).decode()
     assert "SIGTERM" in heard
-    _, err = agent.communicate(timeout=20)
-    assert agent.returncode == 0
+    with open(reading) as log:
+        err = log.read()
+    assert agent.wait(20) == 0
     # The level at the head of each line is the journal's.
     assert err.splitlines() and all(line.startswith("<6>") for line in err.splitlines()), err
 
@@ -272,3 +277,91 @@ def one(shared: House) -> Iterator[House]:
         agent.kill()
         agent.communicate()
     shared.agents.clear()
+
+
+def test_any_of_a_devices_names_leads_to_its_agent(one: House) -> None:
+    one.run("router", "ip", "link", "property", "add", "dev", "lan", "altname", "lan0")
+    one.agent()
+    second = one.ask("router", AGENT, "proxy", "--dev", "lan0")
+    assert second.returncode == 2 and "an agent is at lan already" in second.stderr
+    doctor = one.run("router", AGENT, "doctor", "--dev", "lan0")
+    assert "partial  tcx: an agent is at lan already" in doctor
+    told = one.run("router", AGENT, "status", "--dev", "lan0", "--json")
+    assert json.loads(told)["device"] == "lan"
+    one.run("router", "ip", "link", "property", "del", "dev", "lan", "altname", "lan0")
+
+
+def test_who_ends_it_may_begin_another_at_once(one: House) -> None:
+    for _ in range(4):
+        one.agent()
+        one.run("router", AGENT, "detach", "--dev", "lan")
+        assert "no agent is at lan" in one.ask("router", AGENT, "status", "--dev", "lan").stderr
+
+
+def test_a_log_that_ends_does_not_end_it(one: House) -> None:
+    agent = one.start("router", AGENT, "proxy", "--dev", "lan")
+    assert agent.stdout is not None and agent.stderr is not None
+    assert agent.stdout.readline() == "ready\n"
+    agent.stderr.close()
+    # It says what it makes of this.
+    one.run("router", "tc", "qdisc", "replace", "dev", "lan", "root", "pfifo")
+    until(lambda: '"outstanding"' in one.run("router", AGENT, "status", "--dev", "lan", "--json"))
+    one.run("router", AGENT, "detach", "--dev", "lan")
+    assert agent.wait(10) == 0
+    one.run("router", "tc", "qdisc", "del", "dev", "lan", "root")
+    one.tbf("add", "10mbit")
+
+
+NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+KNOCK = """
+import socket, sys
+while True:
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect("\\0lasthop-agent/lan")
+"""
+CROWD = """
+import socket, sys, time
+held = []
+for number in range(int(sys.argv[1])):
+    s = socket.create_connection(("127.0.0.1", 9469))
+    if number % 2:
+        s.sendall(b"GET /metrics HTTP/1.1\\r\\nHost: localhost\\r\\n")
+        s.sendall(b"Content-Length: 1000000000000000\\r\\n\\r\\n")
+    held.append(s)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_no_user_keeps_it_from_its_work(one: House) -> None:
+    agent = one.agent("--metrics", PAGE)
+    knocking = one.start("router", *NOBODY, sys.executable, "-c", KNOCK)
+    crowd = one.start("router", *NOBODY, sys.executable, "-c", CROWD, 200)
+    try:
+        assert crowd.stdout is not None
+        assert crowd.stdout.readline() == "ready\n"
+        assert "lasthop_agent_uptime_seconds" in page(one, "/metrics")
+        before = json.loads(page(one, "/status.json"))["uptime_s"]
+        time.sleep(2.5)
+        assert json.loads(page(one, "/status.json"))["uptime_s"] > before + 1
+        began = time.monotonic()
+        agent.send_signal(signal.SIGTERM)
+        assert agent.wait(10) == 0
+        assert time.monotonic() < began + 2
+    finally:
+        for process in (knocking, crowd):
+            process.kill()
+            process.communicate()
+
+
+def test_without_rights_it_says_which(one: House) -> None:
+    refused = one.ask("router", *NOBODY, AGENT, "proxy", "--dev", "lan")
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "lasthop-agent: missing: CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF: run it as root, by sudo\n"
+    )
+    doctor = one.ask("router", *NOBODY, AGENT, "doctor", "--dev", "lan")
+    assert doctor.returncode == 1 and not doctor.stderr
+    # A variable that came down from a service is no journal.
+    heard = one.ask("router", "env", "JOURNAL_STREAM=8:1", AGENT, "status", "--dev", "lan")
+    assert heard.stderr.startswith("lasthop-agent: no agent")

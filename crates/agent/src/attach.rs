@@ -39,6 +39,11 @@ pub struct Device {
     pub link_header_bytes: u32,
 }
 
+/// The name by which the agent of a device is found, whichever of the device's names that is; the same where there is none.
+pub fn own_name(name: &str) -> String {
+    netlink::device_index(name).and_then(netlink::device_name).unwrap_or_else(|_| name.to_owned())
+}
+
 impl Device {
     /// Finds it.
     ///
@@ -59,7 +64,7 @@ impl Device {
                 "--dev {name}: its packets begin with a header of type {kind}; wanted Ethernet, PPP, TUN or another device of IP"
             );
         };
-        Ok(Self { name: name.to_owned(), index, link_header_bytes })
+        Ok(Self { name: own_name(name), index, link_header_bytes })
     }
 
     /// Its root qdisc, and whether that is a shaper, which holds the queue and tells of it.
@@ -74,9 +79,15 @@ impl Device {
         Ok((qdisc, shapes))
     }
 
-    /// Whether it is still there, by the same number.
-    pub fn is_there(&self) -> bool {
-        netlink::device_index(&self.name).is_ok_and(|index| index == self.index)
+    /// Why it is not what it was, if so: gone, or of another name.
+    pub fn left(&self) -> Option<String> {
+        match netlink::device_name(self.index) {
+            Ok(name) if name == self.name => None,
+            Ok(name) => Some(format!("the device has another name, {name}")),
+            Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => Some("the device is gone".into()),
+            // What the system cannot tell just now says nothing of it.
+            Err(_) => None,
+        }
     }
 }
 

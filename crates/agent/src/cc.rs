@@ -33,7 +33,9 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use shared::{CcCounts, CcSettings, MAGIC};
 
+use crate::load;
 use crate::output::print;
+use crate::service;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cc.bpf.o"));
 
@@ -151,7 +153,7 @@ impl Control {
             let way = if ours { format!("`lasthop-agent cc unload {name}` takes it away, ") } else { String::new() };
             bail!("{name} is in the kernel already: {way}--name gives another name");
         }
-        let mut object = open(&name)?.load().context(LOADING)?;
+        let mut object = load::taken(open(&name)?)?;
         let mut control = object.maps_mut().find(|map| map.name() == TEMPLATE).context("the object has no control")?;
         let link = control.attach_struct_ops().with_context(|| format!("the kernel does not take {name}"))?;
         settings.link = link.info()?.id;
@@ -161,16 +163,12 @@ impl Control {
     }
 }
 
-/// What is said where the programs are not taken.
-pub const LOADING: &str =
-    "the kernel does not take the programs: Linux 6.6 or newer, CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN are needed";
-
 /// Whether the kernel takes the programs.
 ///
 /// # Errors
 /// Its own.
 pub fn probe() -> Result<()> {
-    open(TEMPLATE)?.load().map(drop).context(LOADING)
+    load::taken(open(TEMPLATE)?).map(drop)
 }
 
 /// The programs, not loaded yet, for a control of this name.
@@ -216,17 +214,17 @@ pub fn load(law: CcLaw, keys: &[(String, String)], (name, keep): (Option<&str>, 
     let mut control = Control::register(settings)?;
     if keep {
         let path = pin(&mut control.link, name)?;
-        eprintln!(
-            "lasthop-agent: {name} stays until `lasthop-agent cc unload {name}`, or rm {}; net.ipv4.tcp_congestion_control \
+        service::note(format_args!(
+            "{name} stays until `lasthop-agent cc unload {name}`, or rm {}; net.ipv4.tcp_congestion_control \
              and setsockopt(TCP_CONGESTION) name it",
             path.display()
-        );
+        ));
         return print(format!("{name}\n"));
     }
-    eprintln!(
-        "lasthop-agent: {name} is there as long as this runs; net.ipv4.tcp_congestion_control and \
+    service::note(format_args!(
+        "{name} is there as long as this runs; net.ipv4.tcp_congestion_control and \
          setsockopt(TCP_CONGESTION) name it"
-    );
+    ));
     print(format!("{name}\n"))?;
     let why = loop {
         if let Some((signal, _)) = signals.wait(LOOK_MS)? {
@@ -239,7 +237,7 @@ pub fn load(law: CcLaw, keys: &[(String, String)], (name, keep): (Option<&str>, 
     let left =
         found()?.into_iter().find(|control| control.name == name).map_or(0, |control| control.counts.connections);
     let rest = if left > 0 { format!("; connections that keep it until they end: {left}") } else { String::new() };
-    eprintln!("lasthop-agent: {name} is taken away: {why}{rest}");
+    service::note(format_args!("{name} is taken away: {why}{rest}"));
     Ok(())
 }
 

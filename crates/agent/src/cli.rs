@@ -11,6 +11,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
+use crate::attach::own_name;
 use crate::cc;
 use crate::control::{self, Request};
 use crate::doctor::{self, Readiness};
@@ -19,6 +20,7 @@ use crate::feedback::cli::{FeedbackCommand, LossChoice, NoChoice, ProbedCapacity
 use crate::mode::Mode;
 use crate::options::{self, ApOptions, ClientOptions, ProxyOptions};
 use crate::output::print;
+use crate::service;
 use crate::status::Status;
 use crate::{top, watch};
 
@@ -128,13 +130,13 @@ impl Cli {
                 return Ok(ExitCode::from(u8::from(found.verdict == Readiness::No)));
             }
             Command::Status { device, json } => {
-                let answer = control::ask(&device, Request::Status)?;
+                let answer = control::ask(&own_name(&device), Request::Status)?;
                 let status = || serde_json::from_str::<Status>(&answer).context("the agent is of another version");
                 print(if json { format!("{answer}\n") } else { status()?.to_string() })?;
             }
             Command::Detach { device } => {
-                control::ask(&device, Request::Detach)?;
-                eprintln!("lasthop-agent: {device}: the agent leaves");
+                control::ask(&own_name(&device), Request::Detach)?;
+                service::note(format_args!("{device}: the agent has left"));
             }
             Command::Cc(command) => command.run()?,
             Command::Qfcp(command) => command.run(FeedbackLaw::Qfcp)?,

@@ -15,6 +15,9 @@ use crate::state::{Settings, WEIGHT_RULES, WEIGHTS, WeightRule};
 /// The longest name of a device (IFNAMSIZ, less the zero at its end).
 const LONGEST_DEVICE: usize = 15;
 
+/// The first port that anybody may listen at.
+const FIRST_FREE: u16 = 1024;
+
 parameters! {
     /// What `lasthop-agent proxy`, `ap` or `client` is told, in a file or on the command line.
     #[derive(Clone, Debug, PartialEq)]
@@ -33,9 +36,13 @@ parameters! {
         pub weight: Vec<WeightConfig> = vec![];
     }
     check(p) {
-        let is_name = p.device.len() <= LONGEST_DEVICE && !p.device.contains(|c: char| c == '/' || c == ':' || c.is_whitespace());
+        let is_name = p.device.len() <= LONGEST_DEVICE
+            && !p.device.contains(|c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control())
+            && !matches!(p.device.as_str(), "." | "..");
         ensure(is_name, "device", format!("{:?}", p.device), "the name of a network device, such as \"eth1\"")?;
         ensure(p.weight.len() <= WEIGHT_RULES, "weight", p.weight.len(), "16 of them at most")?;
+        let is_free = p.page().is_none_or(|address| address.port() == 0 || address.port() >= FIRST_FREE);
+        ensure(is_free, "metrics", format!("{:?}", p.metrics), "a port from 1024 on: the agent drops the right to lower ones")?;
         ensure(p.metrics.is_empty() || p.page().is_some(), "metrics", format!("{:?}", p.metrics), "an address of this machine alone and a port, such as \"127.0.0.1:9469\"")?;
     }
 }
@@ -275,7 +282,9 @@ mod tests {
         for prefix in ["10.1.2.3/32", "0.0.0.0/0", "2001:db8::/64", "::/0", "::1/128"] {
             assert!(read(&format!("[[weight]]\nweight = 2\nprefix = {prefix:?}")).is_ok(), "{prefix}");
         }
-        for device in ["a/b", "eth1 ", "sixteen-letters-", "e:1"] {
+        assert!(read("metrics = \"127.0.0.1:80\"").unwrap_err().contains("a port from 1024 on"));
+        assert!(read("metrics = \"127.0.0.1:0\"").is_ok());
+        for device in ["a/b", "eth1 ", "sixteen-letters-", "e:1", "..", "a\u{7f}b"] {
             let wrong = read(&format!("device = {device:?}")).unwrap_err();
             assert!(wrong.starts_with("device = ") && wrong.contains("a network device"), "{wrong}");
         }

@@ -18,8 +18,12 @@ use nix::unistd::geteuid;
 const FIRST_PERSON: u32 = 1000;
 const SERVICES: RangeInclusive<u32> = 61184..=65519;
 
-/// How long the other side may take.
+/// How long the other side may take, and how long to ask, which is a line.
 const PATIENCE: Duration = Duration::from_secs(10);
+const ASKING: Duration = Duration::from_secs(1);
+
+/// So many are answered at a look: who asks without end keeps the agent from nothing else.
+const AT_ONCE: usize = 16;
 
 /// What the agent is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub enum Request {
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
+    /// Who wants an end hears of it once that is there: when this goes, behind the socket.
+    leaving: Vec<UnixStream>,
 }
 
 impl Listener {
@@ -54,36 +60,42 @@ impl Listener {
             other => other.context("cannot listen for commands")?,
         };
         socket.set_nonblocking(true)?;
-        Ok(Self { socket })
+        Ok(Self { socket, leaving: vec![] })
     }
 
     /// Answers those who have asked, and gives whether one of them wants an end.
-    pub fn answer(&self, status: impl Fn() -> Result<String>) -> bool {
-        let mut wants_end = false;
-        while let Ok((stream, _)) = self.socket.accept() {
+    pub fn answer(&mut self, status: impl Fn() -> Result<String>) -> bool {
+        for _ in 0..AT_ONCE {
+            let Ok((stream, _)) = self.socket.accept() else { break };
             // Who goes before the answer is there does not want it.
-            wants_end |= answer_one(stream, &status).unwrap_or(false);
+            self.leaving.extend(answer_one(stream, &status).ok().flatten());
         }
-        wants_end
+        !self.leaving.is_empty()
     }
 }
 
-fn answer_one(stream: UnixStream, status: impl Fn() -> Result<String>) -> Result<bool> {
+/// Whether an agent, or a process by its name, is at a device.
+pub fn is_taken(device: &str) -> bool {
+    address(device).is_ok_and(|address| UnixStream::connect_addr(&address).is_ok())
+}
+
+/// Answers one who asks; gives the way back to who wants an end.
+fn answer_one(stream: UnixStream, status: impl Fn() -> Result<String>) -> Result<Option<UnixStream>> {
     let asker = getsockopt(&stream, PeerCredentials)?.uid();
     if asker != 0 && asker != geteuid().as_raw() {
         bail!("user {asker} may not ask");
     }
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(ASKING))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new((&stream).take(64)).read_line(&mut line)?;
     let wants_end = line == "detach\n";
     (&stream).write_all(status()?.as_bytes())?;
-    Ok(wants_end)
+    Ok(wants_end.then_some(stream))
 }
 
-/// Asks the agent of a device; gives its status.
+/// Asks the agent of a device; gives its status, and where it is to leave, once it has left.
 ///
 /// # Errors
 /// If there is none, or it does not answer.
@@ -129,5 +141,6 @@ fn may_steer(process: i32) -> bool {
 }
 
 fn address(device: &str) -> Result<SocketAddr> {
-    Ok(SocketAddr::from_abstract_name(format!("lasthop-agent/{device}"))?)
+    SocketAddr::from_abstract_name(format!("lasthop-agent/{device}"))
+        .map_err(|_| anyhow!("no agent is at {device:?}: wanted a shorter name"))
 }

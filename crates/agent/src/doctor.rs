@@ -4,18 +4,18 @@
 use std::fmt;
 use std::fs;
 
-use caps::CapSet;
 use serde::Serialize;
 
 use crate::attach::Device;
 use crate::cc;
 use crate::config::Config;
+use crate::control;
 use crate::feedback::host;
 use crate::feedback::router::FeedbackRouter;
 use crate::feedback::shared::RouterSettings;
 use crate::load::Programs;
 use crate::mode::Mode;
-use crate::service::RIGHTS;
+use crate::service::{self, RIGHTS, named};
 use lasthop_linux::bpf::{self, TcHook};
 
 /// How far something is there.
@@ -82,16 +82,10 @@ fn types() -> Finding {
 }
 
 fn capabilities() -> Finding {
-    let held = caps::read(None, CapSet::Effective).unwrap_or_default();
-    let named = |rights: Vec<String>| rights.join(", ");
-    let missing: Vec<_> = RIGHTS.iter().filter(|right| !held.contains(right)).map(ToString::to_string).collect();
+    let missing = service::missing_rights();
     match missing.is_empty() {
-        true => Finding {
-            what: "rights",
-            verdict: Readiness::Full,
-            why: named(RIGHTS.iter().map(ToString::to_string).collect()),
-        },
-        false => Finding { what: "rights", verdict: Readiness::No, why: format!("missing: {}", named(missing)) },
+        true => Finding { what: "rights", verdict: Readiness::Full, why: named(&RIGHTS) },
+        false => Finding { what: "rights", verdict: Readiness::No, why: format!("missing: {}", named(&missing)) },
     }
 }
 
@@ -148,8 +142,17 @@ fn queue(device: &Device) -> Finding {
 
 /// Other programs at the device: they see packets before ours do.
 fn neighbours(device: &Device) -> Finding {
+    let has_agent = control::is_taken(&device.name);
     let at = |direction| bpf::attached(device.index, direction).map(|programs| programs.len());
     match (at(TcHook::Ingress), at(TcHook::Egress)) {
+        (Ok(_), Ok(_)) if has_agent => Finding {
+            what: "tcx",
+            verdict: Readiness::Partial,
+            why: format!(
+                "an agent is at {0} already, and no other can be: `lasthop-agent status --dev {0}`",
+                device.name
+            ),
+        },
         (Ok(0), Ok(0)) => {
             Finding { what: "tcx", verdict: Readiness::Full, why: "no other program is at the device".into() }
         }

@@ -119,7 +119,7 @@ pub fn xcp_params(keys: &[(String, String)], top: Option<Rate>) -> Result<With<T
 
 /// Answers commands, and shows the page, until a signal, a command, or until `is_there` says no longer; gives why it ends.
 fn watch<S: Serialize>(
-    (signals, listener): (&Signals, &Listener),
+    (signals, listener): (&Signals, &mut Listener),
     mut page: Option<FeedbackPage>,
     status: impl Fn() -> Result<S>,
     is_there: impl Fn() -> Result<Option<String>>,

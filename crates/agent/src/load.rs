@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The programs, loaded into the kernel.
 
+use std::env;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
-use libbpf_rs::{Map, MapCore, MapFlags, Object, ObjectBuilder, Program, ProgramInput};
+use anyhow::{Context, Result, anyhow, bail};
+use libbpf_rs::{Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Program, ProgramInput};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::mode::Mode;
+use crate::service;
 use crate::state::{
     COUNTED, Connection, Count, FlowKey, FlowRecord, ReceiverRecord, Settings, StationKey, StationRecord,
 };
@@ -28,6 +30,28 @@ pub struct Tried {
     pub left: Vec<u8>,
     /// How long it took, with the kernel's own work around it.
     pub took: Duration,
+}
+
+/// Has the kernel take what was read. Without the rights it is not asked, for its verifier would complain of much else.
+///
+/// # Errors
+/// What is missing, or the kernel's reason. The verifier's own words are printed where `LIBBPF_LOG_LEVEL` is set.
+pub fn taken(open: OpenObject) -> Result<Object> {
+    let missing = service::missing_rights();
+    if !missing.is_empty() {
+        bail!("missing: {}: run it as root, by sudo", service::named(&missing));
+    }
+    if env::var_os("LIBBPF_LOG_LEVEL").is_none() {
+        libbpf_rs::set_print(None);
+    }
+    open.load().map_err(|error| {
+        let lacks = match error.kind() {
+            // The rights of a user namespace count there alone.
+            libbpf_rs::ErrorKind::PermissionDenied => "root of this machine may load programs, not of a user namespace",
+            _ => "Linux 6.6 or newer is needed",
+        };
+        anyhow::Error::new(error).context(format!("the kernel does not take the programs: {lacks}"))
+    })
 }
 
 impl Programs {
@@ -64,7 +88,7 @@ impl Programs {
         if let Some(mut desks) = open.maps_mut().find(|map| map.name() == "desks").filter(|_| room > 0) {
             desks.set_max_entries(room)?;
         }
-        let object = open.load().context("the kernel does not take the programs: Linux 6.6 or newer is needed")?;
+        let object = taken(open)?;
         let programs = Self { mode, is_hidden, has_desks: room > 0, object };
         for number in (1..=clients).filter(|_| is_hidden) {
             programs.spare(number)?;

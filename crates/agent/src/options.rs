@@ -64,6 +64,7 @@ impl Options {
         if is_clamps && self.given.iter().any(|(_, key, _)| key.starts_with("law.") && key != "law.kind") {
             overrides.insert(0, ("law.kind".into(), "\"clamp\"".into()));
         }
+        self.demand_one_word()?;
         let mut config: Config = lasthop_scenario::effective(&text, &overrides)
             .and_then(|text| lasthop_scenario::read(&text))
             .map_err(|error| self.told(error))?;
@@ -80,6 +81,18 @@ impl Options {
             clamp.refill.get_or_insert(RECEIVER_REFILL);
         }
         Ok(config)
+    }
+
+    /// No `--set` says what an option says as well, or all of the table in which that is: one of them would be lost.
+    fn demand_one_word(&self) -> Result<()> {
+        for (_, key, value) in self.given.iter().filter(|(option, ..)| option == "--set") {
+            let is_in =
+                |own: &str| own == key || own.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('.'));
+            if let Some((option, own, _)) = self.given.iter().find(|(option, own, _)| option != "--set" && is_in(own)) {
+                bail!("--set {key}={value}: {option} says {own} already: wanted one of them");
+            }
+        }
+        Ok(())
     }
 
     /// Names the option whose key is wrong, or the file.
@@ -288,6 +301,10 @@ pub fn default_file() -> String {
                 written = format!("{{ {} }}", given.join(", "));
             }
         }
+        let each = resolved(&schema, entry).get("items").map(|each| resolved(&schema, each));
+        for (key, entry) in each.and_then(|each| each.get("properties")?.as_object()).into_iter().flatten() {
+            comment(&mut text, entry, &format!("  {key}: "));
+        }
         // Writing to text does not fail.
         let _ = writeln!(text, "#{key} = {written}");
     }
@@ -297,7 +314,10 @@ pub fn default_file() -> String {
 fn comment(text: &mut String, entry: &Value, lead: &str) {
     let about = entry.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
     let domain = entry.get("domain").and_then(Value::as_str).map(|domain| format!(" Wanted: {domain}."));
-    let _ = writeln!(text, "# {lead}{about}{}", domain.unwrap_or_default());
+    // What stands in a table has its default here.
+    let default = entry.get("default").filter(|default| !lead.is_empty() && !default.is_null());
+    let default = default.map(|default| format!(" By default {default}."));
+    let _ = writeln!(text, "# {lead}{about}{}{}", domain.unwrap_or_default(), default.unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -371,6 +391,11 @@ mod tests {
         let station = options(&["--law", "station", "--target", "12 ms", "--set", "law.kappa=0.5"]).config().unwrap();
         let written = lasthop_scenario::read::<Config>("law = { kind = \"station\", target = \"12 ms\", kappa = 0.5 }");
         assert_eq!(station, written.unwrap());
+        assert_eq!(
+            refused(&["--target", "3 ms", "--set", "law=\"share\""]),
+            "--set law=\"share\": --target says law.target already: wanted one of them"
+        );
+        assert!(refused(&["--dry-run", "--set", "dry_run=false"]).contains("--dry-run says dry_run already"));
         // Keys of the law that the file names are not taken over to another one.
         assert_eq!(
             refused(&["--law", "station", "--set", "law.theta=\"20 ms\""]).split(':').next(),
@@ -412,6 +437,9 @@ mod tests {
         let text = default_file();
         let bare = text.lines().filter_map(|line| line.strip_prefix('#')).filter(|line| !line.starts_with(' '));
         let bare: Vec<_> = bare.collect();
+        for told in ["#   prefix: The first bits", "kappa: κ", "By default \"20 kB\"."] {
+            assert!(text.contains(told), "{told}");
+        }
         assert!(bare.iter().any(|line| line.starts_with("law = { kind = \"share\", ")), "{text}");
         assert_eq!(lasthop_scenario::read::<Config>(&bare.join("\n")).unwrap(), Config::default());
         assert_eq!(lasthop_scenario::read::<Config>(&text).unwrap(), Config::default());

@@ -3,13 +3,14 @@
 
 use std::env;
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
+use nix::sys::stat::fstat;
 use sd_notify::NotifyState;
 
 use crate::status::Status;
@@ -24,9 +25,22 @@ pub const RIGHTS: [Capability; 3] = [Capability::CAP_NET_ADMIN, Capability::CAP_
 pub fn failed(error: &anyhow::Error) -> u8 {
     say("<3>", format_args!("{error:#}"));
     let passes = |cause: &io::Error| {
-        cause.kind() == io::ErrorKind::AddrInUse || cause.raw_os_error() == Some(Errno::ENODEV as i32)
+        let passing = [Errno::ENODEV, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM];
+        cause.kind() == io::ErrorKind::AddrInUse
+            || passing.iter().any(|error| cause.raw_os_error() == Some(*error as i32))
     };
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(passes) { 1 } else { 2 }
+}
+
+/// Those of them that this process has not.
+pub fn missing_rights() -> Vec<Capability> {
+    let held = caps::read(None, CapSet::Effective).unwrap_or_default();
+    RIGHTS.into_iter().filter(|right| !held.contains(right)).collect()
+}
+
+/// Rights as they are told.
+pub fn named(rights: &[Capability]) -> String {
+    rights.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Gives up all rights but those that it takes, and the way to new ones.
@@ -57,8 +71,16 @@ pub fn warn(text: impl Display) {
 
 /// The journal takes the level from the line's head; it knows who speaks.
 fn say(level: &str, text: impl Display) {
-    let head = if env::var_os("JOURNAL_STREAM").is_some() { level } else { "lasthop-agent: " };
-    eprintln!("{head}{text}");
+    let head = if speaks_to_journal() { level } else { "lasthop-agent: " };
+    // A log that is full, or gone, ends nothing.
+    let _ = writeln!(io::stderr(), "{head}{text}");
+}
+
+/// Whether standard error is what the manager of services has connected to the journal (systemd.exec(5)), not what has been put in its place
+/// since.
+fn speaks_to_journal() -> bool {
+    let Ok(stream) = env::var("JOURNAL_STREAM") else { return false };
+    fstat(io::stderr()).is_ok_and(|found| stream == format!("{}:{}", found.st_dev, found.st_ino))
 }
 
 /// What the manager of services hears; nothing where there is none.

@@ -231,7 +231,7 @@ impl FlowStatus {
         match flow {
             Connection::Steered(flow) => Self {
                 weight: f64::from(flow.weight_q8) / 256.0,
-                share_bps: flow.fair as f64 * 8.0,
+                share_bps: flow.fair as f64 * 8.0 * f64::from(flow.weight_q8) / 256.0,
                 window_bytes: flow.window_bytes,
                 mss_bytes: flow.mss,
                 forwarded_bytes: flow.forwarded_bytes,

@@ -11,6 +11,7 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use crossterm::terminal::{self, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue, style::Print};
 
+use crate::attach::own_name;
 use crate::control::{self, Request};
 use crate::output::print;
 use crate::sampler::Sampler;
@@ -62,7 +63,7 @@ impl Drop for Screen {
 }
 
 fn ask(device: &str) -> Result<Status> {
-    serde_json::from_str(&control::ask(device, Request::Status)?).context("the agent is of another version")
+    serde_json::from_str(&control::ask(&own_name(device), Request::Status)?).context("the agent is of another version")
 }
 
 /// Waits for the next turn, or for whoever has seen enough.

@@ -112,6 +112,10 @@ impl Agent<'_> {
         let dry = if config.dry_run { ", dry run" } else { "" };
         let began = format!("at {}: {wanted}, queue by {}: {why}{dry}", device.name, identity.source);
         service::note(&began);
+        let now_ns = clock::monotonic_ns();
+        if let Some(page) = &mut self.page {
+            page.show(Status::of(&identity, &programs, now_ns)?, now_ns, clock::monotonic_ns());
+        }
         if let Some(page) = &self.page {
             service::note(format_args!("{}: page and metrics at http://{}/", device.name, page.address()));
         }
@@ -154,8 +158,8 @@ impl Agent<'_> {
             return Ok(None);
         }
         watched.reaped_ns = now_ns;
-        if !self.device.is_there() {
-            return Ok(Some(End::Leave("the device is gone".into())));
+        if let Some(why) = self.device.left() {
+            return Ok(Some(End::Leave(why)));
         }
         if !Links::are_there(programs, &self.device)? {
             return Ok(Some(End::Leave("its programs were taken from the device".into())));

@@ -55,7 +55,7 @@ LASTHOP_APART u64 proxy_clamp_window(struct flow *f, const struct station *s, u3
 	delay_ns = f->rtt_ns + recent_least(&f->upstream);
 	gap_ns = f->seen_ns - f->clamp_ns;
 	flight = f->sent - f->ack + acked;
-	fair = share_fair(station_rate(s), most(station_weights(s), f->weight_q8));
+	f->fair = fair = share_fair(station_rate(s), most(station_weights(s), f->weight_q8));
 	/*
 	 * What was under way until now between here and the client, for a round trip there: of a thousand packets it would be
 	 * that of minutes ago. As much again is under way between here and the server as that path is long.

@@ -500,7 +500,7 @@ LASTHOP_INLINE u32 desk_finish(struct desk *d, struct flow *f, u32 own, u32 ente
 		seat_grant(d, own, seat_wanted(seat, most(window_bytes, f->look_bytes)));
 		READ_ANEW();
 		f->window_bytes = window_bytes;
-		f->fair = desk_part_q16(seat->weight_q8, d->weights_q8) * least(seat->rate, 1ULL << 34) >> 16;
+		f->fair = desk_part_q16(256, d->weights_q8) * least(seat->rate, 1ULL << 34) >> 16;
 	}
 	f->edge = seat->edge;
 	return moved;

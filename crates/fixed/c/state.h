@@ -251,7 +251,7 @@ struct flow {
 	u16 window; /* the receiver's own field in the last ACK */
 	u16 seat; /* its place at the desk of its station, and one; 0: none */
 	u32 told_bytes_q8; /* what an ACK tells of that is new, smoothed; 0: not known, or not asked */
-	u64 fair; /* rho smoothed */
+	u64 fair; /* rho smoothed: of a weight of 1 */
 	u64 fair_ns; /* when that was */
 	u64 ack_delay_ns; /* z: what ACKs have waited, smoothed */
 	struct use use;

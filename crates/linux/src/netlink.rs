@@ -261,3 +261,12 @@ fn family(address: IpAddr) -> AddressFamily {
 pub fn device_index(name: &str) -> io::Result<u32> {
     Ok(nix::net::if_::if_nametoindex(name)?)
 }
+
+/// The name of a device there by its number; of several names the first one, as tools print it.
+///
+/// # Errors
+/// If there is none by this number.
+pub fn device_name(index: u32) -> io::Result<String> {
+    let name = nix::net::if_::if_indextoname(index)?;
+    name.into_string().map_err(io::Error::other)
+}

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{CcLaw, found, load, set, unload};
 use crate::output::print;
+use crate::service::note;
 
 /// Congestion controls for this machine's senders.
 #[derive(Debug, Subcommand)]
@@ -100,10 +101,8 @@ impl Command {
             }
             Self::Set { name, keys } => set(&name, &pairs(&keys)?)?,
             Self::Unload { name } => match unload(&name)? {
-                0 => eprintln!("lasthop-agent: {name} is taken away"),
-                left => {
-                    eprintln!("lasthop-agent: {name} is taken away; connections that keep it until they end: {left}")
-                }
+                0 => note(format_args!("{name} is taken away")),
+                left => note(format_args!("{name} is taken away; connections that keep it until they end: {left}")),
             },
         }
         Ok(())

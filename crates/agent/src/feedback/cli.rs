@@ -13,6 +13,7 @@ use super::{FeedbackLaw, lines};
 use crate::cc::cli::pairs;
 use crate::control::{self, Request};
 use crate::output::print;
+use crate::service;
 
 /// Routers that tell senders what they may have, and hosts that obey.
 #[derive(Debug, Subcommand)]
@@ -214,7 +215,7 @@ impl<C: CapacityArgs, L: LossArgs> FeedbackCommand<C, L> {
             }
             Self::Detach { place } => {
                 control::ask(&place.address(law), Request::Detach)?;
-                eprintln!("lasthop-agent: {}: it leaves", place.address(law));
+                service::note(format_args!("{}: it has left", place.address(law)));
                 Ok(())
             }
         }

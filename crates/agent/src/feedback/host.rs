@@ -18,6 +18,7 @@ use super::shared::{HostCounts, HostSettings};
 use super::{FeedbackLaw, begun, watch};
 use crate::cc;
 use crate::control::Listener;
+use crate::load;
 use crate::service::{self, Manager};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/feedback_host.bpf.o"));
@@ -69,7 +70,7 @@ impl FeedbackHost {
                 cc::put_name(value, name)?;
             }
         }
-        let mut object = open.load().context(cc::LOADING)?;
+        let mut object = load::taken(open)?;
         let mut map = object.maps_mut().find(|map| map.name() == control(law)).context("the object has no control")?;
         let registered = map.attach_struct_ops().with_context(|| format!("the kernel does not take {name}"))?;
         let program = object.progs_mut().find(|program| program.name() == "on_socket").context("no program")?;
@@ -98,7 +99,7 @@ impl FeedbackHost {
 pub fn probe() -> Result<()> {
     let object = OBJECT.to_vec();
     let mut builder = ObjectBuilder::default();
-    builder.name(TEMPLATE)?.open_memory(&object)?.load().map(drop).context(cc::LOADING)
+    load::taken(builder.name(TEMPLATE)?.open_memory(&object)?).map(drop)
 }
 
 /// The control's map.
@@ -137,7 +138,7 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
     let way = format!("{} detach --cgroup {}", law.name(), cgroup.display());
     let own = options.chosen_only.then_some(name.as_str());
     let way = own.map_or(way.clone(), |own| format!("{way} --name {own}"));
-    let listener = Listener::bind(&address(law, cgroup, own), &way)?;
+    let mut listener = Listener::bind(&address(law, cgroup, own), &way)?;
     let (signals, manager) = (Signals::block(&[])?, Manager::find());
     let mut settings = HostSettings {
         exid: law.exid().into(),
@@ -168,7 +169,7 @@ pub fn run(law: FeedbackLaw, options: &HostOptions) -> Result<()> {
         })
     };
     let is_there = || Ok((!cgroup.exists()).then(|| "the control group is gone".to_owned()));
-    let why = watch((&signals, &listener), page, status, is_there)?;
+    let why = watch((&signals, &mut listener), page, status, is_there)?;
     manager.stopping(&why);
     drop(host);
     service::note(format_args!("{}: left {}: {why}", law.name(), cgroup.display()));

@@ -19,8 +19,9 @@ use super::shared::{
     FIRST_CAPACITY, RouterCounts, RouterRecord, RouterSettings, TallyRecord, qfcp_settings, xcp_settings,
 };
 use super::{FeedbackLaw, begun, qfcp_params, watch, xcp_params};
-use crate::attach::Device;
+use crate::attach::{Device, own_name};
 use crate::control::Listener;
+use crate::load;
 use crate::service::{self, Manager};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/feedback_router.bpf.o"));
@@ -65,7 +66,7 @@ impl FeedbackRouter {
         let values = constants.initial_value_mut().context("the settings have no place")?;
         let place = values.get_mut(..size_of::<RouterSettings>()).context("the settings have no room")?;
         place.copy_from_slice(settings.as_bytes());
-        let object = open.load().context("the kernel does not take the programs: Linux 6.6 or newer is needed")?;
+        let object = load::taken(open)?;
         Ok(Self { object })
     }
 
@@ -238,7 +239,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
     service::drop_rights()?;
     let device = Device::find(&options.device)?;
     let (settings, capacity) = settings(law, options, &device)?;
-    let listener =
+    let mut listener =
         Listener::bind(&address(law, &device.name), &format!("{} detach --dev {}", law.name(), device.name))?;
     let (signals, manager) = (Signals::block(&[])?, Manager::find());
     let router = FeedbackRouter::load(&settings)?;
@@ -263,12 +264,11 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
             lowered: counts.lowered,
         })
     };
-    let is_there = || match device.is_there() {
-        false => Ok(Some("the device is gone".to_owned())),
-        true if !router.is_at(&device)? => Ok(Some("its program was taken from the device".to_owned())),
-        true => Ok(None),
+    let is_there = || match device.left() {
+        None if !router.is_at(&device)? => Ok(Some("its program was taken from the device".to_owned())),
+        left => Ok(left),
     };
-    let why = watch((&signals, &listener), page, status, is_there)?;
+    let why = watch((&signals, &mut listener), page, status, is_there)?;
     manager.stopping(&why);
     drop(link);
     service::note(format_args!("{}: left {}: {why}", law.name(), device.name));
@@ -277,7 +277,7 @@ pub fn run(law: FeedbackLaw, options: &RouterOptions) -> Result<()> {
 
 /// Where the router of a device listens.
 pub fn address(law: FeedbackLaw, device: &str) -> String {
-    format!("{} router of {device}", law.name())
+    format!("{} router of {}", law.name(), own_name(device))
 }
 
 /// The highest rate of a device, if it tells it. What /sys shows may be another network namespace's.
