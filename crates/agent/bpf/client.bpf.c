@@ -254,8 +254,12 @@ static __always_inline u16 window_of(struct receiver *r, const struct packet *p,
 	int moves;
 	u16 window;
 
-	if (!take(&r->lock))
+	if (!take(&r->lock)) {
+		/* Whoever acknowledges all that was allowed is allowed a window more, as it would be. */
+		if (r->window_q16 && !is_after(r->edge, p->ack))
+			r->edge = right_edge(p->ack, r->window_q16 >> 16, r->edge);
 		return field_of(r, p, scale);
+	}
 	r->seen_ns = now_ns;
 	r->own_bytes = (u64)p->window << scale;
 	if (p->flags & TCP_FIN)

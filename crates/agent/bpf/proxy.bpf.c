@@ -270,14 +270,14 @@ __noinline int ask_desk(struct flow *f, struct station *s, const struct packet *
 	u16 window;
 
 	if (!post || !s || !p)
-		return f && p ? proxy_field(f, p) : 0;
+		return f && p ? proxy_field_unheard(f, p) : 0;
 	if (entered & DESK_STEPS)
 		step_desk(post, own);
 	if (!take(&s->lock)) {
 		/* Nobody else ends its step. */
 		if (entered & DESK_STEPS)
 			give(&post->desk.is_busy);
-		return proxy_field(f, p);
+		return proxy_field_unheard(f, p);
 	}
 	/* It may have lost its seat meanwhile. */
 	if (!is_same_key(&post->desk.seats[own].key, &p->key)) {
@@ -389,7 +389,7 @@ int to_server(struct __sk_buff *skb)
 			entered = enter_desk(f, s, &p, now_ns, way_of(skb, &p));
 		give(&s->lock);
 	} else {
-		window = proxy_field(f, &p);
+		window = proxy_field_unheard(f, &p);
 	}
 	if (settings.is_station && entered) {
 		said = ask_desk(f, s, &p, entered);

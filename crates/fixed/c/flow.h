@@ -105,6 +105,18 @@ LASTHOP_INLINE u64 flow_base(struct flow *f, struct station *s, u64 now_ns, u64 
 	return c->base_ns;
 }
 
+/* What its client's clock counts goes on from this stamp: gives how long after it the ACK came, and the bias. */
+LASTHOP_INLINE u64 flow_clock_anew(struct flow *f, u64 now_ns, u32 stamp)
+{
+	struct recent_least none = {};
+
+	f->clock.began_ns = now_ns;
+	f->clock.first = stamp;
+	f->clock.offset = none;
+	f->clock.base_ns = 0;
+	return CLOCK_BIAS_NS;
+}
+
 /*
  * When an ACK was sent, by the client's own clock and as if the quickest of late had come at once; z follows. Its arrival
  * where the clock is not known to count milliseconds.
@@ -124,16 +136,21 @@ LASTHOP_INLINE u64 flow_sent_at(struct flow *f, struct station *s, const struct 
 	if (f->clock.state == CLOCK_UNKNOWN) {
 		if (elapsed_ns < CLOCK_NS)
 			return now_ns;
-		/* Delays of up to the second eighth do not hide what the clock counts. */
-		f->clock.state = ticks_ns > elapsed_ns / 8 * 6 && ticks_ns < elapsed_ns / 8 * 10 ? CLOCK_MILLISECONDS :
-												    CLOCK_OTHER;
-		if (f->clock.state == CLOCK_OTHER)
+		/* ACKs that wait longer than they did in the beginning hide what the clock counts, but not for long. */
+		if (ticks_ns > elapsed_ns / 8 * 6 && ticks_ns < elapsed_ns / 8 * 10)
+			f->clock.state = CLOCK_MILLISECONDS;
+		else if (elapsed_ns > CLOCK_LAST_NS)
+			f->clock.state = CLOCK_OTHER;
+		if (f->clock.state != CLOCK_MILLISECONDS)
 			return now_ns;
 	}
 	/* A stamp from before the first one. */
 	if (p->stamp - f->clock.first > 1U << 31)
 		return now_ns;
 	offset_ns = elapsed_ns + CLOCK_BIAS_NS - ticks_ns;
+	/* Behind a pause it is so late: the clock has stood still meanwhile, as that of a client does that sleeps. It goes on from here. */
+	if (f->clock.base_ns && excess(now_ns, f->clock.based_ns) > TIMER_NS && offset_ns > f->clock.base_ns + TIMER_NS)
+		offset_ns = flow_clock_anew(f, now_ns, p->stamp);
 	base_ns = flow_base(f, s, now_ns, offset_ns);
 	late_ns = least(offset_ns - base_ns, NS_PER_S);
 	f->ack_delay_ns = late_ns > f->ack_delay_ns ? f->ack_delay_ns + (late_ns - f->ack_delay_ns) / 16 :

@@ -63,8 +63,9 @@
 #define PASS_SEGMENTS 8
 /* A connection of so many bytes is worth a drain where its path is not sure. */
 #define WORTHY_BYTES 100000
-/* A clock of time stamps is believed after so long, if it then counts milliseconds within an eighth. */
+/* A clock of time stamps is believed after so long, if it then counts milliseconds within a quarter, or a little later; it never is after so long. */
 #define CLOCK_NS NS_PER_S
+#define CLOCK_LAST_NS (16 * NS_PER_S)
 /* What keeps differences of two clocks above 0. */
 #define CLOCK_BIAS_NS (1ULL << 50)
 /* So much slower than time passes by what an ACK waits becomes a part of its way: what is timed by it reads as little high. */

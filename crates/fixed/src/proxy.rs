@@ -72,6 +72,10 @@ unsafe extern "C" {
         random: u32,
     ) -> u16;
 
+    /// The field where its station's lock was not to be had: nothing is heard of the ACK.
+    #[link_name = "lasthop_proxy_field_unheard"]
+    pub safe fn field_unheard(flow: &mut FlowRecord, packet: &PacketRecord) -> u16;
+
     /// The same of a connection whose station has a desk, once [`hears`] has given `window`. `updates` says which seats of others have
     /// windows that moved, a bit each: [`crate::desk::update`] gives what is to be sent.
     #[link_name = "lasthop_proxy_hears_at_desk"]

@@ -209,7 +209,8 @@ pub struct FlowRecord {
     pub upstream: RecentLeast,
     clock_began_ns: u64,
     clock_first: u32,
-    clock_state: u32,
+    /// 0: not known yet; 1: it counts milliseconds; 2: something else.
+    pub clock_state: u32,
     clock_offset: RecentLeast,
     clock_base_ns: u64,
     clock_based_ns: u64,
