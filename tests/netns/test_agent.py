@@ -59,6 +59,22 @@ def test_four_flows_share_evenly(host: str, congestion: str) -> None:
         assert sum(flow["state"] == "limited" for flow in flows) >= 4
 
 
+def test_windows_are_of_the_segments_that_come_not_of_those_a_client_would_take() -> None:
+    with house(slow="modem") as built:
+        for where, device in (
+            ("router", "lan"), ("modem", "wan"), ("modem", "lan"), ("client", "eth"),
+        ):  # fmt: skip
+            built.run(where, "ip", "link", "set", "dev", device, "mtu", 9000)
+        built.agent()
+        with built.download(3, flows=8) as found:
+            time.sleep(2)
+            waits_ms = built.ping_ms(20)
+            flows = built.status()["flows"]
+    assert sum(flow["mss_bytes"] == 1448 for flow in flows) >= 8
+    assert found["bps"] >= 0.96 * LINE_BPS
+    assert statistics.mean(waits_ms) <= 32
+
+
 def test_bbr_and_cubic_share_evenly() -> None:
     ports = [20_030, 21_030, 22_030, 23_030]
     with house(distances=True) as built:

@@ -2,6 +2,7 @@
 """The agent where the rate of the line changes, packets get lost, or crowds of connections come."""
 
 import statistics
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -120,3 +121,49 @@ def test_ten_thousand_short_connections_all_come(slow: str) -> None:
     found = crowd(slow, 10_000, 7000, 64, forget_s=12)
     judge(found, 10_000, 7000)
     assert found["later"]["flow_count"] == 0
+
+
+SENDS = """
+import socket, sys, time
+with socket.create_server(("10.2.0.2", 5000)) as server:
+    print("ready", flush=True)
+    connection, _ = server.accept()
+    # What is sent has hardly waited here.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 200_000)
+    for sends_s, rests_s in ((3, 3), (4, 0)):
+        ends = time.monotonic() + sends_s
+        while time.monotonic() < ends:
+            connection.sendall(bytes(20_000))
+        time.sleep(rests_s)
+"""
+SLEEPS = """
+import socket, threading, time
+TCP_REPAIR, TCP_TIMESTAMP, OFF_WITHOUT_PROBE = 19, 24, -1
+connection = socket.create_connection(("10.2.0.2", 5000))
+def sleep():
+    # Linux' stamps do not go on while it is suspended; they never go back.
+    connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+    stamp = connection.getsockopt(socket.IPPROTO_TCP, TCP_TIMESTAMP)
+    connection.setsockopt(socket.IPPROTO_TCP, TCP_TIMESTAMP, stamp - 2000)
+    connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, OFF_WITHOUT_PROBE)
+threading.Timer(5.5, sleep).start()
+while connection.recv(1 << 20):
+    pass
+"""
+
+
+def test_a_client_that_slept_has_no_longer_queue() -> None:
+    with house() as built:
+        built.agent("--target", f"{TARGET_MS} ms")
+        server = built.start("server", sys.executable, "-c", SENDS)
+        assert server.stdout is not None and server.stdout.readline() == "ready\n"
+        client = built.start("client", sys.executable, "-c", SLEEPS)
+        # It has been at it again for a second and a half.
+        time.sleep(7.5)
+        pings = built.ping_ms(40)
+        (flow,) = [flow for flow in built.status()["flows"] if flow["forwarded_bytes"] > 100_000]
+        for process in (client, server):
+            _, complaints = process.communicate(timeout=20)
+            assert not complaints
+    assert statistics.median(pings) <= 1.3 * TARGET_MS
+    assert flow["ack_delay_s"] < 0.02

@@ -131,8 +131,7 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 	if (is_within)
 		receive(r, p->payload, end);
 	if (p->payload) {
-		if (p->segment > r->mss)
-			r->mss = p->segment;
+		r->mss = largest_segment(&r->alike, r->mss, p, receiver_round_bytes(r));
 		gap_ns = r->arrived_ns ? now_ns - r->arrived_ns : 0;
 		r->arrived_ns = now_ns;
 		r->arrived_bytes += p->payload;

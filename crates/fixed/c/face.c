@@ -68,6 +68,7 @@ FACE_DO(proxy_server_begins, (struct flow *f, const struct packet *p, u64 now_ns
 FACE(u16, proxy_client_begins, (struct flow *f, const struct packet *p, u64 now_ns), (f, p, now_ns))
 FACE(struct found, proxy_meets, (const struct settings *set, struct station *s, u64 now_ns, const struct glance *queue, u32 bytes, u32 segments, int is_other, int begins), (set, s, now_ns, *queue, bytes, segments, is_other, begins))
 FACE_DO(proxy_forwards, (const struct settings *set, struct flow *f, struct station *s, const struct packet *p, u64 now_ns, const struct glance *queue, const struct found *found, u32 weight_q8), (set, f, s, p, now_ns, *queue, *found, weight_q8))
+FACE(u32, largest_segment, (struct alike *a, u32 mss_bytes, const struct packet *p, u64 under_way_bytes), (a, mss_bytes, p, under_way_bytes))
 FACE(u16, proxy_hears, (const struct settings *set, struct flow *f, struct station *s, const struct packet *p, u64 now_ns, const struct glance *queue, u32 random), (set, f, s, p, now_ns, *queue, random))
 FACE(u16, proxy_field_unheard, (struct flow *f, const struct packet *p), (f, p))
 FACE(u16, proxy_hears_at_desk, (const struct settings *set, struct desk *d, struct flow *f, struct station *s, const struct packet *p, u64 now_ns, u16 window, u32 *updates), (set, d, f, s, p, now_ns, window, updates))

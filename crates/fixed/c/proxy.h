@@ -149,8 +149,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	if (p->payload && f->flags & FLOW_ESTABLISHED) {
 		u32 end = p->seq + p->payload;
 
-		if (p->segment > f->mss)
-			f->mss = p->segment;
+		f->mss = largest_segment(&f->alike, f->mss, p, after_by(f->sent, f->ack));
 		f->header_bytes = p->header_bytes;
 		if (is_after(f->sent, p->seq)) {
 			flow_forget_samples(f);

@@ -176,6 +176,17 @@ struct clock {
 	u64 based_ns; /* when that was */
 };
 
+/* Segments in a row that are as large as each other, and smaller than their connection's are taken for. */
+struct alike {
+	u32 bytes; /* each */
+	u32 end; /* the sequence number behind the last one */
+	u32 count;
+};
+
+/* So many are as large as they can be, and so large at least. */
+#define ALIKE_SEGMENTS 16
+#define ALIKE_BYTES 536
+
 /* What of its window a connection has used since it last joined an epoch. */
 struct use {
 	u64 heard_ns; /* the last ACK of something new */
@@ -287,6 +298,8 @@ struct flow {
 	u32 apart_ns; /* for how long a receiver holds back what its ACK tells of, but for the last of it, smoothed */
 	u32 told_ns; /* between two such ACKs, smoothed */
 	u32 look_bytes; /* what it is to have this once, whatever its window */
+	struct alike alike;
+	u32 pad;
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate, by what is under way [B/s] */
@@ -452,7 +465,7 @@ struct receiver {
 	u32 epoch; /* the last one that it has met */
 	u32 arrived; /* the sequence number up to which bytes have arrived, those behind a hole counted as if there were none */
 	u32 reached; /* the highest sequence number that came */
-	u32 pad;
+	struct alike alike;
 	struct binned_rate arrivals;
 };
 

@@ -57,6 +57,21 @@ LASTHOP_INLINE u32 after_by(u32 a, u32 b)
 	return is_after(a, b) ? a - b : 0;
 }
 
+/*
+ * The largest payload of a segment, after one. What the client offers may be more than its path carries: once some in a row are alike, while
+ * there are more of them to send, they are as large as they can be.
+ */
+LASTHOP_INLINE u32 largest_segment(struct alike *a, u32 mss_bytes, const struct packet *p, u64 under_way_bytes)
+{
+	if (p->segment >= mss_bytes || p->segment < ALIKE_BYTES)
+		return (u32)most(p->segment, mss_bytes);
+	if (p->segment != a->bytes || p->seq != a->end || under_way_bytes < 4 * (u64)p->segment)
+		a->count = 0;
+	a->bytes = p->segment;
+	a->end = p->seq + p->payload;
+	return ++a->count < ALIKE_SEGMENTS ? mss_bytes : p->segment;
+}
+
 /* The shift of a connection's windows, by its client's option: none unless both sides have one (RFC 7323, 2.2). */
 LASTHOP_INLINE u32 window_scale(u32 flags, u32 scale)
 {

@@ -234,6 +234,8 @@ pub struct FlowRecord {
     apart_ns: u32,
     told_ns: u32,
     look_bytes: u32,
+    alike: [u32; 3],
+    alike_pad: u32,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.
@@ -303,7 +305,7 @@ pub struct ReceiverRecord {
     epoch: u32,
     arrived: u32,
     reached: u32,
-    pad: u32,
+    alike: [u32; 3],
     /// At which data come.
     pub arrivals: BinnedRate,
 }

@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From a window in bytes to the field of a TCP header.
 
+use crate::state::PacketRecord;
+
 // SAFETY: pure functions of the headers, defined in `face.c` with these very types; they keep no pointer.
 unsafe extern "C" {
+    /// The largest payload of a segment, after one: as large as that, or as some in a row are that are alike.
+    #[link_name = "lasthop_largest_segment"]
+    pub safe fn largest_segment(
+        alike: &mut [u32; 3],
+        mss_bytes: u32,
+        packet: &PacketRecord,
+        under_way_bytes: u64,
+    ) -> u32;
+
     /// Whole segments: floor(w/mss + U), U uniform in [0, 1) as 2^-32 of `random`; one at least. w up to 2^34 B.
     #[link_name = "lasthop_whole_segments"]
     pub safe fn whole_segments(window_bytes: u64, mss_bytes: u32, random: u32) -> u64;

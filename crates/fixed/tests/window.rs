@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use lasthop_core::law::share::equations;
 use lasthop_core::law::station;
 use lasthop_fixed::proxy;
-use lasthop_fixed::state::FlowRecord;
+use lasthop_fixed::state::{FlowRecord, PacketRecord};
 use lasthop_fixed::window::*;
 use proptest::prelude::*;
 
@@ -179,4 +179,28 @@ fn pairs_leave_little_with_a_receiver_and_paced_segments_half_of_one() {
     Twos::new().go_on(600, [15, 5]).holds(350..=375);
     // A pause says nothing of what is held back.
     Twos::new().go_on(600, [10, 10]).pause(600_000).go_on(4, [10, 10]).holds(690..=724);
+}
+
+/// What a connection's segments are taken for that were 8948 B at most, after some of `payload` while so much is under way.
+fn taken_for(payload: u32, count: u32, under_way_bytes: u64) -> u32 {
+    let mut alike = [0; 3];
+    let segment = |number: u32| PacketRecord { payload, segment: payload, seq: number * payload, ..Default::default() };
+    (0..count).fold(8948, |mss, number| largest_segment(&mut alike, mss, &segment(number), under_way_bytes))
+}
+
+#[test]
+fn segments_are_as_large_as_those_that_come_where_more_of_them_would_be_sent() {
+    assert_eq!((taken_for(1448, 15, 10_000), taken_for(1448, 16, 10_000)), (8948, 1448));
+    assert_eq!(taken_for(9000, 1, 0), 9000);
+    // Its application sends little at a time, or little.
+    assert_eq!((taken_for(1448, 100, 4000), taken_for(400, 100, 10_000)), (8948, 8948));
+    // The ends of what it sends are smaller, now and then.
+    let (mut alike, mut mss, mut seq) = ([0; 3], 1448, 0);
+    for number in 0..1000 {
+        let payload = if number % 10 == 9 { 700 } else { 1448 };
+        let packet = PacketRecord { payload, segment: payload, seq, ..Default::default() };
+        mss = largest_segment(&mut alike, mss, &packet, 20_000);
+        seq += payload;
+    }
+    assert_eq!(mss, 1448);
 }
