@@ -9,6 +9,9 @@ says by how many milliseconds TCP's way back is longer from then on, and how lon
 is held, to go on together. ``serve`` sends without an end to whoever connects, by a congestion
 control, or by several in turn; ``fetch`` takes from it by several ports and prints how fast each
 came. ``pour`` sends datagrams.
+
+``virtual PID`` joins a device ``wan`` here with the device ``eth`` of a namespace as if that were a
+virtual machine: super-packets stay whole, and nobody says how many segments they have.
 """
 
 import contextlib
@@ -31,11 +34,22 @@ PORT = 5301
 NEAREST, FARTHEST = 20_000, 36_000
 
 
-def tun(name: str) -> int:
+def tun(name: str, is_virtual: bool = False) -> int:
     fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-    # TUNSETIFF; IFF_TUN | IFF_NO_PI
-    fcntl.ioctl(fd, 0x400454CA, struct.pack("16sH22x", name.encode(), 0x1001))
+    # TUNSETIFF; IFF_TUN | IFF_NO_PI, and IFF_VNET_HDR
+    flags = 0x5001 if is_virtual else 0x1001
+    fcntl.ioctl(fd, 0x400454CA, struct.pack("16sH22x", name.encode(), flags))
+    if is_virtual:
+        # TUNSETOFFLOAD; TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6
+        fcntl.ioctl(fd, 0x400454D0, 7)
     return fd
+
+
+def enter(pid: str) -> None:
+    """Goes into the network namespace of a process."""
+    there = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+    if ctypes.CDLL(None, use_errno=True).setns(there, 0):
+        raise OSError(ctypes.get_errno(), "setns")
 
 
 def port_at(n: int, away_ms: int) -> int:
@@ -112,9 +126,7 @@ def relay(pid: str, loss: str = "0") -> None:
     signal.signal(signal.SIGUSR1, lambda number, _: strips.append(number))
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
     near = tun("lan")
-    there = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
-    if ctypes.CDLL(None, use_errno=True).setns(there, 0):
-        raise OSError(ctypes.get_errno(), "setns")
+    enter(pid)
     far = tun("eth")
     print("ready", flush=True)
     waiting: list[tuple[float, int, int, bytes]] = []
@@ -151,6 +163,28 @@ def relay(pid: str, loss: str = "0") -> None:
                     due = back.out_s(due)
                 due += away_s(packet, fd == near)
                 heapq.heappush(waiting, (due, count, to, packet))
+
+
+def virtual(pid: str) -> None:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+    near = tun("wan", is_virtual=True)
+    enter(pid)
+    far = tun("eth", is_virtual=True)
+    print("ready", flush=True)
+    poll = select.epoll()
+    for fd in (near, far):
+        poll.register(fd, select.EPOLLIN)
+    while True:
+        for fd, _ in poll.poll():
+            try:
+                packet = os.read(fd, 1 << 17)
+            except BlockingIOError:
+                continue
+            except OSError:
+                return  # the namespace is gone
+            # The device may be down, or full.
+            with contextlib.suppress(OSError):
+                os.write(far if fd == near else near, packet)
 
 
 def send_all(connection: socket.socket) -> None:
@@ -230,4 +264,5 @@ def pour(host: str, bps: str) -> None:
 
 
 if __name__ == "__main__":
-    {"relay": relay, "serve": serve, "fetch": fetch, "pour": pour}[sys.argv[1]](*sys.argv[2:])
+    does = {"relay": relay, "virtual": virtual, "serve": serve, "fetch": fetch, "pour": pour}
+    does[sys.argv[1]](*sys.argv[2:])

@@ -3,7 +3,8 @@
 
 The agent is at the router's device `lan`. What is slow is a token bucket: its qdisc, or where the
 queue is to be hidden, that of the modem's `lan`. With `distances` the client's address stands for
-hosts that are at different ones, and a part of what goes there may be lost.
+hosts that are at different ones, and a part of what goes there may be lost. With `virtual` the
+server is a virtual machine, as far as its device tells.
 """
 
 import json
@@ -71,22 +72,24 @@ class House:
     """The namespaces, each held by a process that sleeps."""
 
     def __init__(
-        self, rate: str, limit: int, congestion: str, slow: str, distances: bool, loss: float
-    ) -> None:
+        self, rate: str, limit: int, congestion: str, slow: str, distances: bool, loss: float,
+        virtual: bool,
+    ) -> None:  # fmt: skip
         names = ("server", "router", "modem", "client")
         self.holders = {name: self._hold() for name in names}
         self.agents: list[subprocess.Popen[str]] = []
         self.helpers: list[subprocess.Popen[str]] = []
         self.relay: subprocess.Popen[str] | None = None
         try:
-            self._build(rate, limit, congestion, slow, distances, loss)
+            self._build(rate, limit, congestion, slow, distances, loss, virtual)
         except BaseException:
             self.close()
             raise
 
     def _build(
-        self, rate: str, limit: int, congestion: str, slow: str, distances: bool, loss: float
-    ) -> None:
+        self, rate: str, limit: int, congestion: str, slow: str, distances: bool, loss: float,
+        virtual: bool,
+    ) -> None:  # fmt: skip
         run = self.run
         pid = {name: holder.pid for name, holder in self.holders.items()}
         for name in self.holders:
@@ -101,6 +104,8 @@ class House:
                 self.relay = self.helper(near, "relay", pid[far], loss)
                 # Ports that stand for distances are for those who ask for them.
                 run(far, "sysctl", "-qw", "net.ipv4.ip_local_port_range=40000 60999")
+            elif virtual and far == "server":
+                self.helper(near, "virtual", pid[far])
             else:
                 run(near, "ip", "link", "add", here, "type", "veth", "peer", "name", there,
                     "netns", str(pid[far]))  # fmt: skip
@@ -335,9 +340,10 @@ def house(
     slow: str = "router",
     distances: bool = False,
     loss: float = 0.0,
+    virtual: bool = False,
 ) -> Iterator[House]:
     demand_agent()
-    built = House(rate, limit, congestion, slow, distances, loss)
+    built = House(rate, limit, congestion, slow, distances, loss, virtual)
     try:
         yield built
     finally:

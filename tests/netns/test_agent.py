@@ -14,7 +14,7 @@ from demands import demand, demand_program
 from distance import port_at
 from house import AGENT, CLIENT, SERVER, SERVER6, house
 from lasthop._lasthop import jain
-from pair import fields
+from pair import fields, obey, stamp
 
 LINE_BPS = 9.57e6
 """What 10 Mbit/s carry of payload: 1448 of 1514 B."""
@@ -41,6 +41,29 @@ def test_the_queue_is_short_and_the_link_is_full() -> None:
         assert status["queues"][0]["delay_s"] <= 0.045
         assert 0 < status["counts"]["lowered"]["packets"] <= status["counts"]["ack"]["packets"]
         assert status["unsteered_fraction"] < 0.05
+
+
+@pytest.mark.parametrize("mode", ["proxy", "ap"])
+def test_segments_of_a_virtual_machines_super_packets_are_known(mode: str) -> None:
+    with house(rate="100mbit", virtual=True) as built:
+        if mode == "ap":
+            stamp(built, "--a", "10 kB")
+            obey(built)
+        else:
+            built.agent()
+        with built.download(4):
+            # Long enough for super-packets of 64 kB.
+            time.sleep(1.5)
+            built.tbf("change", "10mbit")
+            time.sleep(1.5)
+            waits_ms = built.ping_ms(20)
+            status = built.status()
+    assert statistics.mean(waits_ms) <= 35
+    if mode == "ap":
+        assert status["queues"][0]["a_bytes"] == 10_000
+        assert status["counts"]["unstamped"]["packets"] == 0
+    else:
+        assert {flow["mss_bytes"] for flow in status["flows"]} == {1448}
 
 
 @pytest.mark.parametrize(("host", "congestion"), [(SERVER, "bbr"), (SERVER6, "reno")])

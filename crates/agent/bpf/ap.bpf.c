@@ -109,7 +109,7 @@ int to_client(struct __sk_buff *skb)
 		f = passer_of(&p);
 	if (take(&s->lock)) {
 		station_look(s, now_ns, queue.bytes, queue.departed_bytes);
-		station_arrival(s, now_ns, skb->len, skb->gso_segs, settings.average_ns);
+		station_arrival(s, now_ns, skb->len, segments_of(skb, &p), settings.average_ns);
 		station_pass(s, skb->len, kind != COUNTED_DATA);
 		station_turn(s, now_ns);
 		/* What tells no segment leaves a as it is. */

@@ -210,7 +210,7 @@ int to_client(struct __sk_buff *skb)
 	struct packet p = {};
 	int kind = read_packet(skb, settings.link_header_bytes, 1, &p);
 	u64 now_ns = bpf_ktime_get_ns();
-	u32 segments = skb->gso_segs;
+	u32 segments = segments_of(skb, &p);
 	struct receiver *r;
 
 	if (kind == COUNTED_DATA && p.flags & TCP_SYN) {

@@ -13,6 +13,7 @@
 
 #include "kernel_tcp.h"
 #include "option.h"
+#include "segments.h"
 #include "feedback.h"
 
 #define AF_INET6 10
@@ -105,14 +106,16 @@ static __always_inline int is_repeated(struct bpf_sock_ops *ops)
 	return (void *)(acknowledged + 1) > end || bpf_ntohl(*acknowledged) == ops->snd_una;
 }
 
-/* How many segments lie in what came: each had an option such as this. */
+/* How many segments lie in what came, from the TCP header on: each had an option such as this. */
 static __always_inline u32 segments_of(struct bpf_sock_ops *ops)
 {
+	const u8 *end = ops->skb_data_end, *data_offset = (const u8 *)ops->skb_data + 12;
+	u32 header = data_offset + 1 > end ? 0 : (*data_offset >> 4) * 4;
 	struct bpf_sock_ops_kern *kernel = bpf_cast_to_kern_ctx(ops);
 	struct sk_buff *skb = kernel->skb;
 	struct skb_shared_info *shared = bpf_core_cast(skb->head + skb->end, struct skb_shared_info);
 
-	return most(shared->gso_segs, 1);
+	return segments_in((u32)excess(ops->skb_len, header), shared->gso_size, shared->gso_segs);
 }
 
 /* A segment with the option came, or several in one. */

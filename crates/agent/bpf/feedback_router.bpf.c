@@ -442,7 +442,8 @@ int to_queue(struct __sk_buff *skb)
 {
 	struct feedback_option option = {};
 	u32 options = 0, tcp_at = tcp_of(skb, &options), option_at = 0, size_bytes = skb->len, key = 0;
-	u32 segments = most(skb->gso_segs, 1);
+	u32 headers = tcp_at ? tcp_at + sizeof(struct tcp_header) + options : 0;
+	u32 segments = segments_in((u32)excess(skb->len, headers), skb->gso_size, skb->gso_segs);
 	struct router *r = bpf_map_lookup_elem(&router, &key);
 	struct tally *c = bpf_map_lookup_elem(&tallies, &key);
 	struct sight_of_queue queue = queue_of(skb);
@@ -460,8 +461,7 @@ int to_queue(struct __sk_buff *skb)
 	if (tcp_at) {
 		option_at = option_of(skb, tcp_at, options, &option);
 		/* As the qdisc counts it: each segment has headers of its own. */
-		if (segments > 1)
-			size_bytes += (segments - 1) * (tcp_at + sizeof(struct tcp_header) + options);
+		size_bytes += (segments - 1) * headers;
 	}
 	if (settings.is_xcp)
 		granted = pass_xcp(r, c, &sight, &option, option_at > 0, size_bytes, segments);

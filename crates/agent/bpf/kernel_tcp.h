@@ -62,6 +62,7 @@ struct sk_buff {
 };
 
 struct skb_shared_info {
+	unsigned short gso_size;
 	unsigned short gso_segs;
 };
 

@@ -5,6 +5,7 @@
 
 #include "kernel.h"
 #include "price.h"
+#include "segments.h"
 #include "state.h"
 
 #define OPTION_MSS 2
@@ -80,7 +81,7 @@ static __always_inline u16 network_of(struct __sk_buff *skb, u32 link_header_byt
 /* The length that an IP header says, or what is there of a super-packet of more than 64 kB, which says 0. */
 static __always_inline u32 length_of(struct __sk_buff *skb, u32 said, u32 at)
 {
-	return !said && skb->gso_segs > 1 ? skb->len - at : said;
+	return !said && skb->gso_size && skb->len - at > 0xffff ? skb->len - at : said;
 }
 
 /* What the options say. */
@@ -175,11 +176,17 @@ __noinline int read_options(struct __sk_buff *skb, struct packet *packet, u32 at
 	return !o.is_malformed;
 }
 
+/* In how many segments a packet goes, whose payload is known. Of what is no TCP all is taken for that. */
+static __always_inline u32 segments_of(const struct __sk_buff *skb, const struct packet *packet)
+{
+	return segments_in(packet->payload ? packet->payload : skb->len, skb->gso_size, skb->gso_segs);
+}
+
 /* What is common to all TCP, its header at `at`: so many bytes of it and its payload, so many of options, which are not read. */
 static __always_inline void keep_tcp(const struct __sk_buff *skb, struct packet *packet, const struct tcp_header *tcp, u32 at,
 				     u32 length, u32 options, int to_client)
 {
-	u32 segments = skb->gso_segs;
+	u32 segments;
 
 	packet->key.client_port = to_client ? tcp->dest : tcp->source;
 	packet->key.server_port = to_client ? tcp->source : tcp->dest;
@@ -188,6 +195,7 @@ static __always_inline void keep_tcp(const struct __sk_buff *skb, struct packet 
 	packet->header_bytes = at + sizeof(*tcp) + options;
 	packet->segment = packet->payload;
 	packet->size_bytes = skb->len;
+	segments = segments_of(skb, packet);
 	if (segments > 1) {
 		packet->segment = skb->gso_size;
 		packet->size_bytes += (segments - 1) * packet->header_bytes;

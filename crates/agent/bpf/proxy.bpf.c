@@ -171,7 +171,7 @@ static __noinline u64 meet(struct __sk_buff *skb, const struct packet *p, int ki
 	struct found found = {};
 
 	if (s && take(&s->lock)) {
-		found = proxy_meets(&settings, s, now_ns, *queue, skb->len, skb->gso_segs, is_other, begins(p, kind));
+		found = proxy_meets(&settings, s, now_ns, *queue, skb->len, segments_of(skb, p), is_other, begins(p, kind));
 		give(&s->lock);
 	}
 	return found.wait_ns;
@@ -220,7 +220,7 @@ int to_client(struct __sk_buff *skb)
 	}
 	weight_q8 = settings.has_dscp && p.dscp != f->dscp ? weight_of(&p) : 0;
 	if (take(&s->lock)) {
-		found = proxy_meets(&settings, s, now_ns, queue, skb->len, skb->gso_segs, 0, 0);
+		found = proxy_meets(&settings, s, now_ns, queue, skb->len, segments_of(skb, &p), 0, 0);
 		proxy_forwards(&settings, f, s, &p, now_ns, queue, found, weight_q8);
 		give(&s->lock);
 	}

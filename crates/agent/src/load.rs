@@ -32,6 +32,26 @@ pub struct Tried {
     pub took: Duration,
 }
 
+/// What the kernel knows of a packet beside its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside {
+    /// What each segment of a super-packet has of its payload \[B\]; 0: it is none.
+    pub gso_size: u32,
+    /// How many segments that has; 0: nobody has counted them.
+    pub gso_segs: u32,
+}
+
+impl Beside {
+    /// The same as a `struct __sk_buff`.
+    pub(crate) fn context(self) -> [u8; 192] {
+        let mut context = [0; 192];
+        for (at, value) in [(164, self.gso_segs), (176, self.gso_size)] {
+            context[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+        context
+    }
+}
+
 /// Has the kernel take what was read. Without the rights it is not asked, for its verifier would complain of much else.
 ///
 /// # Errors
@@ -277,14 +297,28 @@ impl Programs {
         Ok((tried.verdict, tried.left))
     }
 
-    /// The same, and how long it takes.
+    /// The same of a packet of which the kernel knows more than its bytes.
     ///
     /// # Errors
     /// As [`Self::try_packet`]'s.
+    pub fn try_packet_beside(&self, name: &str, packet: &[u8], beside: Beside) -> Result<(u32, Vec<u8>)> {
+        let tried = self.run(name, packet, Some(&mut beside.context()))?;
+        Ok((tried.verdict, tried.left))
+    }
+
+    /// As [`Self::try_packet`], and how long it takes.
+    ///
+    /// # Errors
+    /// The same.
     pub fn time_packet(&self, name: &str, packet: &[u8]) -> Result<Tried> {
+        self.run(name, packet, None)
+    }
+
+    fn run(&self, name: &str, packet: &[u8], context_in: Option<&mut [u8]>) -> Result<Tried> {
         // A price may be written into it.
         let mut left = vec![0; packet.len() + 64];
-        let input = ProgramInput { data_in: Some(packet), data_out: Some(&mut left), ..ProgramInput::default() };
+        let input =
+            ProgramInput { data_in: Some(packet), data_out: Some(&mut left), context_in, ..ProgramInput::default() };
         let found = self.object.progs_mut().find(|program| program.name() == name);
         let program = found.ok_or_else(|| anyhow!("no program {name}"))?;
         let output = program.test_run(input).with_context(|| format!("cannot run {name}"))?;

@@ -6,6 +6,7 @@ mod skipped;
 
 use lasthop_agent::feedback::router::FeedbackRouter;
 use lasthop_agent::feedback::shared::{RouterSettings, qfcp_settings};
+use lasthop_agent::load::Beside;
 use lasthop_core::law::qfcp::QfcpRouterParams;
 use lasthop_core::units::Rate;
 use lasthop_fixed::wire;
@@ -179,6 +180,18 @@ fn kernel_and_host_count_alike() {
     let share_ns = xcp::share_ns(10_000, size, wire::value(wire::of(15_000)));
     let found = (sum(|xcp| xcp.shares_ns), sum(|xcp| xcp.rtt_shares), sum(|xcp| xcp.input_bytes));
     assert_eq!(found, (5 * share_ns, 5 * 10_000 * share_ns, 5 * size));
+}
+
+#[test]
+fn segments_of_a_super_packet_are_counted_if_nobody_has() {
+    for gso_segs in [3, 0] {
+        let Some(router) = router() else { return };
+        // 8 B of payload.
+        let sent = frame(false, &STAMP);
+        router.try_packet_beside(&sent, Beside { gso_size: 3, gso_segs }).unwrap();
+        let told = router.counts().unwrap();
+        assert_eq!((told.packets, told.bytes), (3, (sent.len() + 2 * (sent.len() - 8)) as u64));
+    }
 }
 
 proptest! {

@@ -21,7 +21,7 @@ use super::shared::{
 use super::{FeedbackLaw, begun, qfcp_params, watch, xcp_params};
 use crate::attach::{Device, own_name};
 use crate::control::Listener;
-use crate::load;
+use crate::load::{self, Beside};
 use crate::service::{self, Manager};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/feedback_router.bpf.o"));
@@ -131,8 +131,21 @@ impl FeedbackRouter {
     /// # Errors
     /// The kernel's, which refuses packets that are too short to be any.
     pub fn try_packet(&self, packet: &[u8]) -> Result<(u32, Vec<u8>)> {
+        self.run(packet, None)
+    }
+
+    /// The same of a packet of which the kernel knows more than its bytes.
+    ///
+    /// # Errors
+    /// As [`Self::try_packet`]'s.
+    pub fn try_packet_beside(&self, packet: &[u8], beside: Beside) -> Result<(u32, Vec<u8>)> {
+        self.run(packet, Some(&mut beside.context()))
+    }
+
+    fn run(&self, packet: &[u8], context_in: Option<&mut [u8]>) -> Result<(u32, Vec<u8>)> {
         let mut left = vec![0; packet.len()];
-        let input = ProgramInput { data_in: Some(packet), data_out: Some(&mut left), ..ProgramInput::default() };
+        let input =
+            ProgramInput { data_in: Some(packet), data_out: Some(&mut left), context_in, ..ProgramInput::default() };
         let program = self.object.progs_mut().find(|program| program.name() == PROGRAM);
         let output = program.context("no program")?.test_run(input).context("cannot run it")?;
         let verdict = output.return_value;

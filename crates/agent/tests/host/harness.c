@@ -142,6 +142,11 @@ int main(int count, char **words)
 		memset(skb, 0, sizeof(*skb));
 		skb->len = bytes;
 		skb->protocol = type;
+		/* Some are super-packets, and of half of these nobody has counted the segments. */
+		if (!(bpf_get_prandom_u32() >> 29)) {
+			skb->gso_size = bpf_get_prandom_u32() >> 23;
+			skb->gso_segs = bpf_get_prandom_u32() >> 31 ? bpf_get_prandom_u32() >> 25 : 0;
+		}
 		if (!reads_alike(skb, head[0]))
 			return 1;
 		/* One device makes no sums, another one those of the segments, a third one those of whole packets. */

@@ -151,7 +151,8 @@ void *bpf_cast_to_kern_ctx(void *ops)
 	static struct bpf_sock_ops_kern seen = { .skb = &skb };
 
 	(void)ops;
-	shared.gso_segs = event.segments;
+	shared.gso_size = event.repeats & 2 ? event.mss : 0;
+	shared.gso_segs = event.repeats & 4 ? event.segments : 0;
 	return &seen;
 }
 

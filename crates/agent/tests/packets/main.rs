@@ -8,6 +8,7 @@ mod oracle;
 #[path = "../support/segment.rs"]
 mod segment;
 mod sockets;
+mod super_packets;
 #[path = "../support/mod.rs"]
 mod support;
 mod updates;
