@@ -122,7 +122,7 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 		return has_price;
 	r->seen_ns = now_ns;
 	if (p->flags & TCP_FIN)
-		r->flags |= FLOW_CLOSING;
+		r->flags |= FLOW_SERVER_ENDED;
 	if (r->asked_ns && is_answered(r->flags, r->asked_stamp, p))
 		receiver_rtt(r, now_ns);
 	/* What lies outside the window is no packet of this connection's (RFC 9293, 3.10.7.4): nor is its price. */
@@ -262,7 +262,7 @@ static __always_inline u16 window_of(struct receiver *r, const struct packet *p,
 	r->seen_ns = now_ns;
 	r->own_bytes = (u64)p->window << scale;
 	if (p->flags & TCP_FIN)
-		r->flags |= FLOW_CLOSING;
+		r->flags |= FLOW_CLIENT_ENDED;
 	if (p->has_stamp && (!r->asked_ns || now_ns - r->asked_ns > ECHO_NS)) {
 		r->asked_ns = now_ns;
 		r->asked_stamp = p->stamp;

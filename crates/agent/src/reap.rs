@@ -7,9 +7,10 @@ use anyhow::Result;
 
 use crate::load::Programs;
 use crate::mode::Mode;
-use crate::state::{Connection, FLOW_CLOSING, FLOW_ESTABLISHED};
+use crate::state::{Connection, FLOW_CLIENT_ENDED, FLOW_ESTABLISHED, FLOW_SERVER_ENDED};
 
-/// What ends is forgotten after so long without a packet.
+/// What both sides have ended is forgotten after so long without a packet, and what never began. What one side has ended goes on for as
+/// long as the other has to say something.
 const CLOSED_NS: u64 = 10_000_000_000;
 /// An idle connection is kept for so long, unless room gets scarce: one that is forgotten is steered no more.
 const IDLE_NS: u64 = 7200 * 1_000_000_000;
@@ -61,8 +62,9 @@ fn silence_ns(flow: &Connection, now_ns: u64) -> u64 {
 }
 
 fn is_over(flow: &Connection, now_ns: u64, is_crowded: bool) -> bool {
-    let unfinished = flow.flags() & FLOW_ESTABLISHED == 0 || flow.flags() & FLOW_CLOSING != 0;
-    let patience_ns = if unfinished {
+    const ENDED: u32 = FLOW_CLIENT_ENDED | FLOW_SERVER_ENDED;
+    let is_unfinished = flow.flags() & FLOW_ESTABLISHED == 0 || flow.flags() & ENDED == ENDED;
+    let patience_ns = if is_unfinished {
         CLOSED_NS
     } else if is_crowded {
         CROWD_IDLE_NS
@@ -118,13 +120,27 @@ mod tests {
         [("to_client", answer), ("to_server", last)]
     }
 
+    /// The same connection's last words: the client's FIN, and its server's.
+    fn end_of(client: [u8; 2], port: [u8; 2]) -> [(&'static str, Vec<u8>); 2] {
+        let [(_, mut servers), (_, mut clients)] = rest_of(client, port);
+        servers[38..42].copy_from_slice(&[0, 0, 1, 1]);
+        for frame in [&mut servers, &mut clients] {
+            frame[47] = 1 | 16;
+        }
+        [("to_server", clients), ("to_client", servers)]
+    }
+
     /// The programs; none, and a line, where they may not be loaded.
     fn loaded() -> Option<Programs> {
         loaded_with(&Config::default())
     }
 
     fn loaded_with(config: &Config) -> Option<Programs> {
-        let programs = Programs::load(Mode::Proxy, &config.settings(14, true));
+        loaded_as(Mode::Proxy, config)
+    }
+
+    fn loaded_as(mode: Mode, config: &Config) -> Option<Programs> {
+        let programs = Programs::load(mode, &config.settings(14, mode == Mode::Proxy));
         if let Err(error) = &programs {
             assert!(std::env::var_os("LASTHOP_REQUIRE_ROOT").is_none(), "{error:#}");
             eprintln!("SKIPPED: {error:#}");
@@ -184,6 +200,37 @@ mod tests {
         // After two hours nothing is left.
         reap(&programs, now_ns + IDLE_NS + CLOSED_NS).unwrap();
         assert!(programs.flows().unwrap().is_empty() && programs.stations().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_one_side_has_ended_goes_on_and_what_both_have_is_forgotten() {
+        for mode in [Mode::Proxy, Mode::Client] {
+            let Some(programs) = loaded_as(mode, &Config::default()) else { return };
+            // Either side is the first.
+            for (client, ends) in [([0, 1], [0, 1]), ([0, 2], [1, 0])] {
+                let port = [16, 1];
+                programs.try_packet("to_server", &syn_of(client, port)).unwrap();
+                for (program, frame) in rest_of(client, port) {
+                    programs.try_packet(program, &frame).unwrap();
+                }
+                for (end, left) in ends.into_iter().zip([1, 0]) {
+                    let (program, frame) = &end_of(client, port)[end];
+                    programs.try_packet(program, frame).unwrap();
+                    // Said again, it is no other side's.
+                    programs.try_packet(program, frame).unwrap();
+                    let now_ns = clock::monotonic_ns();
+                    reap(&programs, now_ns + CLOSED_NS + 1).unwrap();
+                    assert_eq!(programs.flows().unwrap().len(), left, "{mode:?} {program}");
+                    if left > 0 {
+                        let (_, flow) = &programs.flows().unwrap()[0];
+                        assert!(
+                            is_over(flow, now_ns + CROWD_IDLE_NS + 1, true)
+                                && is_over(flow, now_ns + IDLE_NS + 1, false)
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! What the programs keep and are told, as the headers lay it out.
 
 pub use lasthop_fixed::state::{
-    FLOW_CLOSING, FLOW_ESTABLISHED, FLOW_LIMITED, FlowKey, FlowRecord, PathRecord, ReceiverRecord, Settings,
-    StationKey, StationRecord, WEIGHT_RULES, WEIGHTS, WeightRule, known, price_s,
+    FLOW_CLIENT_ENDED, FLOW_ESTABLISHED, FLOW_LIMITED, FLOW_SERVER_ENDED, FlowKey, FlowRecord, PathRecord,
+    ReceiverRecord, Settings, StationKey, StationRecord, WEIGHT_RULES, WEIGHTS, WeightRule, known, price_s,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

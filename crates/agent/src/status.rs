@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::load::Programs;
 use crate::mode::Mode;
 use crate::state::{
-    COUNTED, Connection, Count, FLOW_CLOSING, FLOW_ESTABLISHED, FLOW_LIMITED, FlowKey, StationKey, StationRecord,
+    COUNTED, Connection, Count, FLOW_ESTABLISHED, FLOW_LIMITED, FLOW_SERVER_ENDED, FlowKey, StationKey, StationRecord,
     known, price_s,
 };
 
@@ -99,7 +99,7 @@ pub struct FlowStatus {
     pub client: String,
     /// The server's end.
     pub server: String,
-    /// `handshake`, `open`, `limited` or `closing`.
+    /// `handshake`, `open`, `limited`, or `closing` once its server has no more to send.
     pub state: String,
     /// φ.
     pub weight: f64,
@@ -290,7 +290,8 @@ fn shown((address, port): (std::net::IpAddr, u16)) -> String {
 fn state(flags: u32) -> &'static str {
     match flags {
         _ if flags & FLOW_ESTABLISHED == 0 => "handshake",
-        _ if flags & FLOW_CLOSING != 0 => "closing",
+        // What its client alone has ended still comes.
+        _ if flags & FLOW_SERVER_ENDED != 0 => "closing",
         _ if flags & FLOW_LIMITED != 0 => "limited",
         _ => "open",
     }

@@ -143,7 +143,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		f->dscp = p->dscp;
 	}
 	if (p->flags & TCP_FIN)
-		f->flags |= FLOW_CLOSING;
+		f->flags |= FLOW_SERVER_ENDED;
 	if (f->asked_ns && f->flags & FLOW_ESTABLISHED && is_answered(f->flags, f->asked_stamp, p))
 		flow_answered(f, now_ns);
 	if (p->payload && f->flags & FLOW_ESTABLISHED) {
@@ -348,7 +348,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	s->wants_probe = 0;
 	f->seen_ns = now_ns;
 	if (p->flags & TCP_FIN)
-		f->flags |= FLOW_CLOSING;
+		f->flags |= FLOW_CLIENT_ENDED;
 	if (is_after(p->ack, f->sent)) {
 		/* What went another way was not counted, and does not count as delivered. */
 		f->delivered += p->ack - f->sent;

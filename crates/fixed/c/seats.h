@@ -181,7 +181,7 @@ LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct se
 	if (!settings->is_hidden && f->mss)
 		seat->wire_q10 = (f->mss + f->header_bytes) * 1024 / f->mss;
 	seat->received = received;
-	seat->is_closing |= (f->flags & FLOW_CLOSING) != 0;
+	seat->is_closing |= (f->flags & (FLOW_SERVER_ENDED | FLOW_CLIENT_ENDED)) != 0;
 	if (p->ack == f->ack) {
 		seat->ack = p->ack;
 		seat->seq = p->seq + p->payload;

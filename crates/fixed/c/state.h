@@ -217,7 +217,7 @@ struct bearing {
 #define FLOW_SERVER_SCALES 4
 #define FLOW_FROM_CLIENT 8 /* the client opened it */
 #define FLOW_LIMITED 16 /* its window has been lowered */
-#define FLOW_CLOSING 32 /* a FIN was seen */
+#define FLOW_SERVER_ENDED 32 /* the server's FIN was seen: it has no more to send */
 #define FLOW_STARTED 128 /* CLAMP's slow start is over */
 #define FLOW_MAY_PACE 256 /* and no queue has told since that the path is full: its sender may only have been pacing */
 #define FLOW_COUNTED 512 /* it was counted in some epoch */
@@ -231,6 +231,7 @@ struct bearing {
 #define FLOW_BY_STAMP 131072 /* what its client said bore a time stamp: its answer tells by that */
 #define FLOW_SAID_AGAIN 262144 /* the SYN that opened it was said again */
 #define FLOW_UNTOLD 524288 /* its handshake tells no path */
+#define FLOW_CLIENT_ENDED 1048576 /* the client's was */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /*

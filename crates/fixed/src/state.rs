@@ -129,8 +129,10 @@ pub struct PathRecord {
 pub const FLOW_ESTABLISHED: u32 = 1;
 /// The window has been lowered.
 pub const FLOW_LIMITED: u32 = 16;
-/// A FIN was seen.
-pub const FLOW_CLOSING: u32 = 32;
+/// The server's FIN was seen: it has no more to send.
+pub const FLOW_SERVER_ENDED: u32 = 32;
+/// The client's was.
+pub const FLOW_CLIENT_ENDED: u32 = 1_048_576;
 
 /// What of its window a connection has used since it last joined an epoch: `struct use`.
 #[derive(Clone, Copy, Debug, Default)]
