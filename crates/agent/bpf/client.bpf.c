@@ -121,8 +121,6 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 	if (!take(&r->lock))
 		return has_price;
 	r->seen_ns = now_ns;
-	if (p->flags & TCP_FIN)
-		r->flags |= FLOW_SERVER_ENDED;
 	if (r->asked_ns && is_answered(r->flags, r->asked_stamp, p))
 		receiver_rtt(r, now_ns);
 	/* What lies outside the window is no packet of this connection's (RFC 9293, 3.10.7.4): nor is its price. */
@@ -130,6 +128,8 @@ static __always_inline int hear_data(struct receiver *r, const struct packet *p,
 	has_price = has_price && is_within;
 	if (is_within)
 		receive(r, p->payload, end);
+	if (p->flags & TCP_FIN && receiver_expects(r, end))
+		r->flags |= FLOW_SERVER_ENDED;
 	if (p->payload) {
 		r->mss = largest_segment(&r->alike, r->mss, p, receiver_round_bytes(r));
 		gap_ns = r->arrived_ns ? now_ns - r->arrived_ns : 0;
@@ -188,8 +188,8 @@ static __always_inline int has_others_to_meet(const struct receiver *r, u64 now_
 	return pool && (r->epoch != pool->epoch || pool_is_over(pool, now_ns));
 }
 
-/* The connection of what is no SYN, which a RST ends; none for what needs no more than to be counted. */
-static __always_inline struct receiver *known_receiver(const struct packet *p, int *kind)
+/* The connection of what is no SYN, which a RST ends that is its station's or may be its server's; none for what needs no more than to be counted. */
+static __always_inline struct receiver *known_receiver(const struct packet *p, int is_servers, int *kind)
 {
 	struct receiver *r = bpf_map_lookup_elem(&flows, &p->key);
 
@@ -198,7 +198,8 @@ static __always_inline struct receiver *known_receiver(const struct packet *p, i
 		return 0;
 	}
 	if (p->flags & TCP_RST) {
-		bpf_map_delete_elem(&flows, &p->key);
+		if (!is_servers || receiver_is_reset(r, p))
+			bpf_map_delete_elem(&flows, &p->key);
 		return 0;
 	}
 	return r;
@@ -218,7 +219,7 @@ int to_client(struct __sk_buff *skb)
 		if (r)
 			hear_server(r, &p, now_ns);
 	} else if (kind == COUNTED_DATA) {
-		r = known_receiver(&p, &kind);
+		r = known_receiver(&p, 1, &kind);
 		if (r && !(r->flags & FLOW_ESTABLISHED))
 			r->seen_ns = now_ns;
 		else if (r && hear_data(r, &p, now_ns, segments)) {
@@ -310,7 +311,7 @@ int to_server(struct __sk_buff *skb)
 			hear_station(r, &p, segment_of(&p, mtu_of(skb)), now_ns);
 		return TCX_PASS_ON;
 	}
-	r = known_receiver(&p, &kind);
+	r = known_receiver(&p, 0, &kind);
 	if (kind == COUNTED_MIDSTREAM)
 		count(kind, p.size_bytes);
 	if (!r)

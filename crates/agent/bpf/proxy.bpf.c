@@ -194,10 +194,10 @@ static __noinline void begin_or_end(struct __sk_buff *skb, const struct packet *
 		}
 	} else {
 		f = bpf_map_lookup_elem(&flows, &p->key);
-		if (f && p->flags & TCP_RST)
-			close_flow(f, &p->key);
-		else
+		if (!f || !(p->flags & TCP_RST))
 			count(COUNTED_MIDSTREAM, p->size_bytes);
+		else if (proxy_is_reset(f, p, 1))
+			close_flow(f, &p->key);
 	}
 }
 
@@ -376,7 +376,8 @@ int to_server(struct __sk_buff *skb)
 		return TCX_PASS_ON;
 	}
 	if (p.flags & TCP_RST) {
-		close_flow(f, &p.key);
+		if (proxy_is_reset(f, &p, 0))
+			close_flow(f, &p.key);
 		return TCX_PASS_ON;
 	}
 	if (!(p.flags & TCP_ACK) || !(f->flags & FLOW_ESTABLISHED))

@@ -24,6 +24,7 @@ const TOGETHER: [&[&str]; 7] = [
         "receiver_rtt",
         "receiver_server_begins",
         "receiver_station_begins",
+        "receiver_is_reset",
         "receiver_let_go",
         "receiver_window",
         "pool_turn",
@@ -50,6 +51,7 @@ const TOGETHER: [&[&str]; 7] = [
         "proxy_meets",
         "proxy_forwards",
         "proxy_hears",
+        "proxy_is_reset",
         "proxy_rests",
         "desk_enter",
         "desk_step",
@@ -60,7 +62,7 @@ const TOGETHER: [&[&str]; 7] = [
     ],
 ];
 /// What says yes or no.
-const YES_OR_NO: [&str; 14] = [
+const YES_OR_NO: [&str; 16] = [
     "desk_is_slower",
     "desk_is_limited",
     "desk_is_crowded",
@@ -74,6 +76,8 @@ const YES_OR_NO: [&str; 14] = [
     "gamma_is_above",
     "gamma_is_below",
     "gamma_waits",
+    "receiver_is_reset",
+    "proxy_is_reset",
     "proxy_rests",
 ];
 /// What leaves no window, and no seat.

@@ -49,6 +49,11 @@ CASE(receiver_station_begins, ({
 	receiver_station_begins(r, &p, v[3] & 65535, now_ns);
 	r->edge + r->asked_ns;
 }))
+CASE(receiver_is_reset, ({
+	struct packet p = vector_packet(v);
+	p.seq = r->ack - 2 + (v[0] & 3);
+	receiver_is_reset(r, &p);
+}))
 CASE(receiver_let_go, (receiver_let_go(r), r->window_q16))
 CASE(receiver_window, ({
 	r->mss = 1 + (u16)v[0];
@@ -93,6 +98,11 @@ CASE(proxy_forwards, ({
 CASE(proxy_hears, ({
 	struct packet p = vector_packet(v);
 	proxy_hears(set, f, s, &p, now_ns, vector_glance(v), v[9]);
+}))
+CASE(proxy_is_reset, ({
+	struct packet p = vector_packet(v);
+	p.seq = (v[14] & 1 ? f->ack : f->said) - 2 + (v[0] & 3);
+	proxy_is_reset(f, &p, v[14] & 1);
 }))
 CASE(proxy_rests, (proxy_rests(f, s), proxy_is_silent(f, now_ns)))
 

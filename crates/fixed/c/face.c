@@ -58,6 +58,7 @@ FACE_DO(receiver_arrival, (struct receiver *r, u64 now_ns, u32 bytes, u32 segmen
 FACE_DO(receiver_rtt, (struct receiver *r, u64 now_ns), (r, now_ns))
 FACE_DO(receiver_server_begins, (struct receiver *r, const struct packet *p, u64 now_ns), (r, p, now_ns))
 FACE_DO(receiver_station_begins, (struct receiver *r, const struct packet *p, u32 segment, u64 now_ns), (r, p, segment, now_ns))
+FACE(int, receiver_is_reset, (const struct receiver *r, const struct packet *p), (r, p))
 FACE_DO(receiver_let_go, (struct receiver *r), (r))
 FACE_DO(receiver_window, (struct receiver *r, u64 gap_ns, u32 payload, u32 tau_bytes, u32 refill_q10),
 	(r, gap_ns, payload, tau_bytes, refill_q10))
@@ -78,6 +79,7 @@ FACE(int, flow_holds, (const struct flow *f), (f))
 FACE_DO(flow_apart, (struct flow *f, u64 now_ns, u32 end, u32 payload, int is_first), (f, now_ns, end, payload, is_first))
 FACE_DO(flow_was_apart, (struct flow *f, u64 now_ns, u32 ack, u32 told_bytes, u64 rate), (f, now_ns, ack, told_bytes, rate))
 FACE(u32, flow_held_bytes, (const struct flow *f), (f))
+FACE(int, proxy_is_reset, (const struct flow *f, const struct packet *p, int is_servers), (f, p, is_servers))
 FACE_DO(proxy_rests, (struct flow *f, struct station *s), (f, s))
 FACE(int, proxy_is_silent, (const struct flow *f, u64 now_ns), (f, now_ns))
 

@@ -15,6 +15,12 @@ LASTHOP_INLINE int opens_again(const struct packet *p, u32 opened_seq)
 	return p->seq == opened_seq;
 }
 
+/* Whether a RST refuses what opened a connection (RFC 9293, 3.10.7.3). */
+LASTHOP_INLINE int is_refused(const struct packet *p, u32 opened_seq)
+{
+	return p->flags & TCP_ACK && p->ack == opened_seq + 1;
+}
+
 /* A station says something that its server will answer, by its stamp, if it bears one (RFC 7323, 4.1), and as a SYN perhaps not for the first time. */
 LASTHOP_INLINE u32 asks_by(u32 flags, const struct packet *p, int is_again)
 {

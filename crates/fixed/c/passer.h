@@ -95,15 +95,27 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 	}
 }
 
-/* An ACK of its station, by the windows that it says: what of them the sender uses. */
+/*
+ * An ACK of its station, by the windows that it says: what of them the sender uses. What lies beyond them, or is older than the last one,
+ * tells nothing; where nothing else comes for long, the connection went another way meanwhile.
+ */
 LASTHOP_INLINE void passer_hears(struct passer *f, const struct station *s, const struct packet *p, u64 now_ns)
 {
 	u32 edge = p->ack + ((u32)p->window << window_scale(f->flags, f->scale));
+	u32 acked = p->ack - f->ack, open_bytes = after_by(f->edge, f->ack);
 	u64 wait_ns = share_wait_ns(s->queue_bytes, station_rate(s));
 
-	if (is_after(p->ack, f->ack)) {
+	/* A FIN may stand behind the window. */
+	if (acked > open_bytes + 1) {
+		if (excess(now_ns, f->use.heard_ns) > SILENT_NS) {
+			f->ack = p->ack;
+			f->edge = edge;
+		}
+		return;
+	}
+	if (acked) {
 		passer_rests(f, now_ns, wait_ns);
-		use_add(&f->use, now_ns, p->ack - f->ack, f->path_ns + wait_ns, after_by(f->edge, f->ack));
+		use_add(&f->use, now_ns, acked, f->path_ns + wait_ns, open_bytes);
 		f->ack = p->ack;
 	}
 	if (is_after(edge, f->edge))

@@ -81,6 +81,7 @@ LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u
 	if (is_open)
 		return (u16)first;
 	f->window_bytes = first;
+	f->said = p->seq + 1;
 	if (p->flags & TCP_ACK) {
 		if (f->begin_ns)
 			f->begin_ns = now_ns - f->begin_ns;
@@ -142,8 +143,6 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 		f->weight_q8 = weight_q8;
 		f->dscp = p->dscp;
 	}
-	if (p->flags & TCP_FIN)
-		f->flags |= FLOW_SERVER_ENDED;
 	if (f->asked_ns && f->flags & FLOW_ESTABLISHED && is_answered(f->flags, f->asked_stamp, p))
 		flow_answered(f, now_ns);
 	if (p->payload && f->flags & FLOW_ESTABLISHED) {
@@ -185,6 +184,8 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			shortest_ns = flow_client_ns(f, found.nearest_ns) + recent_least(&f->upstream);
 		}
 	}
+	if (p->flags & TCP_FIN && is_expected(p->seq + p->payload, f->ack, f->edge, f->sent))
+		f->flags |= FLOW_SERVER_ENDED;
 	READ_ANEW();
 	if (counted_q8) {
 		station_join(s, counted_q8, delay_ns, shortest_ns);
@@ -334,6 +335,21 @@ LASTHOP_INLINE u32 proxy_falls_short_q10(const volatile struct settings *setting
 	return (u32)((delay_ns << 10) / most(delay_ns - lacking_ns + (u64)room_ns, 1));
 }
 
+/* How far the client has spoken, and whether it has ended. Whoever does not know what it acknowledges is not the client. */
+LASTHOP_APART int proxy_listens(struct flow *f, const struct packet *p)
+{
+	u32 end;
+
+	if (!f || !p || is_after(f->ack, p->ack))
+		return 0;
+	end = p->seq + p->payload + (p->flags & TCP_FIN);
+	if (is_after(end, f->said))
+		f->said = end;
+	if (p->flags & TCP_FIN)
+		f->flags |= FLOW_CLIENT_ENDED;
+	return 0;
+}
+
 /* An ACK of a connection that is established: what it tells, and the field that it is to say. */
 LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
 			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
@@ -343,12 +359,15 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	u32 mss;
 	struct told told = {};
 
+	/* What was neither sent nor allowed is acknowledged by no client, and no server heeds it. A FIN may stand behind the window. */
+	if (is_after(p->ack, f->sent) && is_after(p->ack, f->edge + 1))
+		return p->window;
 	/* What the ACK tells of the path. */
 	s->sample_ns = 0;
 	s->wants_probe = 0;
 	f->seen_ns = now_ns;
-	if (p->flags & TCP_FIN)
-		f->flags |= FLOW_CLIENT_ENDED;
+	proxy_listens(f, p);
+	READ_ANEW();
 	if (is_after(p->ack, f->sent)) {
 		/* What went another way was not counted, and does not count as delivered. */
 		f->delivered += p->ack - f->sent;
@@ -541,6 +560,17 @@ LASTHOP_INLINE u16 proxy_hears_at_desk(const volatile struct settings *settings,
 LASTHOP_INLINE int proxy_is_silent(const struct flow *f, u64 now_ns)
 {
 	return now_ns > f->seen_ns + most(SILENT_NS, 4 * f->rtt_ns);
+}
+
+/*
+ * Whether a RST ends a connection. One that its other end does not expect is nobody's: it changes nothing there (RFC 5961, 3.2), nor here.
+ * What the server has sent may still be on its way to where that is known; what the client has said is.
+ */
+LASTHOP_INLINE int proxy_is_reset(const struct flow *f, const struct packet *p, int is_servers)
+{
+	if (!(f->flags & FLOW_ESTABLISHED))
+		return is_refused(p, f->opened_seq);
+	return is_servers ? is_expected(p->seq, f->ack, f->edge, f->sent) : p->seq == f->said;
 }
 
 /* A connection ends: nothing of it is under way any more. */

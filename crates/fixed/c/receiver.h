@@ -99,6 +99,18 @@ LASTHOP_INLINE void receiver_station_begins(struct receiver *r, const struct pac
 	}
 }
 
+/* Whether a number of the server's may be what its station expects. */
+LASTHOP_INLINE int receiver_expects(const struct receiver *r, u32 seq)
+{
+	return is_expected(seq, r->ack, r->edge, r->reached);
+}
+
+/* Whether a RST of the server ends a connection: see proxy_is_reset. */
+LASTHOP_INLINE int receiver_is_reset(const struct receiver *r, const struct packet *p)
+{
+	return r->flags & FLOW_ESTABLISHED ? receiver_expects(r, p->seq) : is_refused(p, r->opened_seq);
+}
+
 /* Nothing is known of the queue any more: its ACKs pass as they are. */
 LASTHOP_INLINE void receiver_let_go(struct receiver *r)
 {

@@ -300,7 +300,7 @@ struct flow {
 	u32 told_ns; /* between two such ACKs, smoothed */
 	u32 look_bytes; /* what it is to have this once, whatever its window */
 	struct alike alike;
-	u32 pad;
+	u32 said; /* the client's own next sequence number */
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate, by what is under way [B/s] */

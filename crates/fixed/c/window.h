@@ -72,6 +72,15 @@ LASTHOP_INLINE u32 largest_segment(struct alike *a, u32 mss_bytes, const struct 
 	return ++a->count < ALIKE_SEGMENTS ? mss_bytes : p->segment;
 }
 
+/*
+ * Whether a number of the server's may be what its client expects, where it has acknowledged so far and has allowed so much; who expects
+ * another one heeds no RST and no FIN there (RFC 9293, 3.10.7.4). A FIN may stand behind the window.
+ */
+LASTHOP_INLINE int is_expected(u32 seq, u32 ack, u32 edge, u32 sent)
+{
+	return !is_after(ack, seq) && !is_after(seq, (is_after(edge, sent) ? edge : sent) + 1);
+}
+
 /* The shift of a connection's windows, by its client's option: none unless both sides have one (RFC 7323, 2.2). */
 LASTHOP_INLINE u32 window_scale(u32 flags, u32 scale)
 {

@@ -111,6 +111,11 @@ unsafe extern "C" {
     #[link_name = "lasthop_flow_held_bytes"]
     pub safe fn held_bytes(flow: &FlowRecord) -> u32;
 
+    /// Whether a RST of its server or its client ends a connection: one that the other end does not expect changes nothing
+    /// (RFC 5961, 3.2).
+    #[link_name = "lasthop_proxy_is_reset"]
+    pub safe fn is_reset(flow: &FlowRecord, packet: &PacketRecord, is_servers: i32) -> i32;
+
     /// A connection ends: nothing of it is under way any more.
     #[link_name = "lasthop_proxy_rests"]
     pub safe fn rests(flow: &mut FlowRecord, station: &mut StationRecord);

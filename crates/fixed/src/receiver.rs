@@ -21,6 +21,10 @@ unsafe extern "C" {
     #[link_name = "lasthop_receiver_station_begins"]
     pub safe fn station_begins(receiver: &mut ReceiverRecord, packet: &PacketRecord, segment: u32, now_ns: u64);
 
+    /// Whether a RST of the server ends a connection: one that its station does not expect changes nothing (RFC 5961, 3.2).
+    #[link_name = "lasthop_receiver_is_reset"]
+    pub safe fn is_reset(receiver: &ReceiverRecord, packet: &PacketRecord) -> i32;
+
     /// Nothing is known of the queue any more: its ACKs pass as they are.
     #[link_name = "lasthop_receiver_let_go"]
     pub safe fn let_go(receiver: &mut ReceiverRecord);

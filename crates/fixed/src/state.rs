@@ -237,7 +237,7 @@ pub struct FlowRecord {
     told_ns: u32,
     look_bytes: u32,
     alike: [u32; 3],
-    alike_pad: u32,
+    said: u32,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.

@@ -2,8 +2,10 @@
 //! How a connection ends for a proxy, and what does not end it.
 
 use lasthop_fixed::proxy::{self, Glance};
+use lasthop_fixed::receiver;
 use lasthop_fixed::state::{
-    FLOW_CLIENT_ENDED, FLOW_SERVER_ENDED, FlowRecord, PacketRecord, Settings, StationRecord, TCP_ACK, TCP_SYN,
+    FLOW_CLIENT_ENDED, FLOW_SERVER_ENDED, FlowRecord, PacketRecord, ReceiverRecord, Settings, StationRecord, TCP_ACK,
+    TCP_SYN,
 };
 
 const MS: u64 = 1_000_000;
@@ -51,6 +53,23 @@ impl Ends {
         proxy::hears(&self.settings, &mut self.flow, &mut self.station, packet, self.now_ns, &queue, 1 << 31)
     }
 
+    /// The server's next segment.
+    fn data(&mut self) -> PacketRecord {
+        let data = PacketRecord { seq: self.seq, payload: SEGMENT, segment: SEGMENT, ..packet(TCP_ACK, CLIENTS) };
+        self.seq += SEGMENT;
+        data
+    }
+
+    /// Two segments go on, and are acknowledged; gives the field of the client's window.
+    fn goes_on(&mut self) -> u16 {
+        for _ in 0..2 {
+            let data = self.data();
+            self.forwards(&data);
+        }
+        self.now_ns += 10 * MS;
+        self.hears(&packet(TCP_ACK, self.seq))
+    }
+
     fn ended(&self) -> u32 {
         self.flow.flags & (FLOW_CLIENT_ENDED | FLOW_SERVER_ENDED)
     }
@@ -75,4 +94,124 @@ fn the_fins_of_both_sides_are_told_apart() {
         other.forwards(&from_server);
         assert_eq!(other.ended(), FLOW_SERVER_ENDED);
     }
+}
+
+/// A connection of which so much was sent and acknowledged, and beside it its twin.
+fn twins(is_hidden: u32) -> (Ends, Ends) {
+    let mut ends = Ends::new(is_hidden);
+    (0..20).for_each(|_| {
+        ends.goes_on();
+    });
+    (ends.clone(), ends)
+}
+
+/// All that is known of a connection.
+fn known(ends: &Ends) -> String {
+    format!("{:?}", ends.flow)
+}
+
+#[test]
+fn an_ack_beyond_the_window_and_what_was_sent_tells_nothing() {
+    for is_hidden in [0, 1] {
+        let (mut ends, mut twin) = twins(is_hidden);
+        for quarter in [1_u32 << 30, 1 << 31, 3 << 30, 0] {
+            let forged = packet(TCP_ACK | FIN, quarter);
+            // Those that lie behind are old.
+            ends.hears(&forged);
+            let far = PacketRecord { ack: ends.seq.wrapping_add(1 << 30), ..forged };
+            let before = known(&ends);
+            assert_eq!((ends.hears(&far), known(&ends)), (far.window, before));
+            assert_eq!(ends.ended(), 0);
+        }
+        let said: Vec<_> = (0..50).map(|_| ends.goes_on()).collect();
+        assert_eq!(said, (0..50).map(|_| twin.goes_on()).collect::<Vec<_>>());
+        assert!(said.iter().all(|window| *window < 60_000), "{said:?}");
+    }
+}
+
+#[test]
+fn what_went_another_way_counts_within_the_window_and_a_fin_behind_it() {
+    for is_hidden in [0, 1] {
+        // From the handshake on: ten segments.
+        let first = FIRST + 10 * SEGMENT;
+        for (ack, counts) in [(first, true), (first + 1, true), (first + 2, false)] {
+            let mut ends = Ends::new(is_hidden);
+            ends.hears(&packet(TCP_ACK, ack));
+            assert_eq!(ends.flow.delivered, if counts { ack } else { FIRST });
+        }
+        // Once data are seen again that lie further on, so do ACKs of those.
+        let mut ends = Ends::new(is_hidden);
+        ends.seq += 1_000_000;
+        assert!(ends.goes_on() < 60_000);
+        assert!(ends.goes_on() < 60_000);
+        assert_eq!(ends.flow.delivered, ends.seq);
+    }
+}
+
+#[test]
+fn a_reset_counts_where_its_other_end_expects_it() {
+    for is_hidden in [0, 1] {
+        let (mut ends, _) = twins(is_hidden);
+        let reset = |seq: u32| PacketRecord { seq, ..packet(4, 0) };
+        let is_reset = |ends: &Ends, seq, is_servers| proxy::is_reset(&ends.flow, &reset(seq), is_servers) != 0;
+        // The server's next number, what its window allows, and that of what is still under way.
+        assert!(is_reset(&ends, ends.seq, 1) && is_reset(&ends, ends.seq + SEGMENT, 1));
+        let data = ends.data();
+        ends.forwards(&data);
+        assert!(is_reset(&ends, ends.seq, 1) && is_reset(&ends, ends.seq - SEGMENT, 1));
+        // The client's.
+        assert!(is_reset(&ends, CLIENTS, 0));
+        for far in [1_u32 << 20, 1 << 30, 1 << 31, 3 << 30] {
+            assert!(!is_reset(&ends, ends.seq.wrapping_add(far), 1) && !is_reset(&ends, CLIENTS.wrapping_add(far), 0));
+        }
+        // It has said more, or seems to have: not by what is old.
+        ends.hears(&PacketRecord { payload: 100, ..packet(TCP_ACK, ends.seq - SEGMENT) });
+        ends.hears(&PacketRecord { payload: 5000, ..packet(TCP_ACK, FIRST) });
+        assert!(is_reset(&ends, CLIENTS + 100, 0) && !is_reset(&ends, CLIENTS, 0));
+        ends.hears(&PacketRecord { seq: CLIENTS + 100, ..packet(TCP_ACK | FIN, ends.seq) });
+        assert!(is_reset(&ends, CLIENTS + 101, 0));
+        // A connection that is refused: what was asked for is named.
+        let mut flow = FlowRecord::default();
+        proxy::client_begins(&mut flow, &PacketRecord { seq: CLIENTS - 1, ..packet(TCP_SYN, 0) }, MS);
+        for (flags, ack, is_over) in [(4 | TCP_ACK, CLIENTS, 1), (4 | TCP_ACK, CLIENTS + 1, 0), (4, CLIENTS, 0)] {
+            assert_eq!(proxy::is_reset(&flow, &packet(flags, ack), 1), is_over);
+        }
+    }
+}
+
+#[test]
+fn a_fin_that_nobody_expects_ends_nothing() {
+    for is_hidden in [0, 1] {
+        let (mut ends, _) = twins(is_hidden);
+        for far in [1 << 20, 1 << 30, 1 << 31, 3 << 30] {
+            let fin = PacketRecord { flags: TCP_ACK | FIN, payload: 0, ..ends.data() };
+            ends.forwards(&PacketRecord { seq: fin.seq.wrapping_add(far), ..fin });
+            ends.hears(&packet(TCP_ACK | FIN, ends.seq.wrapping_add(far)));
+        }
+        assert_eq!(ends.ended(), 0);
+        // The last data bring it.
+        let last = PacketRecord { flags: TCP_ACK | FIN, ..ends.data() };
+        ends.forwards(&last);
+        ends.hears(&packet(TCP_ACK | FIN, ends.seq + 1));
+        assert_eq!(ends.ended(), FLOW_CLIENT_ENDED | FLOW_SERVER_ENDED);
+    }
+}
+
+#[test]
+fn a_station_heeds_no_reset_that_it_does_not_expect() {
+    let mut receiver = ReceiverRecord::default();
+    let syn = PacketRecord { seq: CLIENTS - 1, ..packet(TCP_SYN, 0) };
+    receiver::station_begins(&mut receiver, &syn, SEGMENT, MS);
+    let is_reset = |receiver: &ReceiverRecord, seq: u32, flags: u8, ack: u32| {
+        receiver::is_reset(receiver, &PacketRecord { seq, ..packet(flags, ack) }) != 0
+    };
+    assert!(is_reset(&receiver, 0, 4 | TCP_ACK, CLIENTS) && !is_reset(&receiver, 0, 4, CLIENTS));
+    assert!(!is_reset(&receiver, 0, 4 | TCP_ACK, CLIENTS + 1));
+    receiver::server_begins(
+        &mut receiver,
+        &PacketRecord { seq: FIRST - 1, ..packet(TCP_SYN | TCP_ACK, CLIENTS) },
+        2 * MS,
+    );
+    assert!(is_reset(&receiver, FIRST, 4, 0) && is_reset(&receiver, FIRST + 60_001, 4, 0));
+    assert!(!is_reset(&receiver, FIRST - 1, 4, 0) && !is_reset(&receiver, FIRST + 60_002, 4, 0));
 }

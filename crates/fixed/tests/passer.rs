@@ -192,3 +192,37 @@ fn a_sender_near_by_that_loses_its_share_lowers_a_as_long_as_that_helps() {
         assert!(shared(true, &phases).iter().all(|&a| a == 30_250), "{on} {off}");
     }
 }
+
+#[test]
+fn an_ack_beyond_the_window_tells_an_access_point_nothing_unless_that_goes_on() {
+    let mut station = busy();
+    let mut passer = opened(&mut station, false);
+    let (mut now_ns, mut ack) = (3 * SECOND, 0_u32);
+    let mut turns = |passer: &mut PasserRecord, ack: &mut u32, far: Option<u32>| {
+        for turn in 0..300 {
+            now_ns += 10 * MS;
+            *ack += 3000;
+            goes(passer, &station, &PacketRecord { ack: *ack, window: 9000, ..packet(TCP_ACK, 0) }, now_ns);
+            let before = format!("{passer:?}");
+            if let Some(far) = far {
+                let forged = PacketRecord { ack: ack.wrapping_add(far), window: 9000, ..packet(TCP_ACK, 0) };
+                goes(passer, &station, &forged, now_ns);
+                assert_eq!(format!("{passer:?}"), before);
+            }
+            if turn % 30 == 29 {
+                station::turn(&mut station, now_ns);
+                comes(&SETTINGS(), passer, &mut station, &packet(TCP_ACK, 1000), now_ns);
+            }
+        }
+        passer.bearing.taken
+    };
+    let taken = turns(&mut passer, &mut ack, None);
+    assert!((250_000..320_000).contains(&taken), "{taken}");
+    for far in [9002, 1 << 30, 1 << 31, 3 << 30] {
+        assert!(turns(&mut passer, &mut ack, Some(far)).abs_diff(300_000) < 20_000);
+    }
+    // It was at another access point for a while.
+    ack += 10_000_000;
+    turns(&mut passer, &mut ack, None);
+    assert!(turns(&mut passer, &mut ack, Some(1 << 30)).abs_diff(300_000) < 20_000);
+}

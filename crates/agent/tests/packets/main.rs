@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The programs by BPF_PROG_TEST_RUN: what becomes of single packets. It takes root.
 
+mod ends;
 mod frames;
 mod host;
 mod mutated;
