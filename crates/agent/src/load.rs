@@ -34,14 +34,14 @@ pub struct Tried {
 
 /// What the kernel knows of a packet beside its bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
+pub struct Gso {
     /// What each segment of a super-packet has of its payload \[B\]; 0: it is none.
     pub gso_size: u32,
     /// How many segments that has; 0: nobody has counted them.
     pub gso_segs: u32,
 }
 
-impl Beside {
+impl Gso {
     /// The same as a `struct __sk_buff`.
     pub(crate) fn context(self) -> [u8; 192] {
         let mut context = [0; 192];
@@ -301,7 +301,7 @@ impl Programs {
     ///
     /// # Errors
     /// As [`Self::try_packet`]'s.
-    pub fn try_packet_beside(&self, name: &str, packet: &[u8], beside: Beside) -> Result<(u32, Vec<u8>)> {
+    pub fn try_packet_beside(&self, name: &str, packet: &[u8], beside: Gso) -> Result<(u32, Vec<u8>)> {
         let tried = self.run(name, packet, Some(&mut beside.context()))?;
         Ok((tried.verdict, tried.left))
     }

@@ -6,7 +6,7 @@ mod skipped;
 
 use lasthop_agent::feedback::router::FeedbackRouter;
 use lasthop_agent::feedback::shared::{RouterSettings, qfcp_settings};
-use lasthop_agent::load::Beside;
+use lasthop_agent::load::Gso;
 use lasthop_core::law::qfcp::QfcpRouterParams;
 use lasthop_core::units::Rate;
 use lasthop_fixed::wire;
@@ -188,7 +188,7 @@ fn segments_of_a_super_packet_are_counted_if_nobody_has() {
         let Some(router) = router() else { return };
         // 8 B of payload.
         let sent = frame(false, &STAMP);
-        router.try_packet_beside(&sent, Beside { gso_size: 3, gso_segs }).unwrap();
+        router.try_packet_beside(&sent, Gso { gso_size: 3, gso_segs }).unwrap();
         let told = router.counts().unwrap();
         assert_eq!((told.packets, told.bytes), (3, (sent.len() + 2 * (sent.len() - 8)) as u64));
     }

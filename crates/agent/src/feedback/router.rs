@@ -21,7 +21,7 @@ use super::shared::{
 use super::{FeedbackLaw, begun, qfcp_params, watch, xcp_params};
 use crate::attach::{Device, own_name};
 use crate::control::Listener;
-use crate::load::{self, Beside};
+use crate::load::{self, Gso};
 use crate::service::{self, Manager};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/feedback_router.bpf.o"));
@@ -138,7 +138,7 @@ impl FeedbackRouter {
     ///
     /// # Errors
     /// As [`Self::try_packet`]'s.
-    pub fn try_packet_beside(&self, packet: &[u8], beside: Beside) -> Result<(u32, Vec<u8>)> {
+    pub fn try_packet_beside(&self, packet: &[u8], beside: Gso) -> Result<(u32, Vec<u8>)> {
         self.run(packet, Some(&mut beside.context()))
     }
 

@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 
-use lasthop_agent::load::{Beside, Programs};
+use lasthop_agent::load::{Gso, Programs};
 use lasthop_agent::mode::Mode;
 use lasthop_agent::state::{COUNTED, Connection, Count};
 use lasthop_fixed::state::PasserRecord;
@@ -28,7 +28,7 @@ fn count(programs: &Programs, kind: &str) -> Count {
 }
 
 /// A connection begins, and a super-packet goes to its client; gives what is left of that.
-fn super_packet(programs: &Programs, frame: &[u8], version: u8, beside: Beside) -> Vec<u8> {
+fn super_packet(programs: &Programs, frame: &[u8], version: u8, beside: Gso) -> Vec<u8> {
     let first = [
         ("to_server", from_client(99, 0, SYN, 64_240, &OPTIONS)),
         ("to_client", from_server(999, 100, SYN | ACK, &OPTIONS, 0)),
@@ -43,12 +43,12 @@ fn super_packet(programs: &Programs, frame: &[u8], version: u8, beside: Beside) 
 }
 
 /// All that may be said of the same super-packet: its segments were counted, or not.
-fn all() -> impl Iterator<Item = (u8, Beside, Vec<u8>, u64)> {
+fn all() -> impl Iterator<Item = (u8, Gso, Vec<u8>, u64)> {
     [4, 6].into_iter().flat_map(|version| [6, 0].map(|gso_segs| (version, gso_segs))).map(|(version, gso_segs)| {
         let frame = of_version(version, from_server(1000, 100, ACK, &[], PAYLOAD).frame());
         // As a qdisc counts it: each segment has headers.
         let bytes = (frame.len() + 5 * (frame.len() - PAYLOAD)) as u64;
-        (version, Beside { gso_size: MSS, gso_segs }, frame, bytes)
+        (version, Gso { gso_size: MSS, gso_segs }, frame, bytes)
     })
 }
 
@@ -98,7 +98,7 @@ fn what_is_no_longer_than_a_segment_is_no_super_packet() {
     for gso_segs in [0, 1, 6] {
         let Some(proxy) = loaded(Mode::Proxy) else { return };
         let frame = from_server(1000, 100, ACK, &[], 400).frame();
-        super_packet(&proxy, &frame, 4, Beside { gso_size: MSS, gso_segs });
+        super_packet(&proxy, &frame, 4, Gso { gso_size: MSS, gso_segs });
         assert_eq!(count(&proxy, "data"), Count { packets: 1, bytes: frame.len() as u64 });
     }
 }
