@@ -268,5 +268,9 @@ pub fn device_index(name: &str) -> io::Result<u32> {
 /// If there is none by this number.
 pub fn device_name(index: u32) -> io::Result<String> {
     let name = nix::net::if_::if_indextoname(index)?;
+    // nix takes libc's null for a name (0.31).
+    if name.is_empty() {
+        return Err(io::Error::last_os_error());
+    }
     name.into_string().map_err(io::Error::other)
 }
