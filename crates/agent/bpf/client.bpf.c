@@ -255,9 +255,7 @@ static __always_inline u16 window_of(struct receiver *r, const struct packet *p,
 	u16 window;
 
 	if (!take(&r->lock)) {
-		/* Whoever acknowledges all that was allowed is allowed a window more, as it would be. */
-		if (r->window_q16 && !is_after(r->edge, p->ack))
-			r->edge = right_edge(p->ack, r->window_q16 >> 16, r->edge);
+		r->edge = right_edge_unheard(p->ack, r->window_q16 >> 16, r->edge);
 		return field_of(r, p, scale);
 	}
 	r->seen_ns = now_ns;

@@ -302,11 +302,10 @@ LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
 	return window;
 }
 
-/* The same where the lock was not to be had: whoever acknowledges all that was allowed is allowed a window more, as it would be. */
+/* The same where the lock was not to be had. */
 LASTHOP_INLINE u16 proxy_field_unheard(struct flow *f, const struct packet *p)
 {
-	if (f->window_bytes && !is_after(f->edge, p->ack))
-		f->edge = right_edge(p->ack, f->window_bytes, f->edge);
+	f->edge = right_edge_unheard(p->ack, f->window_bytes, f->edge);
 	return proxy_field(f, p);
 }
 

@@ -98,6 +98,15 @@ LASTHOP_INLINE u32 right_edge(u32 ack, u64 window_bytes, u32 edge)
 }
 
 /*
+ * The same for an ACK of which nothing is heard, as the lock was not to be had. Who acknowledges all that was allowed is allowed a window more,
+ * as it would be: the client's own, which would stand there else, is taken back by the next one.
+ */
+LASTHOP_INLINE u32 right_edge_unheard(u32 ack, u64 window_bytes, u32 edge)
+{
+	return window_bytes && !is_after(edge, ack) ? right_edge(ack, window_bytes, edge) : edge;
+}
+
+/*
  * From where the window of an ACK goes on, where so much has arrived: what has arrived behind a hole is not under way any more, and a
  * sender that is told of it (RFC 2018) sends on. It is told where the options have more than a time stamp.
  */

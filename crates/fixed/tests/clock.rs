@@ -99,22 +99,3 @@ fn another_unit_is_none_that_is_gone_by() {
         }
     }
 }
-
-#[test]
-fn an_ack_that_is_not_heard_says_no_window_that_the_next_one_takes_back() {
-    let mut download = Download::new(0);
-    for at_ms in (10..1000).step_by(EVERY_MS as usize) {
-        download.step(at_ms, 0, 5000 + at_ms);
-    }
-    download.flow.window_bytes = 2 * u64::from(SEGMENT);
-    let window_of = |download: &mut Download, ack: u32| {
-        let ack = PacketRecord { flags: TCP_ACK, ack, window: WINDOW, ..PacketRecord::default() };
-        u32::from(proxy::field_unheard(&mut download.flow, &ack)) << SCALE
-    };
-    // It acknowledges all that was allowed, whatever that was.
-    let beyond = download.seq + 8_000_000;
-    let said = window_of(&mut download, beyond);
-    assert!((2 * SEGMENT..2 * SEGMENT + (1 << SCALE)).contains(&said), "{said}");
-    let again = window_of(&mut download, beyond);
-    assert_eq!(again, said);
-}

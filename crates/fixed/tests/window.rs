@@ -204,3 +204,15 @@ fn segments_are_as_large_as_those_that_come_where_more_of_them_would_be_sent() {
     }
     assert_eq!(mss, 1448);
 }
+
+#[test]
+fn an_ack_that_is_not_heard_says_no_window_that_the_next_one_takes_back() {
+    let mut flow = FlowRecord::default();
+    flow.window_bytes = 2880;
+    // It acknowledges all that was allowed, whatever that was.
+    let ack = PacketRecord { ack: 8_000_000, window: 20_000, ..Default::default() };
+    assert_eq!(proxy::field_unheard(&mut flow, &ack), 2880);
+    assert_eq!(proxy::field_unheard(&mut flow, &ack), 2880);
+    // Before anything is known of the queue it is the client's own.
+    assert_eq!(proxy::field_unheard(&mut FlowRecord::default(), &ack), 20_000);
+}
