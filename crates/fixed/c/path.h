@@ -31,15 +31,33 @@ LASTHOP_INLINE void path_add(struct path *p, u64 now_ns, u64 sample_ns, u32 is_h
 		p->least.last_least_ns = path_settled_ns(before_ns, p->least.last_least_ns, is_hidden);
 }
 
+/* Whether a sample of now ends the running half second. */
+LASTHOP_INLINE int path_turns(const struct path *p, u64 now_ns)
+{
+	return now_ns - p->look_ns >= PATH_NS;
+}
+
+/* The least of the last two half seconds, the queue included; 0: one of them saw nothing. */
+LASTHOP_INLINE u64 path_seen_ns(const struct path *p)
+{
+	return p->now_ns && p->last_ns ? least(p->now_ns, p->last_ns) : 0;
+}
+
+/* It is so long from now on. */
+LASTHOP_INLINE void path_becomes(struct path *p, u64 client_ns)
+{
+	p->least.now_least_ns = client_ns;
+	p->least.last_least_ns = 0;
+}
+
 /* A sample of a path, the queue included: its least, and whether it is another path now. Not where the queue cannot be short. */
 LASTHOP_INLINE int path_sample(struct path *p, u64 now_ns, u64 sample_ns, u64 target_ns, int is_floored)
 {
 	int has_changed = 0;
 
-	if (now_ns - p->look_ns >= PATH_NS) {
+	if (path_turns(p, now_ns)) {
 		if (!is_floored && share_path_changed(p->now_ns, p->last_ns, recent_least(&p->least), target_ns)) {
-			p->least.now_least_ns = least(p->now_ns, p->last_ns);
-			p->least.last_least_ns = 0;
+			path_becomes(p, path_seen_ns(p));
 			has_changed = 1;
 		}
 		p->last_ns = now_ns - p->look_ns < 2 * PATH_NS ? p->now_ns : 0;

@@ -7,6 +7,7 @@
 #ifndef LASTHOP_PROXY_H
 #define LASTHOP_PROXY_H
 
+#include "drain.h"
 #include "flow.h"
 #include "handshake.h"
 #include "proxy_clamp.h"
@@ -459,10 +460,16 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		if (nearest_ns)
 			path_add(&s->path, now_ns, nearest_ns, 1);
 		READ_ANEW();
+		if (sample_ns && !s->is_alone && path_turns(&s->path, now_ns))
+			station_doubts(s, now_ns, longest_ns,
+				       share_rest_ns(longest_ns, s->lacking_ns) / 2 + share_wait_ns(2 * mss, station_rate(s)),
+				       station_is_floored(s, (u64)s->sure_rate_q6 << 6, mss,
+							  flow_delay_ns(f, recent_least(&s->path.least)) + longest_ns));
+		READ_ANEW();
 		if (sample_ns && !s->is_alone && path_sample(&s->path, now_ns, sample_ns, longest_ns, s->is_floored))
 			s->has_moved = 1;
 		READ_ANEW();
-		s->is_floored = (u8)station_is_floored(s, f->mss,
+		s->is_floored = (u8)station_is_floored(s, station_rate(s), f->mss,
 							flow_delay_ns(f, recent_least(&s->path.least)) + longest_ns +
 								(flow_holds(f) ? s->timer_ns : 0));
 		READ_ANEW();
@@ -474,6 +481,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		if (s->wants_probe || s->has_moved)
 			station_probe(s, now_ns, longest_ns, s->has_moved || f->flags & FLOW_UNSURE);
 		told.is_probing = now_ns < s->probe_until_ns;
+		if (told.is_probing)
+			station_drains(s);
 	} else {
 		s->short_q10 = flow_tried_q10(f, s);
 		READ_ANEW();

@@ -363,14 +363,14 @@ struct station {
 	u8 is_floored; /* single segments hold more than is wanted */
 	u8 has_moved; /* the path counts as another one, by what may have been a queue */
 	u8 is_exact; /* the last ACK ended with a segment before which it is known what had gone on, and had not waited for a timer */
-	u8 pad;
+	u8 doubt; /* whether all that is beyond the path is a queue */
 	u32 short_q10; /* what the path holds over windows that do not fill it while there is no queue; 0: they do */
 	u32 left_bytes; /* what was due at the last ACK and had not arrived: the queue, and what receivers hold back */
 	u64 timer_ns; /* what single segments wait for their receiver's timer, smoothed; 0: not known */
 	u32 kept_bytes; /* what had arrived and was not acknowledged where ACKs told that exactly, smoothed */
 	u32 keeps_bytes; /* what receivers hold back at most that wait for more than two segments, in the running epoch */
 	u32 most_keeps_bytes; /* that, or what it was in the one before if that was more */
-	u32 padding;
+	u32 sure_rate_q6; /* the rate [64 B/s] when it was not in doubt */
 
 	/* Where the queue is hidden: payload. */
 	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
@@ -399,6 +399,8 @@ struct station {
 	u64 average_q16; /* CLAMP's queue */
 	u64 average_ns; /* when that was */
 	u64 a_bytes; /* its a, raised where many flows share a slow link */
+	u32 sure_bytes; /* and what was under way then */
+	u32 padding;
 	u64 forecast_q16[SHARE_HORIZONS]; /* log2 of the rates at the beginning of the tick */
 	u64 loss_q20[SHARE_HORIZONS];
 	/* What is due in each slot from `slot` on, where the queue is hidden. Else when the proxy looked, and what had left by then, `slot` times. */

@@ -285,32 +285,16 @@ LASTHOP_INLINE u64 station_due(const struct station *s, u32 weight_q8, int is_al
 	return weights_q8 > weight_q8 ? share_fair(rate, weights_q8) * weight_q8 >> 8 : 0;
 }
 
-/* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds. */
-LASTHOP_INLINE int station_is_floored(const struct station *s, u32 mss, u64 span_ns)
+/* Whether a segment of each connection is more than the path, which takes so long with what is wanted of the queue, holds at this rate. */
+LASTHOP_INLINE int station_is_floored(const struct station *s, u64 rate, u32 mss, u64 span_ns)
 {
-	return !share_holds(station_rate(s), span_ns, (station_weights(s) >> 8) * mss);
+	return !share_holds(rate, span_ns, (station_weights(s) >> 8) * mss);
 }
 
 /* What receivers can hold back: of each connection a segment, and another one that has come since. */
 LASTHOP_INLINE u64 station_held_bytes(const struct station *s, u32 mss)
 {
 	return (most(station_weights(s), 256) >> 7) * mss;
-}
-
-/*
- * Drains the queue for as long as the longest path takes to show it: once a span at most, but for a connection whose path is
- * not sure.
- */
-LASTHOP_INLINE void station_probe(struct station *s, u64 now_ns, u64 target_ns, int is_unsure)
-{
-	/* An epoch that has just begun has seen few of the connections. */
-	u64 delay_ns = most(s->taker_most_ns, s->last_taker_most_ns);
-
-	if (s->probe_until_ns <= s->path.least.began_ns ||
-	    (is_unsure && now_ns - s->probe_until_ns < 1ULL << 63 && now_ns - s->probe_until_ns > UNSURE_NS)) {
-		s->probe_until_ns = now_ns + delay_ns + delay_ns / 2 + target_ns;
-		s->has_moved = 0;
-	}
 }
 
 /* What of a round trip neither the path nor a queue of so much accounts for. */
