@@ -10,6 +10,7 @@
 #include "drain.h"
 #include "flow.h"
 #include "handshake.h"
+#include "newcomer.h"
 #include "proxy_clamp.h"
 #include "seats.h"
 #include "state.h"
@@ -137,6 +138,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
 	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns, target_ns, present_ns;
+	u64 round_ns = flow_delay_ns(f, found.nearest_ns) + settings->target_ns;
 	u32 fresh = 0, was_there = 0, was_limited = 0, is_settled = 0, is_limited;
 
 	f->seen_ns = now_ns;
@@ -180,7 +182,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 			is_settled = was_there && bearing_is_settled(&f->bearing, now_ns);
 			f->epoch = found.epoch;
 			f->flags |= FLOW_COUNTED;
-			counted_q8 = f->weight_q8;
+			counted_q8 = newcomer_joins(f, now_ns, settings->is_clamp);
 			delay_ns = f->rtt_ns + recent_least(&f->upstream);
 			shortest_ns = flow_client_ns(f, found.nearest_ns) + recent_least(&f->upstream);
 		}
@@ -231,6 +233,8 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	READ_ANEW();
 	if (f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) && fresh && flow_fills(f))
 		station_unlimit(s, f);
+	newcomer_goes_on(f, s, round_ns);
+	READ_ANEW();
 	if (settings->is_hidden && (counted_q8 || fresh))
 		station_forward(s, now_ns, fresh, client_ns);
 }
@@ -526,6 +530,8 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		f->acknowledged_bytes += acked;
 		f->ack = p->ack;
 		f->duplicates = 0;
+		newcomer_rests(f, s);
+		READ_ANEW();
 		/* Who has a seat at a desk, and keeps it, has its window from there. */
 		if (!settings->is_station || !f->seat || f->flags & FLOW_LIMITED_NOW) {
 			if (told.rate && f->mss && settings->is_clamp)

@@ -301,6 +301,8 @@ struct flow {
 	u32 look_bytes; /* what it is to have this once, whatever its window */
 	struct alike alike;
 	u32 said; /* the client's own next sequence number */
+	u32 counted_q8; /* for how much of its weight a newcomer counts in the last epoch that it has joined; 0: it is none */
+	u32 pad;
 
 	/* CLAMP's. */
 	u64 delivery; /* its rate, by what is under way [B/s] */

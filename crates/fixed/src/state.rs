@@ -238,6 +238,8 @@ pub struct FlowRecord {
     look_bytes: u32,
     alike: [u32; 3],
     said: u32,
+    counted_q8: u32,
+    pad: u32,
     /// CLAMP's μ̂ \[B/s\].
     pub delivery: u64,
     /// CLAMP's w.

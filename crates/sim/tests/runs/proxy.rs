@@ -133,6 +133,28 @@ fn flows_that_have_little_to_send_leave_the_line_to_a_download() {
 }
 
 #[test]
+fn short_downloads_leave_the_line_to_a_long_one() {
+    // Twenty each second, of 1.6 Mbit/s in all, none of which is there for an epoch.
+    let short = r#"
+        [[flow]]
+        name = "short"
+        station = "m"
+        count = 760
+        rtt = "10 ms"
+        start = "1 s"
+        spread = "38 s"
+        app = { kind = "fixed", size = "10 kB" }
+        sender = "linux-cubic"
+        receiver = "linux"
+    "#;
+    for set in [("ap[0].delay", "5 ms"), QDISC] {
+        let summary = run(&(DOWNLOAD.to_owned() + short), &[set, ("ap[0].radio.rate", "20 Mbit/s")]);
+        let (goodput, delay_ms) = found(&summary);
+        assert!(goodput > 18.5 && delay_ms < 30.0, "{set:?}: {goodput}, {delay_ms}");
+    }
+}
+
+#[test]
 fn who_begins_to_send_more_has_its_share_within_a_round_trip_and_whoever_came_first() {
     let more = |app: &str| {
         format!(
