@@ -117,6 +117,8 @@ CASE(desk_enter, ({
 	p.payload = 0;
 	p.header_bytes = 32;
 	p.tcp_at = p.has_stamp ? 0 : 12;
+	/* Others tell of nothing new. */
+	s->newly_bytes = v[2] & 0xffff;
 	entered = desk_enter(set, d, f, s, &p, now_ns, &own);
 	entered | own << 8 | d->round.wait_ns << 16;
 }))

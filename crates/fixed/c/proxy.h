@@ -363,6 +363,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	u32 mss;
 	struct told told = {};
 
+	s->newly_bytes = 0;
 	/* What was neither sent nor allowed is acknowledged by no client, and no server heeds it. A FIN may stand behind the window. */
 	if (is_after(p->ack, f->sent) && is_after(p->ack, f->edge + 1))
 		return p->window;

@@ -110,12 +110,18 @@ LASTHOP_INLINE int seat_is_there(const struct seat *seat, u64 now_ns, u64 wait_n
 	return seat->last_ns && now_ns <= seat->last_ns + most(ABSENT_NS, 2 * seat->delay_ns) + wait_ns;
 }
 
+/* Whether a connection has the seat still that it had. */
+LASTHOP_INLINE int desk_has(const struct desk *d, const struct flow *f, const struct flow_key *key)
+{
+	return f->seat && is_same_key(&d->seats[(f->seat - 1) & (SEATS - 1)].key, key);
+}
+
 /* A connection ends, or has no more to send: nobody sends updates for it, and its seat is free. */
 LASTHOP_INLINE void desk_leave(struct desk *d, struct flow *f, const struct flow_key *key)
 {
 	struct seat *seat = &d->seats[(f->seat - 1) & (SEATS - 1)];
 
-	if (f->seat && is_same_key(&seat->key, key)) {
+	if (desk_has(d, f, key)) {
 		seat->last_ns = 0;
 		/* What it was granted stands. */
 		if (is_after(seat->edge, f->edge))
@@ -124,8 +130,11 @@ LASTHOP_INLINE void desk_leave(struct desk *d, struct flow *f, const struct flow
 	f->seat = 0;
 }
 
-/* The seat of a connection and one: its own, or one that is free, or that of who has been silent for longest; 0: none is left. */
-LASTHOP_INLINE u32 desk_sit(struct desk *d, struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns)
+/*
+ * The seat of a connection and one, at an ACK that tells of so much: its own, or one that is free, or that of who has been silent for
+ * longest; 0: none is left, or it takes none.
+ */
+LASTHOP_INLINE u32 desk_sit(struct desk *d, struct flow *f, const struct packet *p, u64 now_ns, u64 wait_ns, u32 newly_bytes)
 {
 	/* Kept there, so that the verifier does not go on with each seat by itself. */
 	volatile u32 *found = &d->found;
@@ -133,8 +142,12 @@ LASTHOP_INLINE u32 desk_sit(struct desk *d, struct flow *f, const struct packet 
 	struct seat *seat;
 	u32 best;
 
-	if (f->seat && is_same_key(&d->seats[(f->seat - 1) & (SEATS - 1)].key, &p->key))
+	if (desk_has(d, f, &p->key))
 		return f->seat;
+	/* What is idle has no use for one: its ACKs, those of keepalives, tell of nothing that has come. */
+	f->seat = 0;
+	if (!newly_bytes)
+		return 0;
 	*found = SEATS;
 	for (u32 i = 0; i < SEATS; i++) {
 		const struct seat *other = &d->seats[i];
@@ -149,7 +162,6 @@ LASTHOP_INLINE u32 desk_sit(struct desk *d, struct flow *f, const struct packet 
 			*found = i;
 		}
 	}
-	f->seat = 0;
 	best = *found;
 	if (best >= SEATS) {
 		d->refused_ns = now_ns;
@@ -446,7 +458,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	}
 	desk_advance(d, now_ns);
 	READ_ANEW();
-	sits = desk_sit(d, f, p, now_ns, most(excess(rtt_ns, delay_ns), s->timer_ns));
+	sits = desk_sit(d, f, p, now_ns, most(excess(rtt_ns, delay_ns), s->timer_ns), s->newly_bytes);
 	if (!sits)
 		return 0;
 	*own = sits - 1;
