@@ -235,16 +235,10 @@ int to_client(struct __sk_buff *skb)
 	return TCX_PASS_ON;
 }
 
-/* The field of a window that ends at the connection's edge. */
+/* The field that an ACK is to say. */
 static __always_inline u16 field_of(struct receiver *r, const struct packet *p, u32 scale)
 {
-	u16 window = r->window_q16 ? window_field(p->ack, r->edge, scale, p->window) : p->window;
-	u32 said = p->ack + ((u32)window << scale);
-
-	/* What was said stands. */
-	if ((!r->window_q16 || is_after(r->edge, p->ack)) && is_after(said, r->edge))
-		r->edge = said;
-	return window;
+	return field_said(&r->edge, p, !is_after(r->ack, p->ack), (r->window_q16 + 0xffff) >> 16, r->mss, scale);
 }
 
 /* An ACK of the station: the field that it is to say. */
@@ -254,10 +248,8 @@ static __always_inline u16 window_of(struct receiver *r, const struct packet *p,
 	int moves;
 	u16 window;
 
-	if (!take(&r->lock)) {
-		r->edge = right_edge_unheard(p->ack, r->window_q16 >> 16, r->edge);
+	if (!take(&r->lock))
 		return field_of(r, p, scale);
-	}
 	r->seen_ns = now_ns;
 	r->own_bytes = (u64)p->window << scale;
 	if (p->flags & TCP_FIN)

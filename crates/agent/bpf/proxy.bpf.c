@@ -270,14 +270,14 @@ __noinline int ask_desk(struct flow *f, struct station *s, const struct packet *
 	u16 window;
 
 	if (!post || !s || !p)
-		return f && p ? proxy_field_unheard(f, p) : 0;
+		return f && p ? proxy_field(f, p) : 0;
 	if (entered & DESK_STEPS)
 		step_desk(post, own);
 	if (!take(&s->lock)) {
 		/* Nobody else ends its step. */
 		if (entered & DESK_STEPS)
 			give(&post->desk.is_busy);
-		return proxy_field_unheard(f, p);
+		return proxy_field(f, p);
 	}
 	/* It may have lost its seat meanwhile. */
 	if (!is_same_key(&post->desk.seats[own].key, &p->key)) {
@@ -350,7 +350,7 @@ int to_server(struct __sk_buff *skb)
 	u32 entered = 0, said = 0;
 	struct station *s;
 	struct flow *f;
-	u16 window;
+	u16 window = p.window;
 
 	if (settings.is_station && is_update(skb))
 		return TCX_PASS_ON;
@@ -385,12 +385,15 @@ int to_server(struct __sk_buff *skb)
 	if (settings.is_station)
 		come_to_desk(f);
 	if (take(&s->lock)) {
-		window = proxy_hears(&settings, f, s, &p, now_ns, queue, chance(now_ns));
-		if (settings.is_station)
-			entered = enter_desk(f, s, &p, now_ns, way_of(skb, &p));
+		if (proxy_heeds(&settings, f, s, &p, now_ns, queue, chance(now_ns))) {
+			if (settings.is_station)
+				entered = enter_desk(f, s, &p, now_ns, way_of(skb, &p));
+			if (!entered)
+				window = proxy_field(f, &p);
+		}
 		give(&s->lock);
 	} else {
-		window = proxy_field_unheard(f, &p);
+		window = proxy_field(f, &p);
 	}
 	if (settings.is_station && entered) {
 		said = ask_desk(f, s, &p, entered);

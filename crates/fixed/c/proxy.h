@@ -292,26 +292,15 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 	return whole_segments(bytes, f->mss, told->random);
 }
 
-/* The field of a window that ends at the connection's edge. */
+/* The field that an ACK is to say, once it has been heard; or else, where the lock was not to be had. */
 LASTHOP_INLINE u16 proxy_field(struct flow *f, const struct packet *p)
 {
-	u32 scale = flow_scale(f);
-	u16 window = window_field(p->ack, f->edge, scale, p->window);
-	u32 said = p->ack + ((u32)window << scale);
+	int is_current = p->ack - f->ack <= f->sent - f->ack;
+	u16 window = field_said(&f->edge, p, is_current, f->window_bytes, f->mss, flow_scale(f));
 
-	/* What was said stands, though it be the receiver's own field: rounded up, it may end later than the law's. */
-	if (is_after(f->edge, p->ack) && is_after(said, f->edge))
-		f->edge = said;
 	if (window < p->window)
 		f->flags |= FLOW_LIMITED;
 	return window;
-}
-
-/* The same where the lock was not to be had. */
-LASTHOP_INLINE u16 proxy_field_unheard(struct flow *f, const struct packet *p)
-{
-	f->edge = right_edge_unheard(p->ack, f->window_bytes, f->edge);
-	return proxy_field(f, p);
 }
 
 /* What the path holds at the rate that the law goes by over its windows as long as no queue is seen; 0 where that is no more. */
@@ -354,8 +343,11 @@ LASTHOP_APART int proxy_listens(struct flow *f, const struct packet *p)
 	return 0;
 }
 
-/* An ACK of a connection that is established: what it tells, and the field that it is to say. */
-LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
+/*
+ * An ACK of a connection that is established: what it tells, and where its window is to end. 0 if nobody heeds it, and its field is none of
+ * the law's.
+ */
+LASTHOP_INLINE int proxy_heeds(const volatile struct settings *settings, struct flow *f, struct station *s,
 			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
 {
 	u64 sample_ns, there_ns, longest_ns, nearest_ns, waited_ns = 0;
@@ -366,7 +358,7 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 	s->newly_bytes = 0;
 	/* What was neither sent nor allowed is acknowledged by no client, and no server heeds it. A FIN may stand behind the window. */
 	if (is_after(p->ack, f->sent) && is_after(p->ack, f->edge + 1))
-		return p->window;
+		return 0;
 	/* What the ACK tells of the path. */
 	s->sample_ns = 0;
 	s->wants_probe = 0;
@@ -548,26 +540,34 @@ LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct 
 		if (is_after(window_from(p, f->delivered), p->ack) && (!settings->is_station || !f->seat))
 			f->edge = right_edge(f->delivered, f->window_bytes, f->edge);
 	}
-	return proxy_field(f, p);
+	return 1;
 }
 
-/*
- * The same of a connection whose station has a desk, once proxy_hears has given `window`. `updates`: the seats of others whose
- * windows may move, a bit each.
- */
-LASTHOP_INLINE u16 proxy_hears_at_desk(const volatile struct settings *settings, struct desk *d, struct flow *f,
-				       struct station *s, const struct packet *p, u64 now_ns, u16 window, u32 *updates)
+/* The same, and the field that it is to say. */
+LASTHOP_INLINE u16 proxy_hears(const volatile struct settings *settings, struct flow *f, struct station *s,
+			       const struct packet *p, u64 now_ns, struct glance queue, u32 random)
 {
-	u32 own = 0, entered = desk_enter(settings, d, f, s, p, now_ns, &own);
+	return proxy_heeds(settings, f, s, p, now_ns, queue, random) ? proxy_field(f, p) : p->window;
+}
+
+/* The same of a connection whose station has a desk. `updates`: the seats of others whose windows may move, a bit each. */
+LASTHOP_INLINE u16 proxy_hears_at_desk(const volatile struct settings *settings, struct desk *d, struct flow *f, struct station *s,
+				       const struct packet *p, u64 now_ns, struct glance queue, u32 random, u32 *updates)
+{
+	u32 own = 0, entered;
+	u16 window;
 
 	*updates = 0;
-	if (!entered)
-		return window;
+	if (!proxy_heeds(settings, f, s, p, now_ns, queue, random))
+		return p->window;
+	entered = desk_enter(settings, d, f, s, p, now_ns, &own);
 	if (entered & DESK_STEPS)
 		desk_step(d, own);
-	*updates = desk_finish(d, f, own, entered);
+	if (entered)
+		*updates = desk_finish(d, f, own, entered);
 	window = proxy_field(f, p);
-	desk_said(d, f);
+	if (entered)
+		desk_said(d, f);
 	return window;
 }
 

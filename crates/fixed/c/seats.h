@@ -518,7 +518,7 @@ LASTHOP_INLINE u32 desk_finish(struct desk *d, struct flow *f, u32 own, u32 ente
 	return moved;
 }
 
-/* What was said of the window at hand stands: see proxy_hears. */
+/* What was said of the window at hand stands: see field_said. */
 LASTHOP_INLINE void desk_said(struct desk *d, const struct flow *f)
 {
 	if (f->seat)

@@ -98,15 +98,6 @@ LASTHOP_INLINE u32 right_edge(u32 ack, u64 window_bytes, u32 edge)
 }
 
 /*
- * The same for an ACK of which nothing is heard, as the lock was not to be had. Who acknowledges all that was allowed is allowed a window more,
- * as it would be: the client's own, which would stand there else, is taken back by the next one.
- */
-LASTHOP_INLINE u32 right_edge_unheard(u32 ack, u64 window_bytes, u32 edge)
-{
-	return window_bytes && !is_after(edge, ack) ? right_edge(ack, window_bytes, edge) : edge;
-}
-
-/*
  * From where the window of an ACK goes on, where so much has arrived: what has arrived behind a hole is not under way any more, and a
  * sender that is told of it (RFC 2018) sends on. It is told where the options have more than a time stamp.
  */
@@ -128,6 +119,30 @@ LASTHOP_INLINE u16 window_field(u32 ack, u32 edge, u32 scale, u16 own)
 	if (!is_after(edge, ack))
 		return own;
 	return (u16)least(((u64)(edge - ack) + up) >> (scale & 15), own);
+}
+
+/*
+ * The field that an ACK is to say of a connection that has a window, in whole segments; 0: it has none yet, and its client's own stands. Who
+ * has used up all that was allowed, and nothing has moved that, is allowed a window more: as an ACK that nobody hears, or that opens a window
+ * which was closed. What is said stands, though it be the client's own field, or one that is rounded up: the edge is never left of it. An ACK
+ * is current unless it is older than another, or of what was never sent.
+ */
+LASTHOP_INLINE u16 field_said(u32 *edge, const struct packet *p, int is_current, u64 window_bytes, u32 mss, u32 scale)
+{
+	int is_used_up = !is_after(*edge, p->ack);
+	u16 window = p->window;
+	u32 said;
+
+	if (is_used_up && !is_current)
+		return window;
+	if (window_bytes && window && is_used_up)
+		*edge = right_edge(p->ack, whole_segments(window_bytes, mss, 0), *edge);
+	if (window_bytes)
+		window = window_field(p->ack, *edge, scale, window);
+	said = p->ack + ((u32)window << (scale & 15));
+	if (is_after(said, *edge))
+		*edge = said;
+	return window;
 }
 
 /* A window less what that adds in the mean: half of the field's unit. */

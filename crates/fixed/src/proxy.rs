@@ -72,12 +72,12 @@ unsafe extern "C" {
         random: u32,
     ) -> u16;
 
-    /// The field where its station's lock was not to be had: nothing is heard of the ACK.
-    #[link_name = "lasthop_proxy_field_unheard"]
-    pub safe fn field_unheard(flow: &mut FlowRecord, packet: &PacketRecord) -> u16;
+    /// The field that an ACK is to say; alone where its station's lock was not to be had, and nothing is heard of it.
+    #[link_name = "lasthop_proxy_field"]
+    pub safe fn field(flow: &mut FlowRecord, packet: &PacketRecord) -> u16;
 
-    /// The same of a connection whose station has a desk, once [`hears`] has given `window`. `updates` says which seats of others have
-    /// windows that moved, a bit each: [`crate::desk::update`] gives what is to be sent.
+    /// The same as [`hears`] of a connection whose station has a desk. `updates` says which seats of others have windows that moved, a
+    /// bit each: [`crate::desk::update`] gives what is to be sent.
     #[link_name = "lasthop_proxy_hears_at_desk"]
     pub safe fn hears_at_desk(
         settings: &Settings,
@@ -86,7 +86,8 @@ unsafe extern "C" {
         station: &mut StationRecord,
         packet: &PacketRecord,
         now_ns: u64,
-        window: u16,
+        queue: &Glance,
+        random: u32,
         updates: &mut u32,
     ) -> u16;
 

@@ -12,7 +12,7 @@ const SEGMENT: u32 = 1448;
 const SIZE: u64 = SEGMENT as u64 + 66;
 /// Of windows, and the client's own field.
 const SCALE: u8 = 7;
-const FIELD: u16 = 16_000;
+const FIELD: u16 = 11 * 181;
 /// To the servers and back.
 const UPSTREAM_NS: u64 = 20 * MS;
 
@@ -34,32 +34,39 @@ struct Line {
     members: Vec<Member>,
     queue: VecDeque<(usize, u32)>,
     departed_bytes: u64,
+    /// Where the windows of clients that read nothing end.
+    closed: Option<u32>,
     /// What servers are told, and when.
     told: VecDeque<(u64, usize, u32, u32)>,
     now_ns: u64,
 }
 
 impl Line {
-    fn new(connections: usize) -> Self {
-        let (target_ns, theta_ns, is_station) = (25 * MS, 50 * MS, 1);
-        let settings =
-            Settings { target_ns, theta_ns, g_q10: 901, kappa_q10: 256, is_station, ..Settings::default() };
+    fn new(connections: usize, is_station: u32) -> Self {
+        let (target_ns, theta_ns) = (25 * MS, 50 * MS);
+        let settings = Settings { target_ns, theta_ns, g_q10: 901, kappa_q10: 256, is_station, ..Settings::default() };
         let (station, desk) = (StationRecord::default(), Box::default());
         let (members, queue, told) = (vec![], VecDeque::new(), VecDeque::new());
-        let mut line = Self { settings, station, desk, members, queue, departed_bytes: 0, told, now_ns: MS };
+        let mut line =
+            Self { settings, station, desk, members, queue, departed_bytes: 0, closed: None, told, now_ns: MS };
         for i in 0..connections {
             let key = FlowKey { client_port: (i as u16).to_be_bytes(), ..FlowKey::default() };
             let mut flow = FlowRecord::default();
             flow.weight_q8 = 256;
-            let syn =
-                PacketRecord { mss: SEGMENT as u16, has_scale: 1, scale: SCALE, window: FIELD, ..packet(key, TCP_SYN) };
-            proxy::client_begins(&mut flow, &syn, line.now_ns);
+            let syn = PacketRecord {
+                mss: SEGMENT as u16,
+                has_scale: 1,
+                scale: SCALE,
+                window: u16::MAX,
+                ..packet(key, TCP_SYN)
+            };
+            let first = proxy::client_begins(&mut flow, &syn, line.now_ns);
             let answer = PacketRecord { ack: 1, has_scale: 1, ..packet(key, TCP_SYN | TCP_ACK) };
             proxy::server_begins(&mut flow, &answer, line.now_ns + UPSTREAM_NS, 0);
-            line.members.push(Member { flow, key, sent: 1, acked: 1, edge: 1 + 10 * SEGMENT });
+            line.members.push(Member { flow, key, sent: 1, acked: 1, edge: 1 + u32::from(first) });
         }
         line.now_ns += UPSTREAM_NS + MS;
-        (0..connections).for_each(|i| line.hears(i, 1, FIELD));
+        (0..connections).for_each(|i| _ = line.hears(i, 1));
         line
     }
 
@@ -67,19 +74,23 @@ impl Line {
         Glance { bytes: self.queue.len() as u64 * SIZE, departed_bytes: self.departed_bytes }
     }
 
-    /// A client acknowledges so far, and its own window is this. What its server is told never ends further left.
-    fn hears(&mut self, i: usize, ack: u32, window: u16) {
+    /// A client acknowledges so far; gives the field that its server is told, which never ends further left.
+    fn hears(&mut self, i: usize, ack: u32) -> u16 {
+        let window = self.closed.map_or(FIELD, |edge| ((edge - ack) >> SCALE) as u16);
         let (queue, member) = (self.glance(), &mut self.members[i]);
         let (has_stamp, stamp) = (1, (self.now_ns / MS) as u32);
         let heard = PacketRecord { ack, window, has_stamp, stamp, ..packet(member.key, TCP_ACK) };
         let (flow, station, mut updates) = (&mut member.flow, &mut self.station, 0);
-        let field = proxy::hears(&self.settings, flow, station, &heard, self.now_ns, &queue, 0);
-        let field =
-            proxy::hears_at_desk(&self.settings, &mut self.desk, flow, station, &heard, self.now_ns, field, &mut updates);
+        let (settings, desk, now_ns) = (&self.settings, &mut self.desk, self.now_ns);
+        let field = match settings.is_station {
+            0 => proxy::hears(settings, flow, station, &heard, now_ns, &queue, 0),
+            _ => proxy::hears_at_desk(settings, desk, flow, station, &heard, now_ns, &queue, 0, &mut updates),
+        };
         let edge = ack + (u32::from(field) << SCALE);
         assert!(field <= window && edge >= member.edge.min(ack + (u32::from(window) << SCALE)), "{i}: {field}");
         member.edge = edge.max(member.edge);
         self.told.push_back((self.now_ns + UPSTREAM_NS, i, ack, edge));
+        field
     }
 
     /// A millisecond: those that have more to send do what they are told to.
@@ -93,7 +104,7 @@ impl Line {
         }
         if let Some((i, end)) = self.queue.pop_front() {
             self.departed_bytes += SIZE;
-            self.hears(i, end, FIELD);
+            self.hears(i, end);
         }
     }
 
@@ -116,11 +127,11 @@ fn packet(key: FlowKey, flags: u8) -> PacketRecord {
 
 /// Which part of the line a download has beside so many connections that are idle but for the ACKs of their keepalives, each second.
 fn used_beside(idle: usize) -> f64 {
-    let mut line = Line::new(1 + idle);
+    let mut line = Line::new(1 + idle, 1);
     for ms in 0..8000 {
         line.goes_on(|i| i == 0);
         for i in (1..=idle).filter(|i| ms % 1000 == i * 1000 / (idle + 1)) {
-            line.hears(i, 1, FIELD);
+            line.hears(i, 1);
         }
     }
     f64::from(line.members[0].flow.delivered) / (8000.0 * f64::from(SEGMENT))
@@ -134,7 +145,7 @@ fn who_is_idle_takes_no_seat() {
 
 #[test]
 fn who_comes_back_with_data_has_a_seat_again() {
-    let mut line = Line::new(40);
+    let mut line = Line::new(40, 1);
     // They take turns, a second each, then all are idle but the first one.
     for ms in 0..40_000 {
         line.goes_on(|i| i == ms / 1000);
@@ -143,5 +154,27 @@ fn who_comes_back_with_data_has_a_seat_again() {
             line.send(i);
         }
         assert!(ms % 1000 < 200 || line.members[i].flow.seat > 0, "{i}, {ms}");
+    }
+}
+
+#[test]
+fn a_window_that_opens_again_is_the_laws_and_its_edge_never_moves_left() {
+    for is_station in [0, 1] {
+        let mut line = Line::new(1, is_station);
+        (0..3000).for_each(|_| line.goes_on(|_| true));
+        // Nothing is read until all that its client had room for has come.
+        let room = u32::from(FIELD) << SCALE;
+        line.closed = Some(line.members[0].flow.delivered + room);
+        (0..1000).for_each(|_| line.goes_on(|_| true));
+        let ack = line.members[0].flow.delivered;
+        assert_eq!((Some(ack), line.hears(0, ack)), (line.closed, 0));
+        (0..500).for_each(|_| line.goes_on(|_| true));
+        line.closed = None;
+        let window = u32::from(line.hears(0, ack)) << SCALE;
+        assert!((SEGMENT..room / 2).contains(&window), "{is_station}: {window} of {room}");
+        let delivered = line.members[0].flow.delivered;
+        (0..3000).for_each(|_| line.goes_on(|_| true));
+        let used = f64::from(line.members[0].flow.delivered - delivered) / (3000.0 * f64::from(SEGMENT));
+        assert!(used > 0.95, "{is_station}: {used}");
     }
 }

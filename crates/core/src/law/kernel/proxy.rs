@@ -264,13 +264,14 @@ impl KernelProxy {
                 heard.window = (own >> SCALE).min(u64::from(u16::MAX)) as u16;
                 (heard.has_stamp, heard.stamp) = (1, stamp(packet.sent));
                 let station = self.stations.entry(flow.station).or_default();
-                let (queue, station, random) = (station.glance(queued), &mut station.record, self.dither.next());
-                let field = proxy::hears(&self.settings, &mut flow.record, station, &heard, now_ns, &queue, random);
+                let (queue, random) = (station.glance(queued), self.dither.next());
+                if self.agent.is_none() && self.settings.is_station != 0 {
+                    return self.seat(now_ns, packet, &mut heard, &queue, random);
+                }
+                let (flow, station) = (&mut flow.record, &mut station.record);
+                let field = proxy::hears(&self.settings, flow, station, &heard, now_ns, &queue, random);
                 if self.agent.is_some() {
                     return self.grant(now, packet);
-                }
-                if self.settings.is_station != 0 {
-                    return self.seat(now_ns, packet, &mut heard, field);
                 }
                 if field < heard.window {
                     packet.lower_window(Bytes::new(u64::from(field) << SCALE));
@@ -303,16 +304,23 @@ impl KernelProxy {
         updates
     }
 
-    /// The same in integers, of an acknowledgement that the share window would give the window of `field`.
-    fn seat(&mut self, now_ns: u64, packet: &mut Packet, heard: &mut PacketRecord, field: u16) -> Vec<Packet> {
+    /// The same in integers, of an acknowledgement that is yet to be heard.
+    fn seat(
+        &mut self,
+        now_ns: u64,
+        packet: &mut Packet,
+        heard: &mut PacketRecord,
+        queue: &Glance,
+        random: u32,
+    ) -> Vec<Packet> {
         let Some(flow) = self.flows.get_mut(&packet.flow) else { return vec![] };
         let Some(Station { record, seats, .. }) = self.stations.get_mut(&flow.station) else { return vec![] };
         let desk = seats.get_or_insert_default();
         // An acknowledgement of TCP over IPv4 with a time stamp alone.
         (heard.key, heard.is_plain, heard.ip_version, heard.header_bytes) = (key(flow.station, packet.flow), 1, 4, 32);
-        let mut moved = 0;
+        let (settings, mut moved) = (&self.settings, 0);
         let field =
-            proxy::hears_at_desk(&self.settings, desk, &mut flow.record, record, heard, now_ns, field, &mut moved);
+            proxy::hears_at_desk(settings, desk, &mut flow.record, record, heard, now_ns, queue, random, &mut moved);
         flow.last = Some(packet.clone());
         if field < heard.window {
             packet.lower_window(Bytes::new(u64::from(field) << SCALE));
