@@ -203,6 +203,7 @@ static __always_inline void keep_tcp(const struct __sk_buff *skb, struct packet 
 	packet->seq = bpf_ntohl(tcp->seq);
 	packet->ack = bpf_ntohl(tcp->ack);
 	packet->flags = tcp->flags;
+	packet->ace = (tcp->data_offset & 1) << 2 | tcp->flags >> 6;
 	packet->window_raw = tcp->window;
 	packet->window = bpf_ntohs(tcp->window);
 	packet->check_raw = tcp->check;

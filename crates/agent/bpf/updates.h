@@ -137,8 +137,9 @@ static __always_inline void write_tcp(struct letter *l, u32 tcp_at, int has_stam
 	tcp->dest = l->told.key.server_port;
 	tcp->seq = bpf_htonl(l->told.seq);
 	tcp->ack = bpf_htonl(l->told.ack);
-	/* What counts of congestion is another connection's. */
-	tcp->data_offset &= 0xf0;
+	/* What the ACK at hand tells of congestion is another connection's. */
+	tcp->data_offset = (tcp->data_offset & 0xf0) | (l->told.ace >> 2 & 1);
+	tcp->flags = TCP_ACK | (u8)(l->told.ace << 6);
 	tcp->window = bpf_htons(l->told.window);
 	if (has_stamp) {
 		stamp[1] = bpf_htonl(l->told.stamp);
@@ -172,11 +173,14 @@ __noinline int write_update(struct letter *l, u32 form, int is_unsummed)
 		struct tcp_header *tcp = (void *)(v4 + 1);
 
 		write_tcp(l, sizeof(*v4), has_stamp, folded(tcp->check + sum), is_unsummed);
-		v4->check = gone((u16)~v4->check + sum);
+		/* Its mark, and whether it could bear one, are of the ACK at hand. */
+		v4->tos &= 0xfc;
+		v4->check = gone((u16)~v4->check + sum + l->update[0] + (u16)~l->at_hand[0]);
 	} else {
 		struct tcp_header *tcp = (void *)(v6 + 1);
 
 		write_tcp(l, sizeof(*v6), has_stamp, folded(tcp->check + sum), is_unsummed);
+		v6->version_flow &= bpf_htonl(~(3U << 20));
 	}
 	return 0;
 }

@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(described(&btf, "desk").0, size_of::<DeskRecord>());
         assert_eq!(described(&btf, "post").0, size_of::<DeskRecord>() + SEATS as usize * size_of::<u64>());
         alike!(&btf, "update", UpdateRecord: "key" = key, "seq" = seq, "ack" = ack, "stamp" = stamp, "echo" = echo,
-            "window" = window);
+            "window" = window, "ace" = ace);
         alike!(&btf, "share_rate", BusyRate: "busy_ns" = busy_ns, "bytes_q4" = bytes_q4);
         alike!(&btf, "count", Count: "packets" = packets, "bytes" = bytes);
         let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/client.bpf.o")).unwrap();

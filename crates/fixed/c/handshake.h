@@ -34,6 +34,15 @@ LASTHOP_INLINE int is_next_step(u32 flags, const struct packet *p)
 	return (p->flags & (TCP_SYN | TCP_ACK)) == (flags & FLOW_ESTABLISHED ? TCP_ACK : TCP_SYN | TCP_ACK);
 }
 
+/*
+ * Whether both ends count marks: a SYN-ACK has CWR, or AE alone, which one without accurate ECN has not (RFC 9768, 3.1.1). Where it says so
+ * for another reason its client has no such bits, and none to repeat.
+ */
+LASTHOP_INLINE u32 counts_marks(const struct packet *p)
+{
+	return p->flags & TCP_ACK && 0x5c >> (p->ace & 7) & 1 ? FLOW_ACCURATE : 0;
+}
+
 /* Whether a packet echoes that stamp or a later one. */
 LASTHOP_INLINE int is_echoed(u32 asked_stamp, const struct packet *p)
 {

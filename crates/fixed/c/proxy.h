@@ -41,6 +41,7 @@ LASTHOP_INLINE void proxy_server_begins(struct flow *f, const struct packet *p, 
 		return;
 	if (p->has_scale)
 		f->flags |= FLOW_SERVER_SCALES;
+	f->flags |= counts_marks(p);
 	if (f->flags & FLOW_FROM_CLIENT) {
 		f->flags |= FLOW_ESTABLISHED;
 		/* The client's SYN opened a window from here. */
@@ -69,6 +70,7 @@ LASTHOP_INLINE u16 proxy_client_begins(struct flow *f, const struct packet *p, u
 	f->seen_ns = now_ns;
 	if (!is_open) {
 		f->flags |= p->has_scale ? FLOW_CLIENT_SCALES : 0;
+		f->flags |= counts_marks(p);
 		f->scale = p->scale;
 		/* What is left of it for data (RFC 6691, RFC 9293: 536 B where nothing is said). */
 		f->mss = most(p->mss ? p->mss : 536, 100) - (p->has_stamp ? 12 : 0);

@@ -202,6 +202,8 @@ LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct se
 		seat->own = p->window;
 		seat->own_bytes = (u32)p->window << (seat->scale & 15);
 		seat->form = (p->has_stamp << 4) | p->ip_version;
+		/* A count of marks that is said again is none of more (RFC 9768, 3.2.2). By RFC 3168 each of these bits is said once it is due. */
+		seat->ace = f->flags & FLOW_ACCURATE ? p->ace : 0;
 	}
 	return seat_wire_bytes(seat, bytes);
 }
@@ -431,7 +433,7 @@ LASTHOP_INLINE void desk_step(struct desk *d, u32 own)
 /* Of which form updates can be made of an ACK: 0: of none. */
 LASTHOP_INLINE u32 updates_form_of(const struct packet *p)
 {
-	if (!p->is_plain || p->payload || p->flags != TCP_ACK || p->header_bytes != p->tcp_at + 20 + (p->has_stamp ? 12 : 0))
+	if (!p->is_plain || p->payload || (p->flags & ~TCP_OF_CONGESTION) != TCP_ACK || p->header_bytes != p->tcp_at + 20 + (p->has_stamp ? 12 : 0))
 		return 0;
 	return (p->has_stamp << 4) | p->ip_version;
 }
@@ -545,6 +547,7 @@ LASTHOP_INLINE int desk_update(struct desk *d, u32 i, struct update *u)
 	u->stamp = seat->stamp;
 	u->echo = seat->echo;
 	u->window = window;
+	u->ace = (u8)seat->ace;
 	u->pad = 0;
 	return 1;
 }

@@ -16,6 +16,8 @@
 #define TCP_SYN 2
 #define TCP_RST 4
 #define TCP_ACK 16
+/* Of the flags those that tell of congestion: ECE and CWR. */
+#define TCP_OF_CONGESTION 192
 
 #define TICK_NS (100 * NS_PER_MS)
 /* What of a tick must be busy for it to judge forecasts. */
@@ -156,6 +158,8 @@ struct packet {
 	u8 ip_version; /* 0: none that is known */
 	u8 dscp;
 	u8 is_plain; /* nothing is between the fixed part of the IP header and TCP's */
+	u8 ace; /* AE, CWR and ECE (RFC 9768, 3) */
+	u8 pad[3];
 };
 
 /* The path to a client and back: its least round trip, and whether it is another one by now. */
@@ -232,6 +236,7 @@ struct bearing {
 #define FLOW_SAID_AGAIN 262144 /* the SYN that opened it was said again */
 #define FLOW_UNTOLD 524288 /* its handshake tells no path */
 #define FLOW_CLIENT_ENDED 1048576 /* the client's was */
+#define FLOW_ACCURATE 2097152 /* its ends count marks by RFC 9768, accurate ECN */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /*

@@ -35,7 +35,7 @@ struct seat {
 	u32 is_limited; /* it has no more to send */
 	u32 receiver_held_bytes; /* what its receiver holds back in the mean, and one; 0: it does not hold ACKs back */
 	u32 receiver_waits_bytes; /* for how much it waits unless its timer ends that */
-	u32 pad;
+	u32 ace; /* AE, CWR and ECE in its last ACK; 0 where its ends do not count marks */
 	u64 first_row; /* when it sat down */
 	u64 first_ns;
 	u64 last_ns; /* its last ACK of something new; 0: the seat is free */
@@ -109,7 +109,8 @@ struct update {
 	u32 stamp;
 	u32 echo;
 	u16 window;
-	u16 pad;
+	u8 ace;
+	u8 pad;
 };
 
 #endif

@@ -53,6 +53,7 @@ LASTHOP_INLINE struct packet vector_packet(const u64 *v)
 		.seq = v[0], .ack = v[1], .payload = v[2], .segment = v[3], .header_bytes = v[4], .size_bytes = v[5],
 		.stamp = v[6], .echo = v[7], .window = v[8], .mss = v[9], .flags = v[10],
 		.scale = v[11] & 15, .has_scale = v[12] & 1, .has_stamp = v[13] & 1,
+		.ace = v[10] >> 8 & 7,
 	};
 
 	return p;

@@ -390,7 +390,9 @@ pub struct UpdateRecord {
     pub echo: u32,
     /// The window's field.
     pub window: u16,
-    pad: u16,
+    /// AE, CWR and ECE.
+    pub ace: u8,
+    pad: u8,
 }
 
 /// What the programs write as 0 as long as they do not know it.
@@ -464,6 +466,10 @@ pub struct PacketRecord {
     pub dscp: u8,
     /// 1: nothing is between the fixed part of its IP header and TCP's.
     pub is_plain: u8,
+    /// AE, CWR and ECE (RFC 9768, 3).
+    pub ace: u8,
+    /// Nothing.
+    pub pad: [u8; 3],
 }
 
 /// A SYN.

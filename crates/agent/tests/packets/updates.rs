@@ -69,6 +69,10 @@ struct Flow {
     edge: u32,
     stamp: u32,
     echo: u32,
+    /// AE, CWR and ECE of its client's packets.
+    ace: u8,
+    /// They count marks (RFC 9768).
+    is_accurate: bool,
     updates: u32,
 }
 
@@ -86,7 +90,19 @@ impl Flow {
             edge: first,
             stamp: 0,
             echo: 0,
+            ace: 0,
+            is_accurate: false,
             updates: 0,
+        }
+    }
+
+    /// AE, CWR and ECE: what a handshake agrees on, and what is told then.
+    fn ace(&self, to_client: bool, flags: u8) -> u8 {
+        match (flags & SYN != 0, to_client) {
+            (true, false) => [0, 7][usize::from(self.is_accurate)],
+            (true, true) => [0, 2][usize::from(self.is_accurate)],
+            (false, false) => self.ace,
+            (false, true) => 0,
         }
     }
 
@@ -106,7 +122,8 @@ impl Flow {
             options.extend(stamps.map(u32::to_be_bytes).concat());
         }
         let mut tcp = [ports.map(u16::to_be_bytes).concat(), numbers.map(u32::to_be_bytes).concat()].concat();
-        tcp.extend([(20 + options.len() as u8) << 2, flags]);
+        let ace = self.ace(to_client, flags);
+        tcp.extend([(20 + options.len() as u8) << 2 | ace >> 2, flags | ace << 6]);
         tcp.extend(window.to_be_bytes());
         tcp.extend([0; 4]);
         tcp.extend(options);
@@ -121,14 +138,16 @@ impl Flow {
             frame.extend([0x81, 0, 0, 5]);
         }
         let begin = frame.len() + if form.link == Link::None { 0 } else { 2 };
+        // Whose ends count marks has them in its ACKs as well: that one has been marked.
+        let ecn = if self.is_accurate && !to_client { 3 } else { 0 };
         if form.version == 4 {
             frame.extend(if begin > 0 { &[8, 0][..] } else { &[] });
-            frame.extend([0x45, 0]);
+            frame.extend([0x45, ecn]);
             frame.extend((20 + tcp.len() as u16).to_be_bytes());
             frame.extend([0, 1, 0x40, 0, 64, 6, 0, 0]);
         } else {
             frame.extend(if begin > 0 { &[0x86, 0xdd][..] } else { &[] });
-            frame.extend([0x60, 0, 0, 0]);
+            frame.extend([0x60, ecn << 4, 0, 0]);
             frame.extend((tcp.len() as u16).to_be_bytes());
             frame.extend([6, 64]);
         }
@@ -149,7 +168,10 @@ struct Read {
     ports: [u16; 2],
     seq: u32,
     ack: u32,
-    flags: u8,
+    /// Of the IP header.
+    ecn: u8,
+    /// With AE on top.
+    flags: u16,
     window: u16,
     stamps: [u32; 2],
 }
@@ -179,7 +201,8 @@ fn read(form: Form, frame: &[u8]) -> Read {
         ports: [two(0), two(2)],
         seq: four(4),
         ack: four(8),
-        flags: tcp[13],
+        ecn: if form.version == 4 { ip[1] & 3 } else { ip[1] >> 4 & 3 },
+        flags: two(12) & 0x1ff,
         window: two(14),
         stamps: if form.has_stamp { [four(24), four(28)] } else { [0; 2] },
     }
@@ -243,6 +266,9 @@ impl Talk {
         self.now_ms += 1;
         let flow = &mut self.flows[i];
         (flow.acked, flow.stamp, flow.echo) = (flow.sent, self.now_ms, 7);
+        if flow.is_accurate {
+            flow.ace = (flow.ace + 1) % 8;
+        }
         self.ack(i)
     }
 
@@ -267,8 +293,19 @@ impl Talk {
             let server = form.address(false, flow.server);
             let stamps = if form.has_stamp { [flow.stamp, flow.echo] } else { [0; 2] };
             let (client, ports) = (form.address(true, flow.client), [flow.port, 443]);
-            let wanted =
-                Read { client, server, ports, seq: flow.seq, ack: flow.acked, flags: ACK, window: told.window, stamps };
+            // It repeats its own count of marks, and tells of none of another's.
+            let flags = u16::from(ACK) | if flow.is_accurate { u16::from(flow.ace) << 6 } else { 0 };
+            let wanted = Read {
+                client,
+                server,
+                ports,
+                seq: flow.seq,
+                ack: flow.acked,
+                ecn: 0,
+                flags,
+                window: told.window,
+                stamps,
+            };
             assert_eq!(told, wanted);
             self.said(number, &told);
             self.flows[number].updates += 1;
@@ -345,13 +382,25 @@ fn updates_are_whole_and_the_ack_at_hand_is_as_it_was() {
         links.iter().flat_map(|link| kinds.map(|(version, has_stamp)| Form { version, has_stamp, link: *link }));
     std::thread::scope(|threads| {
         for form in forms {
-            threads.spawn(move || apart(|| exchange(form)));
+            threads.spawn(move || apart(|| exchange(form, flows())));
         }
     });
 }
 
-fn exchange(form: Form) {
-    let mut flows = flows();
+#[test]
+fn updates_repeat_what_their_own_connection_counts_of_marks_and_no_other() {
+    for accurate in [0, 1] {
+        let mut flows = flows();
+        (flows[accurate].is_accurate, flows[accurate].ace) = (true, 5);
+        // The other has met one, and says so until its server has heard of it (RFC 3168).
+        flows[1 - accurate].ace = 1;
+        for (version, has_stamp) in [(4, true), (6, false)] {
+            apart(|| exchange(Form { version, has_stamp, link: Link::Ethernet }, flows.clone()));
+        }
+    }
+}
+
+fn exchange(form: Form, mut flows: Vec<Flow>) {
     // Without a link there is no other router on it.
     flows.truncate(if form.link == Link::None { 3 } else { 4 });
     let Some(mut talk) = or_skipped(Talk::new(&station(), form, flows)) else { return };
