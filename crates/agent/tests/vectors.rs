@@ -43,6 +43,7 @@ const TOGETHER: [&[&str]; 7] = [
         "station_pass",
         "station_price",
         "passer_comes",
+        "passer_stamps",
         "passer_goes",
     ],
     &[

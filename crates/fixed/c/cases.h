@@ -28,6 +28,10 @@ CASE(passer_comes, ({
 	passer_comes(set, STATE_OF(passer), s, &p, now_ns);
 	station_a_of(set, s, v[3]);
 }))
+CASE(passer_stamps, ({
+	struct packet p = vector_packet(v);
+	passer_stamps(STATE_OF(passer), &p, now_ns, v[14] & 1) + STATE_OF(passer)->trial.lost;
+}))
 CASE(passer_goes, ({
 	struct packet p = vector_packet(v);
 	passer_goes(STATE_OF(passer), s, &p, now_ns);

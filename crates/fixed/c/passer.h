@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * What an access point makes of connections whose windows others lower: their number and their paths, by which a is raised, and what
- * queue their senders bear, by which it is lowered. All under the station's lock.
+ * queue their senders bear, by which it is lowered; and which of their segments bear a price. All under the station's lock.
  */
 #ifndef LASTHOP_PASSER_H
 #define LASTHOP_PASSER_H
@@ -10,6 +10,7 @@
 #include "handshake.h"
 #include "state.h"
 #include "station.h"
+#include "trial.h"
 #include "window.h"
 
 /* Its station's windows end there; both sides are known from here on. Once: it may be said again. */
@@ -96,6 +97,19 @@ LASTHOP_INLINE void passer_comes(const volatile struct settings *settings, struc
 }
 
 /*
+ * Whether data of the server are to bear a price, if there is room for one. What lies beyond the window is no packet of the connection's, and tells
+ * nothing of what was sent, unless its ACKs take another way.
+ */
+LASTHOP_INLINE int passer_stamps(struct passer *f, const struct packet *p, u64 now_ns, int has_room)
+{
+	if (!p->payload || p->flags & TCP_SYN)
+		return 0;
+	if (f->flags & FLOW_ESTABLISHED && is_after(p->seq + p->payload, f->edge) && excess(now_ns, f->use.heard_ns) <= SILENT_NS)
+		return has_room;
+	return trial_sends(&f->trial, p, now_ns, has_room);
+}
+
+/*
  * An ACK of its station, by the windows that it says: what of them the sender uses. What lies beyond them, or is older than the last one,
  * tells nothing; where nothing else comes for long, the connection went another way meanwhile.
  */
@@ -149,6 +163,8 @@ LASTHOP_INLINE void passer_goes(struct passer *f, const struct station *s, const
 	} else if (!(p->flags & TCP_SYN) && p->flags & TCP_ACK && f->flags & FLOW_ESTABLISHED) {
 		passer_hears(f, s, p, now_ns);
 	}
+	if (!(p->flags & TCP_SYN) && p->flags & TCP_ACK)
+		trial_hears(&f->trial, p->ack);
 }
 
 #endif

@@ -415,6 +415,35 @@ struct station {
 };
 
 /*
+ * Whether a connection's segments arrive with a price, which makes them longer than its server knows: one at a time is watched. See trial.h.
+ */
+struct trial {
+	u64 sent_ns; /* its last data */
+	u64 until_ns; /* the watched one has arrived if more is sent then; while none is: before that there is none of a size that is doubted */
+	u32 sent; /* the highest sequence number of what went to the client */
+	u32 has_sent;
+	u32 begin; /* the watched one */
+	u32 end;
+	u32 segment; /* its payload; 0: none is watched */
+	u32 doubted; /* the least size of those lost; 0: none */
+	u32 lost; /* in a row */
+	u32 pad;
+};
+
+/* Smaller segments fit with a price, wherever TCP goes (RFC 9293, 3.7.1). */
+#define TRIED_BYTES 536
+/* Who sends on for so long has had no need to send the watched one again. */
+#define TRIED_NS (4 * NS_PER_S)
+/* Who sends again after such a silence takes all that is under way for lost: a timeout is no shorter (RFC 6298, 2.4, Linux). */
+#define TIMEOUT_NS (200 * NS_PER_MS)
+/* After the second in a row that is lost none is tried for so long. */
+#define RETRY_NS (500 * NS_PER_MS)
+/* After so many, which are no accident, for so long, and for four times as long after each other one, up to the last. */
+#define TRIED_OFTEN 3
+#define LONG_RETRY_NS (8 * NS_PER_S)
+#define LAST_RETRY_NS (512 * NS_PER_S)
+
+/*
  * A connection that an access point lets pass: it is counted, its handshake tells the path, and its ACKs what of its window it uses. Under
  * the station's lock.
  */
@@ -433,6 +462,7 @@ struct passer {
 	u32 opened_seq; /* the sequence number of the SYN that opened it */
 	struct use use;
 	struct bearing bearing;
+	struct trial trial;
 };
 
 /* A connection whose data may come with the price of an access point. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an access point makes of connections whose windows others lower: their number, their paths, and what queue their senders bear.
+//! What an access point makes of connections whose windows others lower: their number, their paths, what queue their senders bear, and which of
+//! their segments bear a price.
 
 use crate::state::{PacketRecord, PasserRecord, Settings, StationRecord};
 
@@ -14,6 +15,10 @@ unsafe extern "C" {
         packet: &PacketRecord,
         now_ns: u64,
     );
+
+    /// Whether data of the server are to bear a price (1), where `has_room` says that there is room for one.
+    #[link_name = "lasthop_passer_stamps"]
+    pub safe fn stamps(passer: &mut PasserRecord, packet: &PacketRecord, now_ns: u64, has_room: i32) -> i32;
 
     /// One of the station: its windows tell what of them the sender uses.
     #[link_name = "lasthop_passer_goes"]

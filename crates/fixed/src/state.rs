@@ -314,6 +314,26 @@ pub struct ReceiverRecord {
     pub arrivals: BinnedRate,
 }
 
+/// Whether a connection's segments arrive with a price: `struct trial`.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "zerocopy", derive(FromBytes, IntoBytes, Immutable, KnownLayout))]
+#[repr(C)]
+pub struct TrialRecord {
+    sent_ns: u64,
+    until_ns: u64,
+    sent: u32,
+    has_sent: u32,
+    begin: u32,
+    end: u32,
+    /// The payload of the one that is watched; 0: none is.
+    pub segment: u32,
+    /// Segments so large are doubted, and larger ones; 0: none are.
+    pub doubted: u32,
+    /// How many were lost in a row.
+    pub lost: u32,
+    pad: u32,
+}
+
 /// What an access point keeps of a connection that it lets pass: `struct passer`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -335,6 +355,8 @@ pub struct PasserRecord {
     use_: UseRecord,
     /// What it takes, and beside how long a queue.
     pub bearing: BearingRecord,
+    /// Which of its segments bear a price.
+    pub trial: TrialRecord,
 }
 
 /// What is kept of a station's connections, taken together: `struct pool`.
