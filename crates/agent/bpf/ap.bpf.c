@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * The access point: on the device towards the stations, one program writes the price of the queue into what is about to
- * join it, the other has the stations ask for segments with room for that. Both look who passes: many connections on a slow
+ * join it, the other has the stations ask for segments with room for that, and routers behind it for packets. Both look who passes: many connections on a slow
  * link raise a, and senders that keep less under way than their windows, as BBR does near by, lower it.
  *
  *     servers ──► to_client ──► qdisc ──► device ──► stations
  *                 (price)
  *             ◄── to_server ◄──────────── device ◄──
- *                 (MSS)
+ *                 (MSS, MTU)
  */
 #include "counts.h"
 #include "kernel.h"
@@ -17,6 +17,7 @@
 #include "queue.h"
 #include "state.h"
 #include "station.h"
+#include "too_big.h"
 
 const volatile struct settings settings = {};
 const struct passer unmet = {};
@@ -46,6 +47,9 @@ struct counted_one {
 	struct flow_key key;
 	u32 counted; /* as its passer has it */
 	u32 mss;
+	u32 sent; /* its trial's, or later by now */
+	u32 is_watched; /* as its trial is not in doubt, and needs no other segment now */
+	u64 sent_ns;
 };
 
 #define COUNTED_ONES 1024
@@ -85,8 +89,42 @@ static __always_inline int is_same(const struct flow_key *one, const struct flow
 /* Whether a packet is of one who was counted in this epoch and tells nothing new, as far as can be known without the lock. */
 static __always_inline int is_known(const struct counted_one *one, const struct station *s, const struct packet *p)
 {
-	return p->payload && !(p->flags & TCP_SYN) && one->counted == s->epoch + 1 && p->segment <= one->mss &&
-	       is_same(&one->key, &p->key);
+	return p->payload && !(p->flags & TCP_SYN) && one->counted == s->epoch + 1 && p->segment <= one->mss && p->seq == one->sent &&
+	       one->is_watched && is_same(&one->key, &p->key);
+}
+
+/* One of the server comes, and what its passer makes of it is kept at hand: whether it is to be stamped, if there is room. Under the queue's lock. */
+static __always_inline int meet(struct passer *f, struct counted_one *one, struct station *s, const struct packet *p, u64 now_ns, int has_room)
+{
+	int stamps;
+
+	if (f->counted == one->counted && is_same(&one->key, &p->key))
+		trial_goes_on(&f->trial, one->sent, one->sent_ns);
+	passer_comes(&settings, f, s, p, now_ns);
+	stamps = passer_stamps(f, p, now_ns, has_room);
+	one->key = p->key;
+	one->counted = f->counted;
+	one->mss = f->mss;
+	one->sent = f->trial.sent;
+	one->sent_ns = f->trial.sent_ns;
+	one->is_watched = f->trial.segment && !f->trial.lost;
+	return stamps;
+}
+
+/* A segment that was watched is watched no more: the next one is to be looked at. */
+static __always_inline void watch_another(const struct packet *p)
+{
+	struct counted_one *one = counted_at(&p->key);
+
+	if (one && is_same(&one->key, &p->key))
+		one->is_watched = 0;
+}
+
+/* Whether a packet is one into which prices are put, and has none yet and room for one. */
+static __always_inline int takes_price(struct __sk_buff *skb, const struct packet *p, int kind)
+{
+	return kind == COUNTED_DATA && p->payload && !(p->flags & TCP_SYN) && !p->price_at && !settings.observe_only &&
+	       price_fits(skb, p, mtu_of(skb));
 }
 
 SEC("tcx/egress")
@@ -100,6 +138,7 @@ int to_client(struct __sk_buff *skb)
 	struct counted_one *one = kind == COUNTED_DATA ? counted_at(&p.key) : 0;
 	struct passer *f = 0;
 	u32 price_q30, mss = 0;
+	int stamps = takes_price(skb, &p, kind);
 
 	if (!s)
 		return TCX_PASS_ON;
@@ -115,11 +154,11 @@ int to_client(struct __sk_buff *skb)
 		/* What tells no segment leaves a as it is. */
 		a_bytes = s->a_bytes ? s->a_bytes : settings.a_bytes;
 		if (f) {
-			passer_comes(&settings, f, s, &p, now_ns);
+			stamps = meet(f, one, s, &p, now_ns, stamps);
 			mss = f->mss;
-			one->key = p.key;
-			one->counted = f->counted;
-			one->mss = mss;
+		} else if (one && mss) {
+			one->sent = p.seq + p.payload;
+			one->sent_ns = now_ns;
 		}
 		if (mss)
 			a_bytes = station_a_of(&settings, s, mss);
@@ -127,6 +166,8 @@ int to_client(struct __sk_buff *skb)
 		give(&s->lock);
 	} else {
 		price_q30 = s->price_q30;
+		/* Whether it is sent again is not known. */
+		stamps = stamps && !f;
 	}
 
 	count(kind, kind == COUNTED_DATA ? p.size_bytes : skb->len);
@@ -140,7 +181,7 @@ int to_client(struct __sk_buff *skb)
 	}
 	if (kind != COUNTED_DATA || !p.payload || p.flags & TCP_SYN)
 		return TCX_PASS_ON;
-	if (price_fits(skb, &p, mtu_of(skb)) && !price_insert(skb, &p, price_q30))
+	if (stamps && !price_insert(skb, &p, price_q30))
 		count(COUNTED_STAMPED, p.size_bytes);
 	else
 		count(COUNTED_UNSTAMPED, p.size_bytes);
@@ -155,14 +196,20 @@ int to_server(struct __sk_buff *skb)
 	u64 now_ns = bpf_ktime_get_ns();
 	struct station *s = queue_of(0);
 	struct passer *f;
+	u32 watched;
 
 	if (kind != COUNTED_DATA) {
+		if (kind == COUNTED_OTHER && !settings.observe_only && leave_room(skb, p.ip_at, p.ip_version))
+			count(COUNTED_MTU, 0);
 		count(kind, skb->len);
 		return TCX_PASS_ON;
 	}
 	f = passer_of(&p);
 	if (f && s && take(&s->lock)) {
+		watched = f->trial.segment;
 		passer_goes(f, s, &p, now_ns);
+		if (watched && !f->trial.segment)
+			watch_another(&p);
 		give(&s->lock);
 	}
 	if (p.flags & TCP_SYN && !settings.observe_only && make_room(skb, &p, mtu_of(skb)))

@@ -89,7 +89,7 @@ static __always_inline u32 segment_of(const struct packet *p, u32 mtu)
 {
 	u32 mss = p->mss ? p->mss : 536;
 
-	return most(least(mss, mss_with_price(p, mtu)), 100) - (p->has_stamp ? 12 : 0);
+	return mss_with_price(p, mss, mtu) - (p->has_stamp ? 12 : 0);
 }
 
 /* One of the station. */

@@ -195,19 +195,28 @@ static __always_inline long price_remove(struct __sk_buff *skb, const struct pac
 	return failed;
 }
 
-/* The largest MSS that leaves room for a price. */
-static __always_inline u32 mss_with_price(const struct packet *packet, u32 mtu)
-{
-	u32 headers = packet->ip_version == 4 ? sizeof(struct ipv4_header) + sizeof(struct tcp_header) + PRICE_BYTES :
-						PRICED_HEADERS_V6;
+/* No MSS is made smaller than that. */
+#define LEAST_MSS 100
 
-	return mtu < headers + 100 ? 100 : mtu - headers;
+/* The MSS that leaves room for a price on a link of so large packets, and on the station's own, of which its MSS tells (RFC 9293, 3.7.1). */
+static __always_inline u32 mss_with_price(const struct packet *packet, u32 mss, u32 mtu)
+{
+	u32 plain = sizeof(struct tcp_header), priced = PRICED_HEADERS_V6;
+
+	if (packet->ip_version == 4) {
+		plain += sizeof(struct ipv4_header);
+		priced = plain + PRICE_BYTES;
+	} else {
+		plain += sizeof(struct ipv6_header);
+	}
+	mtu = least(mtu, mss + plain);
+	return mtu < priced + LEAST_MSS ? LEAST_MSS : mtu - priced;
 }
 
 /* Has the station ask for segments with room for a price. 1 if it did not already. */
 static __always_inline int make_room(struct __sk_buff *skb, const struct packet *packet, u32 mtu)
 {
-	u32 room = mss_with_price(packet, mtu);
+	u32 room = mss_with_price(packet, packet->mss, mtu);
 	u32 check_at = packet->tcp_at + __builtin_offsetof(struct tcp_header, check);
 	u16 before = bpf_htons(packet->mss), after, sums[2];
 

@@ -52,7 +52,7 @@ impl Mode {
     /// Whether it counts packets under this name of [`COUNTED`](crate::state::COUNTED).
     pub(crate) fn counts(self, name: &str) -> bool {
         match name {
-            "stamped" | "overwritten" | "unstamped" | "mss_lowered" => self == Self::Ap,
+            "stamped" | "overwritten" | "unstamped" | "mss_lowered" | "mtu_lowered" => self == Self::Ap,
             "priced" | "unpriced" => self == Self::Client,
             "updates" => self == Self::Proxy,
             "lowered" | "midstream" | "foreign_option" | "table_full" => self != Self::Ap,

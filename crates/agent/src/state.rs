@@ -47,7 +47,7 @@ pub struct Count {
 }
 
 /// The names of `enum counted`, as the status tells them.
-pub const COUNTED: [&str; 18] = [
+pub const COUNTED: [&str; 19] = [
     "data",
     "ack",
     "lowered",
@@ -63,6 +63,7 @@ pub const COUNTED: [&str; 18] = [
     "overwritten",
     "unstamped",
     "mss_lowered",
+    "mtu_lowered",
     "priced",
     "unpriced",
     "updates",

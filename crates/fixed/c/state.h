@@ -545,6 +545,7 @@ enum counted {
 	COUNTED_OVERWRITTEN, /* there was another one in it */
 	COUNTED_UNSTAMPED, /* there was no room for it */
 	COUNTED_MSS, /* the segments that a station asks for were made smaller by the price's room */
+	COUNTED_MTU, /* so was the MTU that a router names of a packet that was too big */
 	COUNTED_PRICED, /* it came with a price, which was taken out */
 	COUNTED_UNPRICED, /* data of a connection that is known came without one */
 	COUNTED_UPDATED, /* window updates for connections whose ACK was not at hand */

@@ -58,6 +58,33 @@ pub(crate) fn optioned(frame: &[u8], options: &[u8]) -> Vec<u8> {
     other
 }
 
+/// What a router on the way to the client says of a packet that is too big for a link with that MTU.
+pub(crate) fn too_big(frame: &[u8], mtu: u16) -> Vec<u8> {
+    let is_v4 = frame[12] == 8;
+    let mut icmp = if is_v4 { vec![3, 4, 0, 0, 0, 0] } else { vec![2, 0, 0, 0, 0, 0] };
+    icmp.extend(mtu.to_be_bytes());
+    icmp.extend(&frame[14..]);
+    let mut other = frame[..14].to_vec();
+    if is_v4 {
+        other.extend([0x45, 0]);
+        other.extend((20 + icmp.len() as u16).to_be_bytes());
+        other.extend([0, 1, 0, 0, 64, 1, 0, 0, 10, 3, 0, 2]);
+        other.extend(&frame[26..30]);
+        let header = folded(sum(0, &other[14..34]));
+        other[24..26].copy_from_slice(&header.to_be_bytes());
+    } else {
+        other.extend([0x60, 0, 0, 0]);
+        other.extend((icmp.len() as u16).to_be_bytes());
+        other.extend([58, 64]);
+        other.extend([&[0; 12][..], &[10, 3, 0, 2], &frame[22..38]].concat());
+    }
+    let pseudo = if is_v4 { 0 } else { sum(58 + icmp.len() as u32, &other[22..54]) };
+    let check = folded(sum(pseudo, &icmp));
+    icmp[2..4].copy_from_slice(&check.to_be_bytes());
+    other.extend(icmp);
+    other
+}
+
 /// What mutated packets come of: a connection's packets in all the forms that are known, and others.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let stamp = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
@@ -79,6 +106,8 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         seeds.push(optioned(frame, &[158, 8, 0x4c, 0x50, 0, 1, 2, 3]));
         let mut priced = extended(&v6, &[60]);
         priced[56..62].copy_from_slice(&[0x3e, 4, 0, 1, 2, 3]);
+        seeds.push(too_big(&priced, 1400));
+        seeds.push(too_big(&optioned(frame, &[158, 8, 0x4c, 0x50, 0, 1, 2, 3]), 1400));
         seeds.push(priced);
         seeds.push(v6);
     }

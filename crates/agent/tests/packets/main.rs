@@ -12,6 +12,7 @@ mod sockets;
 mod super_packets;
 #[path = "../support/mod.rs"]
 mod support;
+mod too_big;
 mod updates;
 
 use lasthop_agent::config::{Config, Law, StationConfig};
@@ -163,6 +164,13 @@ fn stations_ask_for_segments_with_room_wherever_the_option_stands() {
         assert_eq!(u16::from_be_bytes([left[at], left[at + 1]]), 65_488);
         assert_eq!(unsummed(&left), 0);
     }
-    let small = from_client(99, 0, SYN, 64_240, &OPTIONS).frame();
-    assert_eq!(ap.try_packet("to_server", &small).unwrap().1, small);
+    // A station whose own link is smaller says so: its segments are to have room as well, but not nothing else.
+    for (asks, with_v4, v6) in [(1460_u16, 1452, 1420), (536, 528, 496), (104, 100, 100), (100, 100, 100), (60, 60, 60)]
+    {
+        let frame = from_client(99, 0, SYN, 64_240, &[[2, 4], asks.to_be_bytes()].concat()).frame();
+        for (frame, at, left) in [(with_v6(&frame), 76, v6), (frame, 56, with_v4)] {
+            let (_, found) = ap.try_packet("to_server", &frame).unwrap();
+            assert_eq!(u16::from_be_bytes([found[at], found[at + 1]]), left);
+        }
+    }
 }

@@ -86,16 +86,18 @@ fn packets_change_in_nothing_but_the_window() {
 fn packets_are_the_same_behind_both() {
     let (Some(ap), Some(client)) = (loaded(Mode::Ap), loaded(Mode::Client)) else { return };
     let data = from_server(1000, 100, ACK, &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2], 100).frame();
+    // And where the client's port is, for each to be of another connection: what is sent again gets no price.
     let seeds = [
-        data.clone(),
-        with_v6(&data),
-        optioned(&data, &[1, 1, 1, 0]),
-        from_server(999, 100, SYN | ACK, &OPTIONS, 0).frame(),
+        (data.clone(), 36),
+        (with_v6(&data), 56),
+        (optioned(&data, &[1, 1, 1, 0]), 40),
+        (from_server(999, 100, SYN | ACK, &OPTIONS, 0).frame(), 36),
     ];
     let mut random = Random::new();
     let mut written = 0;
-    for _ in 0..packets() {
-        let mut frame = seeds[random.below(seeds.len())].clone();
+    for number in 0..packets() {
+        let (mut frame, port_at) = seeds[random.below(seeds.len())].clone();
+        frame[port_at..port_at + 2].copy_from_slice(&(number as u16).to_be_bytes());
         mutate(&mut frame, &mut random);
         // The kernel itself refuses what is shorter than its headers.
         let Ok((verdict, priced)) = ap.try_packet("to_client", &frame) else { continue };
