@@ -30,7 +30,8 @@ CASE(passer_comes, ({
 }))
 CASE(passer_stamps, ({
 	struct packet p = vector_packet(v);
-	passer_stamps(STATE_OF(passer), &p, now_ns, v[14] & 1) + STATE_OF(passer)->trial.lost;
+	int stamps = passer_stamps(STATE_OF(passer), &p, now_ns, v[14] & 1);
+	stamps | STATE_OF(passer)->trial.lost << 1 | (u64)STATE_OF(passer)->trial.sent << 16;
 }))
 CASE(passer_goes, ({
 	struct packet p = vector_packet(v);
@@ -124,7 +125,7 @@ CASE(desk_enter, ({
 	/* Others tell of nothing new. */
 	s->newly_bytes = v[2] & 0xffff;
 	entered = desk_enter(set, d, f, s, &p, now_ns, &own);
-	entered | own << 8 | d->round.wait_ns << 16;
+	entered | own << 8 | (d->round.wait_ns ^ d->round.now_ns) << 16;
 }))
 CASE(desk_step, (desk_step(d, v[0] & (SEATS - 1)), d->seats[v[1] & (SEATS - 1)].window_bytes))
 CASE(desk_finish, (desk_finish(d, f, v[0] & (SEATS - 1), v[1] & 7) | (u64)f->edge << 16))

@@ -96,7 +96,8 @@ impl Line {
     /// A millisecond: those that have more to send do what they are told to.
     fn goes_on(&mut self, sends: impl Fn(usize) -> bool) {
         self.now_ns += MS;
-        while let Some((_, i, ack, edge)) = self.told.pop_front_if(|told| told.0 <= self.now_ns) {
+        while self.told.front().is_some_and(|told| told.0 <= self.now_ns) {
+            let Some((_, i, ack, edge)) = self.told.pop_front() else { break };
             self.members[i].acked = ack;
             while sends(i) && self.members[i].sent + SEGMENT <= edge {
                 self.send(i);
