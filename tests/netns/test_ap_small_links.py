@@ -24,7 +24,7 @@ def steered(built: House) -> dict[str, Any]:
     return flow
 
 
-@BOTH
+@pytest.mark.parametrize("host", [SERVER, pytest.param(SERVER6, marks=pytest.mark.measured)])
 def test_a_router_behind_it_whose_next_link_is_smaller(host: str) -> None:
     with house(limit=300_000) as built:
         stamp(built, "--a", "10 kB")
