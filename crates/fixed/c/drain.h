@@ -40,10 +40,10 @@ LASTHOP_INLINE void station_drains(struct station *s)
 }
 
 /* No doubt, at this rate. */
-LASTHOP_INLINE void station_is_sure(struct station *s, u32 rate_q6)
+LASTHOP_INLINE void station_is_sure(struct station *s, u64 rate)
 {
 	s->doubt = DOUBT_NONE;
-	s->sure_rate_q6 = rate_q6;
+	s->sure_rate = rate;
 	s->sure_bytes = station_under_way(s);
 }
 
@@ -55,29 +55,29 @@ LASTHOP_INLINE void station_is_sure(struct station *s, u32 rate_q6)
  */
 LASTHOP_APART int station_doubts(struct station *s, u64 now_ns, u64 target_ns, u64 slow_ns, u32 is_floored)
 {
-	u64 seen_ns, client_ns;
-	u32 rate_q6, is_slower;
+	u64 seen_ns, client_ns, rate;
+	u32 is_slower;
 
 	if (!s)
 		return 0;
 	seen_ns = path_seen_ns(&s->path);
 	client_ns = recent_least(&s->path.least);
-	rate_q6 = (u32)least(station_rate(s) >> 6, ~0U);
+	rate = station_rate(s);
 	if (!seen_ns || !client_ns)
 		return 0;
-	is_slower = rate_q6 < s->sure_rate_q6 / 4 * 3;
+	is_slower = rate < s->sure_rate / 4 * 3;
 	/* Beyond 2 T it is seen without a drain. */
 	if (seen_ns <= client_ns + slow_ns || seen_ns > client_ns + 2 * target_ns || is_floored) {
-		station_is_sure(s, rate_q6);
+		station_is_sure(s, rate);
 	} else if (!s->doubt && (seen_ns > client_ns + target_ns || is_slower)) {
 		s->doubt = DOUBT_BEGUN;
 		s->has_moved = 1;
 	} else if (!s->doubt) {
-		station_is_sure(s, (u32)most(rate_q6, s->sure_rate_q6));
+		station_is_sure(s, most(rate, s->sure_rate));
 	} else if (!s->has_moved && now_ns >= s->probe_until_ns) {
 		if (s->doubt == DOUBT_DRAINED)
 			path_becomes(&s->path, seen_ns);
-		station_is_sure(s, rate_q6);
+		station_is_sure(s, rate);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "flow.h"
 #include "station.h"
 
+/* By how much what it has under way may grow before others have made room: see newcomer_goes_on. */
 #define NEWCOMER_GROWS 4
 
 /* Its part of its weight, where of what its share would be so much is its own. At least a 256th. */
@@ -34,15 +35,6 @@ LASTHOP_APART u32 newcomer_joins(struct flow *f, u64 now_ns, u32 is_clamp)
 	return f->counted_q8 ? f->counted_q8 : f->weight_q8;
 }
 
-/*
- * Something of it goes on: slow start will have twice as much under way a round trip later, and twice that once others have heard of it and
- * what they have under way is less.
- */
-LASTHOP_INLINE u32 newcomer_grows_q8(const struct flow *f, const struct station *s, u64 round_ns)
-{
-	return newcomer_part_q8(f, NEWCOMER_GROWS * (u64)after_by(f->sent, f->ack), newcomer_share_bytes(f, s, round_ns));
-}
-
 /* It counts for so much in the epoch that it has joined, and the means of those that do stay what they are. */
 LASTHOP_INLINE void newcomer_counts(struct flow *f, struct station *s, u32 counted_q8)
 {
@@ -58,14 +50,17 @@ LASTHOP_INLINE void newcomer_counts(struct flow *f, struct station *s, u32 count
 	s->kappa_q18 = least(s->kappa_q18, 1ULL << 44) * (*weights_q8 - s->limited_q8) / before_q8;
 }
 
-/* More of it has gone on. */
+/*
+ * More of it has gone on: slow start will have twice as much under way a round trip later, and twice that once others have heard of it and
+ * what they have under way is less.
+ */
 LASTHOP_APART int newcomer_goes_on(struct flow *f, struct station *s, u64 round_ns)
 {
 	u32 counted_q8;
 
 	if (!f || !s || !f->counted_q8 || f->counted_q8 >= f->weight_q8)
 		return 0;
-	counted_q8 = newcomer_grows_q8(f, s, round_ns);
+	counted_q8 = newcomer_part_q8(f, NEWCOMER_GROWS * (u64)after_by(f->sent, f->ack), newcomer_share_bytes(f, s, round_ns));
 	if (counted_q8 > f->counted_q8)
 		newcomer_counts(f, s, counted_q8);
 	return 0;

@@ -462,7 +462,7 @@ LASTHOP_INLINE int proxy_heeds(const volatile struct settings *settings, struct 
 		if (sample_ns && !s->is_alone && path_turns(&s->path, now_ns))
 			station_doubts(s, now_ns, longest_ns,
 				       share_rest_ns(longest_ns, s->lacking_ns) / 2 + share_wait_ns(2 * mss, station_rate(s)),
-				       station_is_floored(s, (u64)s->sure_rate_q6 << 6, mss,
+				       station_is_floored(s, s->sure_rate, mss,
 							  flow_delay_ns(f, recent_least(&s->path.least)) + longest_ns));
 		READ_ANEW();
 		if (sample_ns && !s->is_alone && path_sample(&s->path, now_ns, sample_ns, longest_ns, s->is_floored))

@@ -377,7 +377,7 @@ struct station {
 	u32 kept_bytes; /* what had arrived and was not acknowledged where ACKs told that exactly, smoothed */
 	u32 keeps_bytes; /* what receivers hold back at most that wait for more than two segments, in the running epoch */
 	u32 most_keeps_bytes; /* that, or what it was in the one before if that was more */
-	u32 sure_rate_q6; /* the rate [64 B/s] when it was not in doubt */
+	u32 sure_bytes; /* what was under way when the path was last not in doubt */
 
 	/* Where the queue is hidden: payload. */
 	u64 due_bytes; /* what was to be acknowledged by the beginning of `slot`, had there been no queue */
@@ -406,8 +406,7 @@ struct station {
 	u64 average_q16; /* CLAMP's queue */
 	u64 average_ns; /* when that was */
 	u64 a_bytes; /* its a, raised where many flows share a slow link */
-	u32 sure_bytes; /* and what was under way then */
-	u32 padding;
+	u64 sure_rate; /* when the path was last not in doubt [B/s] */
 	u64 forecast_q16[SHARE_HORIZONS]; /* log2 of the rates at the beginning of the tick */
 	u64 loss_q20[SHARE_HORIZONS];
 	/* What is due in each slot from `slot` on, where the queue is hidden. Else when the proxy looked, and what had left by then, `slot` times. */

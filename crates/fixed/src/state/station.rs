@@ -71,7 +71,7 @@ pub struct StationRecord {
     kept_bytes: u32,
     keeps_bytes: u32,
     most_keeps_bytes: u32,
-    sure_rate_q6: u32,
+    sure_bytes: u32,
     due_bytes: u64,
     delivered_bytes: u64,
     forwarded_bytes: u64,
@@ -103,8 +103,7 @@ pub struct StationRecord {
     average_ns: u64,
     /// CLAMP's a, raised where many flows share a slow link; 0 before the first ACK, and with another law.
     pub a_bytes: u64,
-    sure_bytes: u32,
-    padding: u32,
+    sure_rate: u64,
     forecast_q16: [u64; HORIZONS],
     loss_q20: [u64; HORIZONS],
     /// What is due in each slot to come.
