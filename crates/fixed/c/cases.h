@@ -122,6 +122,9 @@ CASE(desk_enter, ({
 	p.payload = 0;
 	p.header_bytes = 32;
 	p.tcp_at = p.has_stamp ? 0 : 12;
+	/* Mostly it goes on. */
+	if (v[14] & 7)
+		f->flags &= ~(FLOW_SERVER_ENDED | FLOW_CLIENT_ENDED);
 	/* Others tell of nothing new. */
 	s->newly_bytes = v[2] & 0xffff;
 	entered = desk_enter(set, d, f, s, &p, now_ns, &own);

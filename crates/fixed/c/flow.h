@@ -208,6 +208,12 @@ LASTHOP_APART int flow_uses(struct flow *f, u64 now_ns, u32 acked)
 	return 0;
 }
 
+/* Whether one of its ends has ended, and all that was sent has arrived. */
+LASTHOP_INLINE int flow_is_over(const struct flow *f)
+{
+	return f->flags & (FLOW_SERVER_ENDED | FLOW_CLIENT_ENDED) && !is_after(f->sent, f->ack);
+}
+
 /* Whether it has filled three quarters of a window of more than a few segments: it has more to send after all. */
 LASTHOP_INLINE int flow_fills(const struct flow *f)
 {

@@ -12,6 +12,12 @@
 /* By how much what it has under way may grow before others have made room: see newcomer_goes_on. */
 #define NEWCOMER_GROWS 4
 
+/* Of its weight it counts for so much; 256: for all. */
+LASTHOP_INLINE u32 newcomer_is_q8(const struct flow *f)
+{
+	return f->counted_q8 && f->counted_q8 < f->weight_q8 ? (u32)most((f->counted_q8 << 8) / f->weight_q8, 1) : 256;
+}
+
 /* Its part of its weight, where of what its share would be so much is its own. At least a 256th. */
 LASTHOP_INLINE u32 newcomer_part_q8(const struct flow *f, u64 own_bytes, u64 share_bytes)
 {
@@ -51,19 +57,26 @@ LASTHOP_INLINE void newcomer_counts(struct flow *f, struct station *s, u32 count
 }
 
 /*
- * More of it has gone on: slow start will have twice as much under way a round trip later, and twice that once others have heard of it and
+ * What it counts for once more of it has gone on: slow start will have twice as much under way a round trip later, and twice that once others have heard of it and
  * what they have under way is less.
  */
-LASTHOP_APART int newcomer_goes_on(struct flow *f, struct station *s, u64 round_ns)
+LASTHOP_APART int newcomer_grows(struct flow *f, struct station *s, u64 round_ns)
 {
 	u32 counted_q8;
 
-	if (!f || !s || !f->counted_q8 || f->counted_q8 >= f->weight_q8)
+	if (!f || !s)
 		return 0;
 	counted_q8 = newcomer_part_q8(f, NEWCOMER_GROWS * (u64)after_by(f->sent, f->ack), newcomer_share_bytes(f, s, round_ns));
 	if (counted_q8 > f->counted_q8)
 		newcomer_counts(f, s, counted_q8);
 	return 0;
+}
+
+/* More of it has gone on. */
+LASTHOP_INLINE void newcomer_goes_on(struct flow *f, struct station *s, u64 round_ns)
+{
+	if (f->counted_q8 && f->counted_q8 < f->weight_q8)
+		newcomer_grows(f, s, round_ns);
 }
 
 /* All of it has arrived: for now it counts for what it took in its epoch. */

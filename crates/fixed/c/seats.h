@@ -12,6 +12,7 @@
 
 #include "desk.h"
 #include "flow.h"
+#include "newcomer.h"
 #include "state_desk.h"
 
 /* How often windows are found anew, at most. */
@@ -190,6 +191,7 @@ LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct se
 	seat->receiver_held_bytes = flow_allows_for_held(settings, f) ? flow_held_bytes(f) + 1 : 0;
 	seat->receiver_waits_bytes = flow_waits_bytes(f);
 	seat->weight_q8 = f->weight_q8;
+	seat->part_q8 = newcomer_is_q8(f);
 	if (!settings->is_hidden && f->mss)
 		seat->wire_q10 = (f->mss + f->header_bytes) * 1024 / f->mss;
 	seat->received = received;
@@ -206,6 +208,12 @@ LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct se
 		seat->ace = f->flags & FLOW_ACCURATE ? p->ace : 0;
 	}
 	return seat_wire_bytes(seat, bytes);
+}
+
+/* What of its own counts beside others: a newcomer has been granted more than it has under way. */
+LASTHOP_INLINE u64 seat_counts(const struct seat *seat, u64 own)
+{
+	return own * seat->part_q8 >> 8;
 }
 
 /* What has come of it counts. */
@@ -246,8 +254,8 @@ LASTHOP_APART int seat_look(struct desk *d, u32 i)
 	seat->rate = desk_followed(seat->rate, r->rate, r->elapsed_ns, seat->delay_ns);
 	READ_ANEW();
 	seat->is_limited = r->now_ns - seat->first_ns >= SETTLED_NS && desk_is_limited(seat->used_q8, seat->held_q8);
-	seat->waiting_bytes = desk_waiting(r->held, r->pipe, 1 << 16);
-	r->weights_q8 += seat->weight_q8;
+	seat->waiting_bytes = seat_counts(seat, desk_waiting(r->held, r->pipe, 1 << 16));
+	r->weights_q8 += seat_counts(seat, seat->weight_q8);
 	READ_ANEW();
 	if (!seat->is_limited)
 		r->thought += seat->waiting_bytes;
@@ -336,9 +344,9 @@ LASTHOP_APART int seat_beside(struct desk *d, u32 i, u32 j)
 		u64 then_ns = excess(r->now_ns + seat->delay_ns, other->delay_ns);
 
 		r->others += other->waiting_bytes;
-		r->others += seat_wire_bytes(other, desk_between(seat_edge_at(d, j, then_ns), other->then_edge));
+		r->others += seat_counts(other, seat_wire_bytes(other, desk_between(seat_edge_at(d, j, then_ns), other->then_edge)));
 	} else {
-		r->leaning_q24 += other->leaning_q24;
+		r->leaning_q24 += i == j ? other->leaning_q24 : seat_counts(other, other->leaning_q24);
 		r->is_behind |= (u32)desk_is_slower(seat->delay_ns, other->delay_ns);
 	}
 	return 0;
@@ -454,7 +462,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	delay_ns = flow_delay_ns(f, recent_least(&s->path.least));
 	rtt_ns = f->rtt_ns + recent_least(&f->upstream);
 	/* Seats are for those that have more to send. */
-	if (f->flags & FLOW_LIMITED_NOW) {
+	if (f->flags & FLOW_LIMITED_NOW || flow_is_over(f)) {
 		desk_leave(d, f, &p->key);
 		return 0;
 	}

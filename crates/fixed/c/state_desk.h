@@ -29,6 +29,7 @@ struct seat {
 	u32 scale;
 	u32 mss;
 	u32 weight_q8;
+	u32 part_q8; /* of its weight a newcomer counts for so much beside others; 256: in full */
 	u32 wire_q10; /* bytes of the queue for each of payload */
 	u32 dither; /* what whole segments are rounded by */
 	u32 is_there; /* it has sent of late */

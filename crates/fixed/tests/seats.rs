@@ -47,27 +47,25 @@ impl Line {
         let settings = Settings { target_ns, theta_ns, g_q10: 901, kappa_q10: 256, is_station, ..Settings::default() };
         let (station, desk) = (StationRecord::default(), Box::default());
         let (members, queue, told) = (vec![], VecDeque::new(), VecDeque::new());
-        let mut line =
-            Self { settings, station, desk, members, queue, departed_bytes: 0, closed: None, told, now_ns: MS };
-        for i in 0..connections {
-            let key = FlowKey { client_port: (i as u16).to_be_bytes(), ..FlowKey::default() };
-            let mut flow = FlowRecord::default();
-            flow.weight_q8 = 256;
-            let syn = PacketRecord {
-                mss: SEGMENT as u16,
-                has_scale: 1,
-                scale: SCALE,
-                window: u16::MAX,
-                ..packet(key, TCP_SYN)
-            };
-            let first = proxy::client_begins(&mut flow, &syn, line.now_ns);
-            let answer = PacketRecord { ack: 1, has_scale: 1, ..packet(key, TCP_SYN | TCP_ACK) };
-            proxy::server_begins(&mut flow, &answer, line.now_ns + UPSTREAM_NS, 0);
-            line.members.push(Member { flow, key, sent: 1, acked: 1, edge: 1 + u32::from(first) });
-        }
-        line.now_ns += UPSTREAM_NS + MS;
-        (0..connections).for_each(|i| _ = line.hears(i, 1));
+        let now_ns = UPSTREAM_NS + MS;
+        let mut line = Self { settings, station, desk, members, queue, departed_bytes: 0, closed: None, told, now_ns };
+        (0..connections).for_each(|_| line.opens());
         line
+    }
+
+    /// Another connection opens: its client has the answer now.
+    fn opens(&mut self) {
+        let (i, asked_ns) = (self.members.len(), self.now_ns - UPSTREAM_NS);
+        let key = FlowKey { client_port: (i as u16).to_be_bytes(), ..FlowKey::default() };
+        let mut flow = FlowRecord::default();
+        flow.weight_q8 = 256;
+        let (mss, window) = (SEGMENT as u16, u16::MAX);
+        let syn = PacketRecord { mss, has_scale: 1, scale: SCALE, window, ..packet(key, TCP_SYN) };
+        let first = proxy::client_begins(&mut flow, &syn, asked_ns);
+        let answer = PacketRecord { ack: 1, has_scale: 1, ..packet(key, TCP_SYN | TCP_ACK) };
+        proxy::server_begins(&mut flow, &answer, self.now_ns, 0);
+        self.members.push(Member { flow, key, sent: 1, acked: 1, edge: 1 + u32::from(first) });
+        self.hears(i, 1);
     }
 
     fn glance(&self) -> Glance {
@@ -176,6 +174,25 @@ fn a_window_that_opens_again_is_the_laws_and_its_edge_never_moves_left() {
         let delivered = line.members[0].flow.delivered;
         (0..3000).for_each(|_| line.goes_on(|_| true));
         let used = f64::from(line.members[0].flow.delivered - delivered) / (3000.0 * f64::from(SEGMENT));
+        assert!(used > 0.95, "{is_station}: {used}");
+    }
+}
+
+#[test]
+fn short_ones_leave_the_line_to_a_long_one() {
+    for is_station in [0, 1] {
+        let (mut line, segments) = (Line::new(1, is_station), 7);
+        (0..2000).for_each(|_| line.goes_on(|_| true));
+        let departed_bytes = line.departed_bytes;
+        // Fifteen a second, of connections of their own that stay open.
+        for ms in 0..6000 {
+            if ms % 66 == 0 {
+                line.opens();
+            }
+            let sent: Vec<u32> = line.members.iter().map(|member| member.sent).collect();
+            line.goes_on(|i| i == 0 || sent[i] < 1 + segments * SEGMENT);
+        }
+        let used = (line.departed_bytes - departed_bytes) as f64 / (6000 * SIZE) as f64;
         assert!(used > 0.95, "{is_station}: {used}");
     }
 }
