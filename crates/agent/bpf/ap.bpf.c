@@ -48,8 +48,9 @@ struct counted_one {
 	u32 counted; /* as its passer has it */
 	u32 mss;
 	u32 sent; /* its trial's, or later by now */
-	u32 is_watched; /* as its trial is not in doubt, and needs no other segment now */
+	u32 pad;
 	u64 sent_ns;
+	u64 rests_until_ns; /* as its trial does */
 };
 
 #define COUNTED_ONES 1024
@@ -87,10 +88,10 @@ static __always_inline int is_same(const struct flow_key *one, const struct flow
 }
 
 /* Whether a packet is of one who was counted in this epoch and tells nothing new, as far as can be known without the lock. */
-static __always_inline int is_known(const struct counted_one *one, const struct station *s, const struct packet *p)
+static __always_inline int is_known(const struct counted_one *one, const struct station *s, const struct packet *p, u64 now_ns)
 {
 	return p->payload && !(p->flags & TCP_SYN) && one->counted == s->epoch + 1 && p->segment <= one->mss && p->seq == one->sent &&
-	       one->is_watched && is_same(&one->key, &p->key);
+	       now_ns < one->rests_until_ns && is_same(&one->key, &p->key);
 }
 
 /* One of the server comes, and what its passer makes of it is kept at hand: whether it is to be stamped, if there is room. Under the queue's lock. */
@@ -107,17 +108,17 @@ static __always_inline int meet(struct passer *f, struct counted_one *one, struc
 	one->mss = f->mss;
 	one->sent = f->trial.sent;
 	one->sent_ns = f->trial.sent_ns;
-	one->is_watched = f->trial.segment && !f->trial.lost;
+	one->rests_until_ns = trial_rests_until_ns(&f->trial);
 	return stamps;
 }
 
-/* A segment that was watched is watched no more: the next one is to be looked at. */
-static __always_inline void watch_another(const struct packet *p)
+/* A segment that was watched is watched no more. */
+static __always_inline void rest_until(const struct packet *p, u64 until_ns)
 {
 	struct counted_one *one = counted_at(&p->key);
 
 	if (one && is_same(&one->key, &p->key))
-		one->is_watched = 0;
+		one->rests_until_ns = until_ns;
 }
 
 /* Whether a packet is one into which prices are put, and has none yet and room for one. */
@@ -142,7 +143,7 @@ int to_client(struct __sk_buff *skb)
 
 	if (!s)
 		return TCX_PASS_ON;
-	if (one && is_known(one, s, &p))
+	if (one && is_known(one, s, &p, now_ns))
 		mss = one->mss;
 	else if (one)
 		f = passer_of(&p);
@@ -209,7 +210,7 @@ int to_server(struct __sk_buff *skb)
 		watched = f->trial.segment;
 		passer_goes(f, s, &p, now_ns);
 		if (watched && !f->trial.segment)
-			watch_another(&p);
+			rest_until(&p, trial_rests_until_ns(&f->trial));
 		give(&s->lock);
 	}
 	if (p.flags & TCP_SYN && !settings.observe_only && make_room(skb, &p, mtu_of(skb)))

@@ -164,7 +164,7 @@ LASTHOP_INLINE void passer_goes(struct passer *f, const struct station *s, const
 		passer_hears(f, s, p, now_ns);
 	}
 	if (!(p->flags & TCP_SYN) && p->flags & TCP_ACK)
-		trial_hears(&f->trial, p->ack);
+		trial_hears(&f->trial, p->ack, now_ns);
 }
 
 #endif

@@ -418,7 +418,7 @@ struct station {
  */
 struct trial {
 	u64 sent_ns; /* its last data */
-	u64 until_ns; /* the watched one has arrived if more is sent then; while none is: before that there is none of a size that is doubted */
+	u64 until_ns; /* the watched one has arrived if more is sent then; while none is: before that none is watched, or sent of a size that is doubted */
 	u32 sent; /* the highest sequence number of what went to the client */
 	u32 has_sent;
 	u32 begin; /* the watched one */
@@ -433,6 +433,8 @@ struct trial {
 #define TRIED_BYTES 536
 /* Who sends on for so long has had no need to send the watched one again. */
 #define TRIED_NS (4 * NS_PER_S)
+/* Once one has arrived, for so long none is watched. */
+#define SURE_NS (100 * NS_PER_MS)
 /* Who sends again after such a silence takes all that is under way for lost: a timeout is no shorter (RFC 6298, 2.4, Linux). */
 #define TIMEOUT_NS (200 * NS_PER_MS)
 /* After the second in a row that is lost none is tried for so long. */

@@ -3,8 +3,8 @@
  * Which segments of a connection bear a price. It makes them longer than their server knows, and a link on the way may be too small for that
  * while nobody says so: then each is lost, and sent again. What is sent again bears none, so that it arrives. Of the others one at a time is
  * watched: if it is acknowledged and was not sent again, its size fits. If it was sent again, only one of that size is tried at a time, from the
- * third one on later each time, and all bear prices again once one arrives. So an accident costs prices for a round trip, and a link that is
- * too small a few segments. All under the station's lock.
+ * third one on later each time, and all bear prices again once one arrives. Where all is
+ * well one in a while is enough. So an accident costs prices for a round trip, and a link that is too small a few segments. All under the station's lock.
  */
 #ifndef LASTHOP_TRIAL_H
 #define LASTHOP_TRIAL_H
@@ -30,11 +30,19 @@ LASTHOP_INLINE void trial_loses(struct trial *t, u64 now_ns)
 }
 
 /* It has arrived. A smaller one tells nothing of those that are doubted. */
-LASTHOP_INLINE void trial_wins(struct trial *t)
+LASTHOP_INLINE void trial_wins(struct trial *t, u64 now_ns)
 {
 	if (t->segment >= t->doubted)
 		t->doubted = t->lost = 0;
 	t->segment = 0;
+	if (!t->lost)
+		t->until_ns = now_ns + SURE_NS;
+}
+
+/* Until when more data of a size that is not doubted tell nothing; 0: there is doubt. */
+LASTHOP_INLINE u64 trial_rests_until_ns(const struct trial *t)
+{
+	return t->lost ? 0 : t->until_ns;
 }
 
 /* What has gone on since it was last looked at. */
@@ -59,18 +67,21 @@ LASTHOP_INLINE int trial_sends(struct trial *t, const struct packet *p, u64 now_
 	if (is_again) {
 		if (t->segment && (is_late || (is_after(t->end, p->seq) && is_after(end, t->begin))))
 			trial_loses(t, now_ns);
+		else if (!t->segment && !t->lost)
+			/* It may have been one that fits no more. */
+			t->until_ns = now_ns;
 		return 0;
 	}
 	/* Where ACKs take another way. */
 	if (t->segment && now_ns > t->until_ns)
-		trial_wins(t);
+		trial_wins(t, now_ns);
 	if (!has_room)
 		return 0;
 	if (p->segment < TRIED_BYTES)
 		return 1;
 	if (t->lost && p->segment >= t->doubted && (t->segment || now_ns < t->until_ns))
 		return 0;
-	if (!t->segment) {
+	if (!t->segment && (t->lost || now_ns >= t->until_ns)) {
 		t->segment = p->segment;
 		t->begin = p->seq;
 		t->end = p->seq + p->segment;
@@ -80,10 +91,10 @@ LASTHOP_INLINE int trial_sends(struct trial *t, const struct packet *p, u64 now_
 }
 
 /* Its station acknowledges. */
-LASTHOP_INLINE void trial_hears(struct trial *t, u32 ack)
+LASTHOP_INLINE void trial_hears(struct trial *t, u32 ack, u64 now_ns)
 {
 	if (t->segment && !is_after(t->end, ack) && !is_after(ack, t->sent))
-		trial_wins(t);
+		trial_wins(t, now_ns);
 }
 
 #endif
