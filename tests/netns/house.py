@@ -182,6 +182,22 @@ class House:
         self.relay.stdin.write(f"{further_ms} {held_ms}\n")
         self.relay.stdin.flush()
 
+    def another_way(self) -> None:
+        """A wire past the agent from the modem to the router, which nothing takes yet."""
+        self.run("router", "ip", "link", "add", "by", "type", "veth", "peer", "name", "by",
+                 "netns", str(self.holders["modem"].pid))  # fmt: skip
+        for name, number in (("router", 1), ("modem", 2)):
+            self.run(name, "ip", "addr", "add", f"10.4.0.{number}/24", "dev", "by")
+            self.run(name, "ip", "link", "set", "by", "up")
+            self.run(name, "sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0",
+                     "net.ipv4.conf.by.rp_filter=0")  # fmt: skip
+        self.run("modem", "ip", "route", "add", "default", "via", "10.4.0.1", "table", "77")
+
+    def turn_away(self, verb: str, port: int) -> None:
+        """What a client says from a port takes the other way (`add`), or does no longer (`del`)."""
+        rule = ("ipproto", "tcp", "sport", str(port), "lookup", "77")
+        self.run("modem", "ip", "rule", verb, *rule)
+
     def hold_the_first_syn(self, for_s: float) -> None:
         """Waits for the client's first SYN and lets it stand before the relay for so long."""
         assert self.relay is not None

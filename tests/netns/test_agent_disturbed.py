@@ -95,6 +95,35 @@ def test_a_syn_that_was_late_does_not_shorten_a_path() -> None:
     assert jain(rates_bps) >= 0.98
 
 
+def test_whose_acks_take_another_way_is_not_steered_until_they_are_back() -> None:
+    away, other = 20_020, 21_020
+    with house(slow="modem", distances=True) as built:
+        built.helper("server", "serve", "cubic")
+        built.agent()
+        built.another_way()
+
+        def told() -> dict[int, str]:
+            flows = built.status()["flows"]
+            return {int(flow["client"].rsplit(":", 1)[1]): flow["state"] for flow in flows}
+
+        with ThreadPoolExecutor() as pool:
+            load = pool.submit(built.fetch, [away, other], 3, 8)
+            time.sleep(3)
+            assert told() == {away: "limited", other: "limited"}
+            built.turn_away("add", away)
+            time.sleep(3)
+            assert told() == {away: "unheard", other: "limited"}
+            counts = built.status()["counts"]
+            built.turn_away("del", away)
+            time.sleep(2)
+            waits_ms = built.ping_ms(20)
+            assert told() == {away: "limited", other: "limited"}
+            load.result()
+    # What it sends meanwhile is what others send, and fills the queue.
+    assert counts["unheard"]["bytes"] > 0.4 * 2 * 10e6 / 8
+    assert statistics.mean(waits_ms) <= P99_MS
+
+
 def judge(found: dict[str, Any], count: int, size: int) -> None:
     """All came, none waited for a timer of TCP's, and the agent is as before."""
     assert found["sizes"] == [size] * count

@@ -15,6 +15,7 @@
 #include "proxy.h"
 #include "queue.h"
 #include "state.h"
+#include "unheard.h"
 #include "updates.h"
 #include "weight.h"
 
@@ -213,6 +214,7 @@ int to_client(struct __sk_buff *skb)
 	struct station *s = f ? queue_of(f->station) : 0;
 	struct found found;
 	u32 weight_q8;
+	int is_unheard = 0;
 
 	if (!s) {
 		begin_or_end(skb, &p, kind, now_ns, meet(skb, &p, kind, now_ns, &queue));
@@ -220,11 +222,14 @@ int to_client(struct __sk_buff *skb)
 	}
 	weight_q8 = settings.has_dscp && p.dscp != f->dscp ? weight_of(&p) : 0;
 	if (take(&s->lock)) {
-		found = proxy_meets(&settings, s, now_ns, queue, skb->len, segments_of(skb, &p), 0, 0);
-		proxy_forwards(&settings, f, s, &p, now_ns, queue, found, weight_q8);
+		/* Windows that nobody lowers bound no server. */
+		is_unheard = !settings.observe_only && unheard_goes_on(f, s, &p, now_ns);
+		found = proxy_meets(&settings, s, now_ns, queue, skb->len, segments_of(skb, &p), is_unheard, 0);
+		if (!is_unheard)
+			proxy_forwards(&settings, f, s, &p, now_ns, queue, found, weight_q8);
 		give(&s->lock);
 	}
-	count(COUNTED_DATA, p.size_bytes);
+	count(is_unheard ? COUNTED_UNHEARD : COUNTED_DATA, p.size_bytes);
 	return TCX_PASS_ON;
 }
 

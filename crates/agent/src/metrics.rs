@@ -56,7 +56,7 @@ fn traffic(registry: &mut Registry, status: &Status) {
     let bytes = kinds().map(|(labels, count)| (labels, count.bytes));
     tell::<Counter, _>(registry, "traffic_bytes", "Their bytes on the wire", bytes);
     let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let told = ["handshake", "open", "limited", "closing"].map(|state| {
+    let told = ["handshake", "open", "limited", "unheard", "closing"].map(|state| {
         let count = status.flows.iter().filter(|flow| flow.state == state).count();
         (labels(status, Some(("state", state))), whole(count))
     });

@@ -54,7 +54,7 @@ impl Mode {
         match name {
             "stamped" | "overwritten" | "unstamped" | "mss_lowered" | "mtu_lowered" => self == Self::Ap,
             "priced" | "unpriced" => self == Self::Client,
-            "updates" => self == Self::Proxy,
+            "updates" | "unheard" => self == Self::Proxy,
             "lowered" | "midstream" | "foreign_option" | "table_full" => self != Self::Ap,
             _ => true,
         }

@@ -2,8 +2,8 @@
 //! What the programs keep and are told, as the headers lay it out.
 
 pub use lasthop_fixed::state::{
-    FLOW_CLIENT_ENDED, FLOW_ESTABLISHED, FLOW_LIMITED, FLOW_SERVER_ENDED, FlowKey, FlowRecord, PathRecord,
-    ReceiverRecord, Settings, StationKey, StationRecord, WEIGHT_RULES, WEIGHTS, WeightRule, known, price_s,
+    FLOW_CLIENT_ENDED, FLOW_ESTABLISHED, FLOW_LIMITED, FLOW_SERVER_ENDED, FLOW_UNHEARD, FlowKey, FlowRecord,
+    PathRecord, ReceiverRecord, Settings, StationKey, StationRecord, WEIGHT_RULES, WEIGHTS, WeightRule, known, price_s,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -47,11 +47,12 @@ pub struct Count {
 }
 
 /// The names of `enum counted`, as the status tells them.
-pub const COUNTED: [&str; 19] = [
+pub const COUNTED: [&str; 20] = [
     "data",
     "ack",
     "lowered",
     "midstream",
+    "unheard",
     "foreign_option",
     "table_full",
     "fragment",

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::load::Programs;
 use crate::mode::Mode;
 use crate::state::{
-    COUNTED, Connection, Count, FLOW_ESTABLISHED, FLOW_LIMITED, FLOW_SERVER_ENDED, FlowKey, StationKey, StationRecord,
-    known, price_s,
+    COUNTED, Connection, Count, FLOW_ESTABLISHED, FLOW_LIMITED, FLOW_SERVER_ENDED, FLOW_UNHEARD, FlowKey, StationKey,
+    StationRecord, known, price_s,
 };
 
 /// Kinds of packets that are not steered, from the fourth on.
-const UNSTEERED: usize = 8;
+const UNSTEERED: usize = 9;
 /// For how long after its last look it is told what a queue's connections bear.
 const BORNE_FOR_NS: u64 = 4_000_000_000;
 /// Flows that are told one by one; more are only counted.
@@ -292,6 +292,7 @@ fn state(flags: u32) -> &'static str {
         _ if flags & FLOW_ESTABLISHED == 0 => "handshake",
         // What its client alone has ended still comes.
         _ if flags & FLOW_SERVER_ENDED != 0 => "closing",
+        _ if flags & FLOW_UNHEARD != 0 => "unheard",
         _ if flags & FLOW_LIMITED != 0 => "limited",
         _ => "open",
     }

@@ -51,6 +51,7 @@ const TOGETHER: [&[&str]; 7] = [
         "proxy_client_begins",
         "proxy_meets",
         "proxy_forwards",
+        "unheard_goes_on",
         "proxy_hears",
         "proxy_is_reset",
         "proxy_rests",

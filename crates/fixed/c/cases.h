@@ -94,6 +94,12 @@ CASE(proxy_client_begins, ({
 	f->weight_q8 = 256;
 	proxy_client_begins(f, &p, now_ns);
 }))
+CASE(unheard_goes_on, ({
+	struct packet p = vector_packet(v);
+	/* Mostly of one that is known. */
+	f->flags |= v[14] & 3 ? FLOW_ESTABLISHED : 0;
+	unheard_goes_on(f, s, &p, now_ns) + f->edge;
+}))
 CASE(proxy_meets, (*STATE_OF(found) = proxy_meets(set, s, now_ns, vector_glance(v), v[0], v[3], v[1] & 1, v[2] & 1), s->passed_bytes))
 CASE(proxy_forwards, ({
 	struct packet p = vector_packet(v);

@@ -10,6 +10,7 @@
 #include "wire.h"
 #include "passer.h"
 #include "proxy.h"
+#include "unheard.h"
 #include "receiver.h"
 #include "xcp.h"
 #include "vectors.h"
@@ -70,6 +71,7 @@ FACE_DO(proxy_server_begins, (struct flow *f, const struct packet *p, u64 now_ns
 FACE(u16, proxy_client_begins, (struct flow *f, const struct packet *p, u64 now_ns), (f, p, now_ns))
 FACE(struct found, proxy_meets, (const struct settings *set, struct station *s, u64 now_ns, const struct glance *queue, u32 bytes, u32 segments, int is_other, int begins), (set, s, now_ns, *queue, bytes, segments, is_other, begins))
 FACE_DO(proxy_forwards, (const struct settings *set, struct flow *f, struct station *s, const struct packet *p, u64 now_ns, const struct glance *queue, const struct found *found, u32 weight_q8), (set, f, s, p, now_ns, *queue, *found, weight_q8))
+FACE(int, unheard_goes_on, (struct flow *f, struct station *s, const struct packet *p, u64 now_ns), (f, s, p, now_ns))
 FACE(u32, largest_segment, (struct alike *a, u32 mss_bytes, const struct packet *p, u64 under_way_bytes), (a, mss_bytes, p, under_way_bytes))
 FACE(u16, proxy_hears, (const struct settings *set, struct flow *f, struct station *s, const struct packet *p, u64 now_ns, const struct glance *queue, u32 random), (set, f, s, p, now_ns, *queue, random))
 FACE(u16, proxy_field, (struct flow *f, const struct packet *p), (f, p))

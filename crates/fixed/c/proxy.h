@@ -525,6 +525,7 @@ LASTHOP_INLINE int proxy_heeds(const volatile struct settings *settings, struct 
 		f->acknowledged_bytes += acked;
 		f->ack = p->ack;
 		f->duplicates = 0;
+		f->flags &= ~FLOW_UNHEARD;
 		newcomer_rests(f, s);
 		READ_ANEW();
 		/* Who has a seat at a desk, and keeps it, has its window from there. */

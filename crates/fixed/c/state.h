@@ -237,6 +237,7 @@ struct bearing {
 #define FLOW_UNTOLD 524288 /* its handshake tells no path */
 #define FLOW_CLIENT_ENDED 1048576 /* the client's was */
 #define FLOW_ACCURATE 2097152 /* its ends count marks by RFC 9768, accurate ECN */
+#define FLOW_UNHEARD 4194304 /* its ACKs take another way */
 #define FLOW_UNSURE 64 /* its path is known from a handshake beside a queue only */
 
 /*
@@ -535,6 +536,7 @@ enum counted {
 	COUNTED_ACK, /* from clients, of those */
 	COUNTED_LOWERED, /* the window of an ACK was lowered */
 	COUNTED_MIDSTREAM, /* TCP whose beginning was not seen */
+	COUNTED_UNHEARD, /* data of connections whose ACKs take another way */
 	COUNTED_FOREIGN, /* MPTCP, TCP-MD5, TCP-AO */
 	COUNTED_FULL, /* connections for which there was no room */
 	COUNTED_FRAGMENT,

@@ -10,6 +10,7 @@
 #include "passer.h"
 #include "proxy.h"
 #include "receiver.h"
+#include "unheard.h"
 #include "wire.h"
 #include "xcp.h"
 

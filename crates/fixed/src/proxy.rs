@@ -47,6 +47,16 @@ unsafe extern "C" {
         begins: i32,
     ) -> FoundFlow;
 
+    /// Data of a connection that is known go on to its client: whether they are others', because its acknowledgements take another way. If
+    /// they are, its station [`meets`] them as others', and [`forwards`] is not asked.
+    #[link_name = "lasthop_unheard_goes_on"]
+    pub safe fn is_unheard(
+        flow: &mut FlowRecord,
+        station: &mut StationRecord,
+        packet: &PacketRecord,
+        now_ns: u64,
+    ) -> i32;
+
     /// A segment of a connection that is known goes on to its client; `weight_q8` is 0 where its weight stays.
     #[link_name = "lasthop_proxy_forwards"]
     pub safe fn forwards(

@@ -131,6 +131,8 @@ pub const FLOW_ESTABLISHED: u32 = 1;
 pub const FLOW_LIMITED: u32 = 16;
 /// The server's FIN was seen: it has no more to send.
 pub const FLOW_SERVER_ENDED: u32 = 32;
+/// Its acknowledgements take another way.
+pub const FLOW_UNHEARD: u32 = 4_194_304;
 /// The client's was.
 pub const FLOW_CLIENT_ENDED: u32 = 1_048_576;
 
@@ -173,10 +175,12 @@ pub struct FlowRecord {
     pub mss: u32,
     header_bytes: u32,
     sent: u32,
-    ack: u32,
+    /// The highest sequence number acknowledged.
+    pub ack: u32,
     /// The sequence number up to which bytes have arrived, as far as acknowledgements and their duplicates tell.
     pub delivered: u32,
-    edge: u32,
+    /// Where the window ends that was said.
+    pub edge: u32,
     scale: u16,
     dscp: u16,
     epoch: u32,

@@ -47,6 +47,15 @@ impl Ends {
         proxy::forwards(&self.settings, &mut self.flow, &mut self.station, packet, self.now_ns, &queue, &found, 0);
     }
 
+    /// Whether that is none of a steered connection's, which goes on otherwise.
+    fn is_others(&mut self, packet: &PacketRecord) -> bool {
+        let is_others = proxy::is_unheard(&mut self.flow, &mut self.station, packet, self.now_ns) != 0;
+        if !is_others {
+            self.forwards(packet);
+        }
+        is_others
+    }
+
     /// One of the client comes; gives the field of its window.
     fn hears(&mut self, packet: &PacketRecord) -> u16 {
         let queue = Glance::default();
@@ -214,4 +223,67 @@ fn a_station_heeds_no_reset_that_it_does_not_expect() {
     );
     assert!(is_reset(&receiver, FIRST, 4, 0) && is_reset(&receiver, FIRST + 60_001, 4, 0));
     assert!(!is_reset(&receiver, FIRST - 1, 4, 0) && !is_reset(&receiver, FIRST + 60_002, 4, 0));
+}
+
+#[test]
+fn who_sends_beyond_its_window_without_acks_here_is_not_steered() {
+    for is_hidden in [0, 1] {
+        let (mut ends, _) = twins(is_hidden);
+        // Its ACKs take another way: first it fills the window that was said here, then it goes beyond that.
+        let mut others = 0;
+        for i in 0..2000 {
+            ends.now_ns += MS;
+            let (data, edge) = (ends.data(), ends.flow.edge);
+            if ends.is_others(&data) {
+                assert!(i > 480 && (others > 0 || (ends.seq - edge) as i32 > 0), "{is_hidden}: {i}");
+                others += 1;
+            }
+        }
+        assert!(others > 1000, "{is_hidden}: {others}");
+        // None of it is under way here, whatever is sent again, and its window has never ended further left than it has sent.
+        assert_eq!((ends.flow.delivered, ends.flow.edge), (ends.seq, ends.seq));
+        let again = PacketRecord { seq: ends.seq - 10 * SEGMENT, payload: SEGMENT, ..packet(TCP_ACK, CLIENTS) };
+        assert!(ends.is_others(&again));
+        // An ACK that tells nothing new changes nothing, one that does everything.
+        ends.hears(&packet(TCP_ACK, ends.flow.ack));
+        assert!(ends.is_others(&again));
+        let (heard, edge) = (ends.seq, ends.seq);
+        let field = ends.hears(&packet(TCP_ACK, heard));
+        assert!(field > 0 && (heard + u32::from(field)).wrapping_sub(edge) < 1 << 31);
+        for _ in 0..5 {
+            let data = ends.data();
+            assert!(!ends.is_others(&data), "{is_hidden}");
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_acks_is_steered() {
+    for is_hidden in [0, 1] {
+        let (mut ends, _) = twins(is_hidden);
+        // Nothing comes back for ten seconds; its server fills its window, and sends again.
+        let first = ends.seq;
+        while (ends.seq + SEGMENT - ends.flow.edge) as i32 <= 0 {
+            let data = ends.data();
+            assert!(!ends.is_others(&data));
+        }
+        for _ in 0..10 {
+            ends.now_ns += 1000 * MS;
+            let again = PacketRecord { seq: first, payload: SEGMENT, ..packet(TCP_ACK, CLIENTS) };
+            assert!(!ends.is_others(&again), "{is_hidden}");
+        }
+        ends.hears(&packet(TCP_ACK, ends.seq));
+        let data = ends.data();
+        assert!(!ends.is_others(&data));
+    }
+}
+
+#[test]
+fn whose_client_side_was_never_seen_is_not_steered() {
+    let mut ends = Ends::new(0);
+    ends.flow = FlowRecord::default();
+    ends.flow.weight_q8 = 256;
+    proxy::server_begins(&mut ends.flow, &packet(TCP_SYN, 0), ends.now_ns, 0);
+    let data = ends.data();
+    assert!(ends.is_others(&data));
 }

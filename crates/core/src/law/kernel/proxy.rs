@@ -197,8 +197,26 @@ impl KernelProxy {
         let station = self.stations.entry(packet.station).or_default();
         let (queue, station) = (station.glance(queued), &mut station.record);
         let is_syn = packet.kind() == Kind::Syn;
-        let is_other = !matches!(packet.kind(), Kind::Syn | Kind::Data);
         let size = packet.size().get() as u32;
+        let payload = packet.payload();
+        let data = PacketRecord {
+            payload,
+            segment: payload,
+            header_bytes: size - payload,
+            size_bytes: size,
+            seq: packet.seq() as u32,
+            flags: TCP_ACK,
+            has_stamp: 1,
+            echo: stamp(packet.echo),
+            ..PacketRecord::default()
+        };
+        let is_other = match packet.kind() {
+            Kind::Data => self
+                .flows
+                .get_mut(&packet.flow)
+                .is_some_and(|flow| proxy::is_unheard(&mut flow.record, station, &data, now_ns) != 0),
+            kind => kind != Kind::Syn,
+        };
         let found: FoundFlow =
             proxy::meets(&self.settings, station, now_ns, &queue, size, 1, is_other.into(), is_syn.into());
         match packet.kind() {
@@ -210,20 +228,8 @@ impl KernelProxy {
                 self.flows
                     .insert(packet.flow, Connection { station: packet.station, record, member: None, last: None });
             }
-            Kind::Data => {
+            Kind::Data if !is_other => {
                 let Some(flow) = self.flows.get_mut(&packet.flow) else { return };
-                let payload = packet.payload();
-                let data = PacketRecord {
-                    payload,
-                    segment: payload,
-                    header_bytes: size - payload,
-                    size_bytes: size,
-                    seq: packet.seq() as u32,
-                    flags: TCP_ACK,
-                    has_stamp: 1,
-                    echo: stamp(packet.echo),
-                    ..PacketRecord::default()
-                };
                 proxy::forwards(&self.settings, &mut flow.record, station, &data, now_ns, &queue, &found, 0);
             }
             _ => {}
