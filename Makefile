@@ -32,7 +32,8 @@ demo: setup
 test: setup $(VENV)/.test-tools
 	cargo test $(WORKSPACE) --profile checked
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/netns
-	$(BIN)/python -m pytest tests/netns
+	# They wait for most of the time; more at once would wait for each other.
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/netns
 	$(MAKE) check-speed
 
 # The tests of emulation alone, none left out for want of rights, with those that measure in real time and want a quiet machine.
