@@ -32,7 +32,7 @@ demo: setup
 test: setup $(VENV)/.test-tools
 	cargo test $(WORKSPACE) --profile checked
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/netns
-	# They wait for most of the time; more at once would wait for each other.
+# Those in namespaces wait for most of the time; more at once would wait for each other.
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/netns
 	$(MAKE) check-speed
 

@@ -60,12 +60,14 @@ LASTHOP_INLINE void newcomer_counts(struct flow *f, struct station *s, u32 count
  * What it counts for once more of it has gone on: slow start will have twice as much under way a round trip later, and twice that once others have heard of it and
  * what they have under way is less.
  */
-LASTHOP_APART int newcomer_grows(struct flow *f, struct station *s, u64 round_ns)
+LASTHOP_APART int newcomer_grows(struct flow *f, struct station *s, u64 nearest_ns, u64 target_ns)
 {
+	u64 round_ns;
 	u32 counted_q8;
 
 	if (!f || !s)
 		return 0;
+	round_ns = flow_delay_ns(f, nearest_ns) + target_ns;
 	counted_q8 = newcomer_part_q8(f, NEWCOMER_GROWS * (u64)after_by(f->sent, f->ack), newcomer_share_bytes(f, s, round_ns));
 	if (counted_q8 > f->counted_q8)
 		newcomer_counts(f, s, counted_q8);
@@ -73,10 +75,10 @@ LASTHOP_APART int newcomer_grows(struct flow *f, struct station *s, u64 round_ns
 }
 
 /* More of it has gone on. */
-LASTHOP_INLINE void newcomer_goes_on(struct flow *f, struct station *s, u64 round_ns)
+LASTHOP_INLINE void newcomer_goes_on(struct flow *f, struct station *s, u64 nearest_ns, u64 target_ns)
 {
 	if (f->counted_q8 && f->counted_q8 < f->weight_q8)
-		newcomer_grows(f, s, round_ns);
+		newcomer_grows(f, s, nearest_ns, target_ns);
 }
 
 /* All of it has arrived: for now it counts for what it took in its epoch. */

@@ -140,7 +140,6 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 				   const struct packet *p, u64 now_ns, struct glance queue, struct found found, u32 weight_q8)
 {
 	u64 counted_q8 = 0, delay_ns = 0, shortest_ns = 0, client_ns = 0, own_ns, target_ns, present_ns;
-	u64 round_ns = flow_delay_ns(f, found.nearest_ns) + settings->target_ns;
 	u32 fresh = 0, was_there = 0, was_limited = 0, is_settled = 0, is_limited;
 
 	f->seen_ns = now_ns;
@@ -235,7 +234,7 @@ LASTHOP_INLINE void proxy_forwards(const volatile struct settings *settings, str
 	READ_ANEW();
 	if (f->flags & (FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE) && fresh && flow_fills(f))
 		station_unlimit(s, f);
-	newcomer_goes_on(f, s, round_ns);
+	newcomer_goes_on(f, s, found.nearest_ns, settings->target_ns);
 	READ_ANEW();
 	if (settings->is_hidden && (counted_q8 || fresh))
 		station_forward(s, now_ns, fresh, client_ns);

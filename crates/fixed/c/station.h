@@ -514,8 +514,12 @@ LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns, u32 bytes, u3
 /* CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs. */
 LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes, u64 average_ns)
 {
-	u64 queue_q16 = station_average_q16(s, now_ns, s->queue_bytes, average_ns), theirs_q16;
+	u64 queue_q16 = s->average_q16, theirs_q16;
 
+	/* Where a packet has just joined it, it is known. */
+	if (now_ns != s->average_ns)
+		queue_q16 = station_average_q16(s, now_ns, s->queue_bytes, average_ns);
+	READ_ANEW();
 	s->a_bytes = a_bytes;
 	theirs_q16 = least(queue_q16, 1ULL << 50) * s->others_q10 >> 10;
 	queue_q16 = excess(queue_q16, excess(theirs_q16, a_bytes << 18));

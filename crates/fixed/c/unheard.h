@@ -21,8 +21,8 @@ LASTHOP_INLINE void unheard_begins(struct flow *f, struct station *s)
 	f->flags |= FLOW_UNHEARD;
 }
 
-/* Data of its server go on to its client: whether they are others'. */
-LASTHOP_APART int unheard_goes_on(struct flow *f, struct station *s, const struct packet *p, u64 now_ns)
+/* Such data go on, or what may be: whether they are. */
+LASTHOP_APART int unheard_looks(struct flow *f, struct station *s, const struct packet *p, u64 now_ns)
 {
 	u32 end;
 
@@ -33,7 +33,7 @@ LASTHOP_APART int unheard_goes_on(struct flow *f, struct station *s, const struc
 		return 1;
 	end = p->seq + p->payload;
 	if (!(f->flags & FLOW_UNHEARD)) {
-		if (!is_after(end, f->edge) || excess(now_ns, f->use.heard_ns) <= most(UNHEARD_NS, 2 * f->rtt_ns))
+		if (excess(now_ns, f->use.heard_ns) <= most(UNHEARD_NS, 2 * f->rtt_ns))
 			return 0;
 		unheard_begins(f, s);
 	}
@@ -44,6 +44,14 @@ LASTHOP_APART int unheard_goes_on(struct flow *f, struct station *s, const struc
 	if (is_after(f->sent, f->edge))
 		f->edge = f->sent;
 	return 1;
+}
+
+/* Data of its server go on to its client: whether they are others'. */
+LASTHOP_INLINE int unheard_goes_on(struct flow *f, struct station *s, const struct packet *p, u64 now_ns)
+{
+	u32 is_heard = (f->flags & (FLOW_ESTABLISHED | FLOW_UNHEARD)) == FLOW_ESTABLISHED;
+
+	return is_heard && !is_after(p->seq + p->payload, f->edge) ? 0 : unheard_looks(f, s, p, now_ns);
 }
 
 #endif
