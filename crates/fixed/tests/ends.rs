@@ -263,7 +263,7 @@ fn who_waits_for_acks_is_steered() {
         let (mut ends, _) = twins(is_hidden);
         // Nothing comes back for ten seconds; its server fills its window, and sends again.
         let first = ends.seq;
-        while (ends.seq + SEGMENT - ends.flow.edge) as i32 <= 0 {
+        while ends.seq.wrapping_add(SEGMENT).wrapping_sub(ends.flow.edge) as i32 <= 0 {
             let data = ends.data();
             assert!(!ends.is_others(&data));
         }
