@@ -15,6 +15,7 @@
 #include "seats.h"
 #include "state.h"
 #include "station.h"
+#include "unheard.h"
 #include "window.h"
 
 /* A qdisc at a glance; nothing where the queue is hidden. */
@@ -524,7 +525,7 @@ LASTHOP_INLINE int proxy_heeds(const volatile struct settings *settings, struct 
 		f->acknowledged_bytes += acked;
 		f->ack = p->ack;
 		f->duplicates = 0;
-		f->flags &= ~FLOW_UNHEARD;
+		unheard_ends(f, p);
 		newcomer_rests(f, s);
 		READ_ANEW();
 		/* Who has a seat at a desk, and keeps it, has its window from there. */

@@ -287,3 +287,90 @@ fn whose_client_side_was_never_seen_is_not_steered() {
     let data = ends.data();
     assert!(ends.is_others(&data));
 }
+
+/// A probe of a window that is closed: a byte beyond it.
+#[test]
+fn who_probes_a_closed_window_is_steered() {
+    for is_hidden in [0, 1] {
+        let (mut ends, _) = twins(is_hidden);
+        // Its client reads nothing more, and acknowledges what its server had room for.
+        let first = ends.seq;
+        while ends.seq.wrapping_add(SEGMENT).wrapping_sub(ends.flow.edge) as i32 <= 0 {
+            let data = ends.data();
+            assert!(!ends.is_others(&data));
+        }
+        let rest = ends.flow.edge.wrapping_sub(ends.seq);
+        if rest > 0 {
+            let last = PacketRecord { seq: ends.seq, payload: rest, segment: rest, ..packet(TCP_ACK, CLIENTS) };
+            assert!(!ends.is_others(&last));
+            ends.seq += rest;
+        }
+        assert!(ends.seq != first);
+        ends.now_ns += 10 * MS;
+        ends.hears(&PacketRecord { window: 0, ..packet(TCP_ACK, ends.seq) });
+        for _ in 0..5 {
+            ends.now_ns += 5000 * MS;
+            let probe = PacketRecord { seq: ends.seq, payload: 1, segment: 1, ..packet(TCP_ACK, CLIENTS) };
+            assert!(!ends.is_others(&probe), "{is_hidden}");
+            ends.hears(&PacketRecord { window: 0, ..packet(TCP_ACK, ends.seq) });
+        }
+        // Its window opens.
+        let field = ends.hears(&packet(TCP_ACK, ends.seq));
+        assert!(u32::from(field) >= SEGMENT && field < 60_000, "{is_hidden}: {field}");
+    }
+}
+
+/// Data that nobody's server has sent do not switch its steering off.
+#[test]
+fn data_far_beyond_the_window_leave_a_connection_steered() {
+    for is_hidden in [0, 1] {
+        for far in [100_000_u32, 1 << 20, 1 << 28, 1 << 30, 3 << 29] {
+            let (mut ends, _) = twins(is_hidden);
+            ends.now_ns += 1000 * MS;
+            let forged = PacketRecord {
+                seq: ends.seq.wrapping_add(far),
+                payload: SEGMENT,
+                segment: SEGMENT,
+                ..packet(TCP_ACK, CLIENTS)
+            };
+            ends.is_others(&forged);
+            let mut said = vec![];
+            for _ in 0..200 {
+                for _ in 0..2 {
+                    let data = ends.data();
+                    ends.is_others(&data);
+                }
+                ends.now_ns += 10 * MS;
+                said.push(ends.hears(&packet(TCP_ACK, ends.seq)));
+            }
+            assert!(said[100..].iter().all(|field| *field < 60_000), "{is_hidden} {far}: {said:?}");
+            assert_eq!(ends.flow.delivered, ends.seq);
+        }
+    }
+}
+
+/// However much was sent meanwhile.
+#[test]
+fn acks_that_come_back_after_gigabytes_are_heard() {
+    for is_hidden in [0, 1] {
+        for gigabytes in [1_u64, 2, 3, 5] {
+            let (mut ends, _) = twins(is_hidden);
+            ends.now_ns += 1000 * MS;
+            let super_packet = 45 * SEGMENT;
+            for _ in 0..gigabytes * (1 << 30) / u64::from(super_packet) {
+                ends.now_ns += MS;
+                let data =
+                    PacketRecord { seq: ends.seq, payload: super_packet, segment: SEGMENT, ..packet(TCP_ACK, CLIENTS) };
+                ends.is_others(&data);
+                ends.seq = ends.seq.wrapping_add(super_packet);
+            }
+            ends.now_ns += MS;
+            ends.hears(&packet(TCP_ACK, ends.seq));
+            let data = ends.data();
+            assert!(!ends.is_others(&data), "{is_hidden}: {gigabytes}");
+            ends.now_ns += 10 * MS;
+            ends.hears(&packet(TCP_ACK, ends.seq));
+            assert_eq!(ends.flow.delivered, ends.seq, "{is_hidden}: {gigabytes}");
+        }
+    }
+}

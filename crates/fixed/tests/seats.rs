@@ -109,14 +109,24 @@ impl Line {
 
     /// A server's next segment.
     fn send(&mut self, i: usize) {
+        self.sends(i, SEGMENT);
+        self.queue.push_back((i, self.members[i].sent));
+    }
+
+    /// So much of a server goes on; whether it is others', for its ACKs take another way.
+    fn sends(&mut self, i: usize, payload: u32) -> bool {
         let (queue, member) = (self.glance(), &mut self.members[i]);
-        let (payload, segment, seq) = (SEGMENT, SEGMENT, member.sent);
-        let (header_bytes, size_bytes) = (66, SIZE as u32);
+        let (segment, seq) = (payload, member.sent);
+        let (header_bytes, size_bytes) = (66, payload + 66);
         let data = PacketRecord { payload, segment, seq, header_bytes, size_bytes, ..packet(member.key, TCP_ACK) };
-        let found = proxy::meets(&self.settings, &mut self.station, self.now_ns, &queue, size_bytes, 1, 0, 0);
-        proxy::forwards(&self.settings, &mut member.flow, &mut self.station, &data, self.now_ns, &queue, &found, 0);
-        member.sent += SEGMENT;
-        self.queue.push_back((i, member.sent));
+        let (flow, station) = (&mut member.flow, &mut self.station);
+        let is_others = proxy::is_unheard(flow, station, &data, self.now_ns);
+        let found = proxy::meets(&self.settings, station, self.now_ns, &queue, size_bytes, 1, is_others, 0);
+        if is_others == 0 {
+            proxy::forwards(&self.settings, flow, station, &data, self.now_ns, &queue, &found, 0);
+        }
+        member.sent += payload;
+        is_others != 0
     }
 }
 
@@ -194,5 +204,54 @@ fn short_ones_leave_the_line_to_a_long_one() {
         }
         let used = (line.departed_bytes - departed_bytes) as f64 / (6000 * SIZE) as f64;
         assert!(used > 0.95, "{is_station}: {used}");
+    }
+}
+
+#[test]
+fn a_probe_of_a_closed_window_leaves_it_the_laws() {
+    for is_station in [0, 1] {
+        let mut line = Line::new(1, is_station);
+        (0..3000).for_each(|_| line.goes_on(|_| true));
+        let room = u32::from(FIELD) << SCALE;
+        line.closed = Some(line.members[0].flow.delivered + room);
+        (0..1000).for_each(|_| line.goes_on(|_| true));
+        let ack = line.members[0].flow.delivered;
+        assert_eq!((Some(ack), line.hears(0, ack)), (line.closed, 0));
+        // A byte beyond it, as servers of some kinds send, which is not taken.
+        for _ in 0..3 {
+            (0..5000).for_each(|_| line.goes_on(|_| false));
+            assert!(!line.sends(0, 1), "{is_station}");
+            line.members[0].sent -= 1;
+            line.hears(0, ack);
+        }
+        line.closed = None;
+        let window = u32::from(line.hears(0, ack)) << SCALE;
+        assert!((SEGMENT..room / 2).contains(&window), "{is_station}: {window} of {room}");
+    }
+}
+
+#[test]
+fn whose_acks_are_back_has_its_share() {
+    for is_station in [0, 1] {
+        let mut line = Line::new(2, is_station);
+        (0..10_000).for_each(|_| line.goes_on(|_| true));
+        // Its server takes half of the line meanwhile.
+        let mut others = 0;
+        for ms in 0..100_000 {
+            line.goes_on(|i| i == 1);
+            if ms % 2 == 0 {
+                others += u32::from(line.sends(0, SEGMENT));
+                line.departed_bytes += SIZE;
+            }
+        }
+        assert!(others > 45_000, "{is_station}: {others}");
+        let end = line.members[0].sent;
+        line.hears(0, end);
+        (0..30_000).for_each(|_| line.goes_on(|_| true));
+        // In the last five seconds.
+        let delivered = line.members[0].flow.delivered;
+        (0..5000).for_each(|_| line.goes_on(|_| true));
+        let used = f64::from(line.members[0].flow.delivered - delivered) / (5000.0 * f64::from(SEGMENT));
+        assert!((0.47..0.54).contains(&used), "{is_station}: {used}");
     }
 }
