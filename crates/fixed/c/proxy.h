@@ -529,7 +529,7 @@ LASTHOP_INLINE int proxy_heeds(const volatile struct settings *settings, struct 
 		newcomer_rests(f, s);
 		READ_ANEW();
 		/* Who has a seat at a desk, and keeps it, has its window from there. */
-		if (!settings->is_station || !f->seat || f->flags & FLOW_LIMITED_NOW) {
+		if (!settings->is_station || !f->seat || f->flags & FLOW_LIMITED_NOW || flow_is_over(f)) {
 			if (told.rate && f->mss && settings->is_clamp)
 				f->window_bytes = whole_segments(proxy_clamp_window(f, s, acked, settings->tau_bytes,
 										    told.wait_ns < told.target_ns / 8 ? settings->refill_q10 : 0),

@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 
 use lasthop_fixed::proxy::{self, Glance};
-use lasthop_fixed::state::{DeskRecord, FlowKey, FlowRecord, PacketRecord, Settings, StationRecord, TCP_ACK, TCP_SYN};
+use lasthop_fixed::state::{
+    DeskRecord, FLOW_CLIENT_ENDED, FlowKey, FlowRecord, PacketRecord, Settings, StationRecord, TCP_ACK, TCP_SYN,
+};
 
 const MS: u64 = 1_000_000;
 const SEGMENT: u32 = 1448;
@@ -227,6 +229,29 @@ fn a_probe_of_a_closed_window_leaves_it_the_laws() {
         line.closed = None;
         let window = u32::from(line.hears(0, ack)) << SCALE;
         assert!((SEGMENT..room / 2).contains(&window), "{is_station}: {window} of {room}");
+    }
+}
+
+#[test]
+fn whose_client_has_ended_has_a_window_once_all_has_arrived() {
+    for is_station in [0, 1] {
+        for has_ended in [false, true] {
+            let mut line = Line::new(1, is_station);
+            (0..3000).for_each(|_| line.goes_on(|_| true));
+            if has_ended {
+                line.members[0].flow.flags |= FLOW_CLIENT_ENDED;
+            }
+            // Its server fills what it was told, whole segments.
+            while line.members[0].sent + SEGMENT <= line.members[0].edge {
+                line.send(0);
+            }
+            line.departed_bytes += line.queue.len() as u64 * SIZE;
+            line.queue.clear();
+            line.now_ns += MS;
+            let end = line.members[0].sent;
+            let window = u32::from(line.hears(0, end)) << SCALE;
+            assert!(window >= SEGMENT, "{is_station}, {has_ended}: {window}");
+        }
     }
 }
 
