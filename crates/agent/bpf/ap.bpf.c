@@ -48,9 +48,9 @@ struct counted_one {
 	u32 counted; /* as its passer has it */
 	u32 mss;
 	u32 sent; /* its trial's, or later by now */
-	u32 pad;
+	u32 rests_bytes; /* as its trial does, so long: */
 	u64 sent_ns;
-	u64 rests_until_ns; /* as its trial does */
+	u64 rests_until_ns;
 };
 
 #define COUNTED_ONES 1024
@@ -90,7 +90,7 @@ static __always_inline int is_same(const struct flow_key *one, const struct flow
 /* Whether a packet is of one who was counted in this epoch and tells nothing new, as far as can be known without the lock. */
 static __always_inline int is_known(const struct counted_one *one, const struct station *s, const struct packet *p, u64 now_ns)
 {
-	return p->payload && !(p->flags & TCP_SYN) && one->counted == s->epoch + 1 && p->segment <= one->mss && p->seq == one->sent &&
+	return p->payload && !(p->flags & TCP_SYN) && one->counted == s->epoch + 1 && p->segment <= one->rests_bytes && p->seq == one->sent &&
 	       now_ns < one->rests_until_ns && is_same(&one->key, &p->key);
 }
 
@@ -108,6 +108,7 @@ static __always_inline int meet(struct passer *f, struct counted_one *one, struc
 	one->mss = f->mss;
 	one->sent = f->trial.sent;
 	one->sent_ns = f->trial.sent_ns;
+	one->rests_bytes = trial_rests_bytes(&f->trial);
 	one->rests_until_ns = trial_rests_until_ns(&f->trial);
 	return stamps;
 }

@@ -427,7 +427,7 @@ struct trial {
 	u32 segment; /* its payload; 0: none is watched */
 	u32 doubted; /* the least size of those lost; 0: none */
 	u32 lost; /* in a row */
-	u32 pad;
+	u32 sure; /* the size of the last that has arrived */
 };
 
 /* Smaller segments fit with a price, wherever TCP goes (RFC 9293, 3.7.1). */

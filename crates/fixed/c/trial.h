@@ -34,15 +34,29 @@ LASTHOP_INLINE void trial_wins(struct trial *t, u64 now_ns)
 {
 	if (t->segment >= t->doubted)
 		t->doubted = t->lost = 0;
+	t->sure = t->segment;
 	t->segment = 0;
 	if (!t->lost)
 		t->until_ns = now_ns + SURE_NS;
 }
 
-/* Until when more data of a size that is not doubted tell nothing; 0: there is doubt. */
+/* Until when more data that are no larger than so much tell nothing; 0: there is doubt. */
 LASTHOP_INLINE u64 trial_rests_until_ns(const struct trial *t)
 {
 	return t->lost ? 0 : t->until_ns;
+}
+
+LASTHOP_INLINE u32 trial_rests_bytes(const struct trial *t)
+{
+	return t->segment ? t->segment : t->sure;
+}
+
+/* Whether a segment is to be watched: a larger one rather than the one that is. */
+LASTHOP_INLINE int trial_watches(const struct trial *t, u32 segment, u64 now_ns)
+{
+	if (t->lost)
+		return !t->segment || segment >= t->doubted;
+	return segment > trial_rests_bytes(t) || (!t->segment && now_ns >= t->until_ns);
 }
 
 /* What has gone on since it was last looked at. */
@@ -73,19 +87,21 @@ LASTHOP_INLINE int trial_sends(struct trial *t, const struct packet *p, u64 now_
 		return 0;
 	}
 	/* Where ACKs take another way. */
-	if (t->segment && now_ns > t->until_ns)
+	if (t->segment >= t->doubted && t->segment && now_ns > t->until_ns)
 		trial_wins(t, now_ns);
 	if (!has_room)
 		return 0;
 	if (p->segment < TRIED_BYTES)
 		return 1;
-	if (t->lost && p->segment >= t->doubted && (t->segment || now_ns < t->until_ns))
+	if (t->lost && p->segment >= t->doubted && (t->segment >= t->doubted || now_ns < t->until_ns))
 		return 0;
-	if (!t->segment && (t->lost || now_ns >= t->until_ns)) {
+	if (trial_watches(t, p->segment, now_ns)) {
 		t->segment = p->segment;
 		t->begin = p->seq;
 		t->end = p->seq + p->segment;
-		t->until_ns = now_ns + TRIED_NS;
+		/* A smaller one changes nothing of when one of those that are doubted is tried. */
+		if (p->segment >= t->doubted)
+			t->until_ns = now_ns + TRIED_NS;
 	}
 	return 1;
 }

@@ -335,7 +335,7 @@ pub struct TrialRecord {
     pub doubted: u32,
     /// How many were lost in a row.
     pub lost: u32,
-    pad: u32,
+    sure: u32,
 }
 
 /// What an access point keeps of a connection that it lets pass: `struct passer`.

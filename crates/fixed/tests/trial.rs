@@ -206,3 +206,71 @@ fn what_lies_beyond_the_window_tells_nothing_of_what_was_sent() {
     assert!(talk.says(7 + FULL, FULL, FULL));
     assert_eq!(talk.passer.trial.lost, 0);
 }
+
+/// Messages of two segments, the second one full, each after the other's ACK: how many of the full ones bore a price that never arrive with it.
+fn full_ones_in_vain(gap_ms: u64, at_once: bool) -> usize {
+    let (mut talk, mut stamped) = (Talk::new(7), 0);
+    for _ in 0..1000 {
+        talk.now_ns += 150 * MS;
+        assert!(talk.says(talk.seq, 600, 600));
+        talk.seq = talk.seq.wrapping_add(600);
+        talk.now_ns += gap_ms * MS;
+        if !at_once {
+            talk.hears(talk.seq);
+            talk.now_ns += MS;
+        }
+        if talk.says(talk.seq, FULL, FULL) {
+            stamped += 1;
+            talk.now_ns += 20 * MS;
+            talk.hears(talk.seq);
+            talk.now_ns += 20 * MS;
+            assert!(!talk.says(talk.seq, FULL, FULL));
+        }
+        talk.now_ns += 20 * MS;
+        talk.seq = talk.seq.wrapping_add(FULL);
+        talk.hears(talk.seq);
+    }
+    stamped
+}
+
+#[test]
+fn smaller_ones_that_arrive_do_not_hide_that_full_ones_never_do() {
+    for (gap_ms, at_once) in [(20, false), (0, true)] {
+        let stamped = full_ones_in_vain(gap_ms, at_once);
+        assert!(stamped < 10, "{gap_ms} {at_once}: {stamped}");
+    }
+}
+
+#[test]
+fn smaller_ones_change_nothing_of_when_a_full_one_is_tried() {
+    let (mut talk, mut tried) = (Talk::new(7), vec![]);
+    for ms in 0..300_000_u64 {
+        talk.turn(1000, |_| true);
+        if talk.turn(FULL, |is_stamped| !is_stamped) {
+            tried.push(ms / 100);
+        }
+    }
+    // Turns of two milliseconds.
+    assert_eq!(tried, [0, 0, 2, 42, 202, 842]);
+    // After one that was lost by accident all bear prices again, though a smaller one is under way all the while.
+    let mut talk = Talk::new(7);
+    let (mut under_way, mut stamped) = (vec![], 0);
+    for i in 0..1000 {
+        talk.now_ns += MS;
+        assert!(talk.says(talk.seq, 1000, 1000));
+        let small = talk.seq;
+        talk.seq += 1000;
+        stamped += u32::from(talk.says(talk.seq, FULL, FULL));
+        if i == 100 {
+            talk.says(talk.seq, FULL, FULL);
+        }
+        talk.seq += FULL;
+        under_way.push(small + 1000);
+        under_way.push(small + 1000 + FULL);
+        if i >= 20 {
+            let acks: Vec<u32> = under_way.drain(..2).collect();
+            acks.iter().for_each(|ack| talk.hears(*ack));
+        }
+    }
+    assert!(stamped > 950, "{stamped}");
+}
