@@ -94,13 +94,19 @@ static __always_inline int is_known(const struct counted_one *one, const struct 
 	       now_ns < one->rests_until_ns && is_same(&one->key, &p->key);
 }
 
+/* What has gone on since its passer last saw it becomes known to it. */
+static __always_inline void catch_up(struct passer *f, const struct counted_one *one, const struct packet *p)
+{
+	if (f->counted == one->counted && is_same(&one->key, &p->key))
+		trial_goes_on(&f->trial, one->sent, one->sent_ns);
+}
+
 /* One of the server comes, and what its passer makes of it is kept at hand: whether it is to be stamped, if there is room. Under the queue's lock. */
 static __always_inline int meet(struct passer *f, struct counted_one *one, struct station *s, const struct packet *p, u64 now_ns, int has_room)
 {
 	int stamps;
 
-	if (f->counted == one->counted && is_same(&one->key, &p->key))
-		trial_goes_on(&f->trial, one->sent, one->sent_ns);
+	catch_up(f, one, p);
 	passer_comes(&settings, f, s, p, now_ns);
 	stamps = passer_stamps(f, p, now_ns, has_room);
 	one->key = p->key;
@@ -197,6 +203,7 @@ int to_server(struct __sk_buff *skb)
 	int kind = read_packet(skb, settings.link_header_bytes, 0, &p);
 	u64 now_ns = bpf_ktime_get_ns();
 	struct station *s = queue_of(0);
+	struct counted_one *one;
 	struct passer *f;
 	u32 watched;
 
@@ -209,6 +216,9 @@ int to_server(struct __sk_buff *skb)
 	f = passer_of(&p);
 	if (f && s && take(&s->lock)) {
 		watched = f->trial.segment;
+		one = watched && is_after(p.ack, f->trial.sent) ? counted_at(&p.key) : 0;
+		if (one)
+			catch_up(f, one, &p);
 		passer_goes(f, s, &p, now_ns);
 		if (watched && !f->trial.segment)
 			rest_until(&p, trial_rests_until_ns(&f->trial));
