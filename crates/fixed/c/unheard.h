@@ -53,8 +53,9 @@ LASTHOP_APART int unheard_looks(struct flow *f, struct station *s, const struct 
 		return 1;
 	end = p->seq + p->payload;
 	if (!(f->flags & FLOW_UNHEARD)) {
+		/* Whose ACKs come this way sends nothing behind a hole there: somebody else does. */
 		if (excess(now_ns, f->use.heard_ns) <= most(UNHEARD_NS, 2 * f->rtt_ns))
-			return 0;
+			return is_after(p->seq, f->sent);
 		unheard_begins(f, s);
 	}
 	f->seen_ns = now_ns;

@@ -374,3 +374,18 @@ fn acks_that_come_back_after_gigabytes_are_heard() {
         }
     }
 }
+
+#[test]
+fn data_that_nobody_allowed_change_nothing_while_acks_come() {
+    for is_hidden in [0, 1] {
+        let (mut ends, mut twin) = twins(is_hidden);
+        for beyond in [1 << 17, 1 << 20, 1 << 30] {
+            let stranger = PacketRecord { seq: ends.seq + beyond, payload: SEGMENT, ..packet(TCP_ACK, CLIENTS) };
+            assert!(ends.is_others(&stranger), "{is_hidden}: {beyond}");
+        }
+        assert_eq!(known(&ends), known(&twin));
+        for _ in 0..300 {
+            assert_eq!(ends.goes_on(), twin.goes_on(), "{is_hidden}");
+        }
+    }
+}
