@@ -56,6 +56,14 @@ impl Ends {
         is_others
     }
 
+    /// Its server sends all whole segments that it may.
+    fn fills(&mut self) {
+        while self.seq.wrapping_add(SEGMENT).wrapping_sub(self.flow.edge) as i32 <= 0 {
+            let data = self.data();
+            assert!(!self.is_others(&data));
+        }
+    }
+
     /// One of the client comes; gives the field of its window.
     fn hears(&mut self, packet: &PacketRecord) -> u16 {
         let queue = Glance::default();
@@ -263,10 +271,7 @@ fn who_waits_for_acks_is_steered() {
         let (mut ends, _) = twins(is_hidden);
         // Nothing comes back for ten seconds; its server fills its window, and sends again.
         let first = ends.seq;
-        while ends.seq.wrapping_add(SEGMENT).wrapping_sub(ends.flow.edge) as i32 <= 0 {
-            let data = ends.data();
-            assert!(!ends.is_others(&data));
-        }
+        ends.fills();
         for _ in 0..10 {
             ends.now_ns += 1000 * MS;
             let again = PacketRecord { seq: first, payload: SEGMENT, ..packet(TCP_ACK, CLIENTS) };
@@ -295,10 +300,7 @@ fn who_probes_a_closed_window_is_steered() {
         let (mut ends, _) = twins(is_hidden);
         // Its client reads nothing more, and acknowledges what its server had room for.
         let first = ends.seq;
-        while ends.seq.wrapping_add(SEGMENT).wrapping_sub(ends.flow.edge) as i32 <= 0 {
-            let data = ends.data();
-            assert!(!ends.is_others(&data));
-        }
+        ends.fills();
         let rest = ends.flow.edge.wrapping_sub(ends.seq);
         if rest > 0 {
             let last = PacketRecord { seq: ends.seq, payload: rest, segment: rest, ..packet(TCP_ACK, CLIENTS) };

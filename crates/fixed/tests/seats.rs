@@ -15,6 +15,7 @@ const SIZE: u64 = SEGMENT as u64 + 66;
 /// Of windows, and the client's own field.
 const SCALE: u8 = 7;
 const FIELD: u16 = 11 * 181;
+const ROOM: u32 = (FIELD as u32) << SCALE;
 /// To the servers and back.
 const UPSTREAM_NS: u64 = 20 * MS;
 
@@ -93,6 +94,13 @@ impl Line {
         field
     }
 
+    /// The first one's client reads again: the window is the law's, not all that it has.
+    fn opens_again(&mut self, ack: u32) {
+        self.closed = None;
+        let window = u32::from(self.hears(0, ack)) << SCALE;
+        assert!((SEGMENT..ROOM / 2).contains(&window), "{}: {window} of {ROOM}", self.settings.is_station);
+    }
+
     /// A millisecond: those that have more to send do what they are told to.
     fn goes_on(&mut self, sends: impl Fn(usize) -> bool) {
         self.now_ns += MS;
@@ -168,21 +176,23 @@ fn who_comes_back_with_data_has_a_seat_again() {
     }
 }
 
+/// A download whose client reads nothing until all that it had room for has come; and what it then acknowledges.
+fn closed(is_station: u32) -> (Line, u32) {
+    let mut line = Line::new(1, is_station);
+    (0..3000).for_each(|_| line.goes_on(|_| true));
+    line.closed = Some(line.members[0].flow.delivered + ROOM);
+    (0..1000).for_each(|_| line.goes_on(|_| true));
+    let ack = line.members[0].flow.delivered;
+    assert_eq!((Some(ack), line.hears(0, ack)), (line.closed, 0));
+    (line, ack)
+}
+
 #[test]
 fn a_window_that_opens_again_is_the_laws_and_its_edge_never_moves_left() {
     for is_station in [0, 1] {
-        let mut line = Line::new(1, is_station);
-        (0..3000).for_each(|_| line.goes_on(|_| true));
-        // Nothing is read until all that its client had room for has come.
-        let room = u32::from(FIELD) << SCALE;
-        line.closed = Some(line.members[0].flow.delivered + room);
-        (0..1000).for_each(|_| line.goes_on(|_| true));
-        let ack = line.members[0].flow.delivered;
-        assert_eq!((Some(ack), line.hears(0, ack)), (line.closed, 0));
+        let (mut line, ack) = closed(is_station);
         (0..500).for_each(|_| line.goes_on(|_| true));
-        line.closed = None;
-        let window = u32::from(line.hears(0, ack)) << SCALE;
-        assert!((SEGMENT..room / 2).contains(&window), "{is_station}: {window} of {room}");
+        line.opens_again(ack);
         let delivered = line.members[0].flow.delivered;
         (0..3000).for_each(|_| line.goes_on(|_| true));
         let used = f64::from(line.members[0].flow.delivered - delivered) / (3000.0 * f64::from(SEGMENT));
@@ -212,13 +222,7 @@ fn short_ones_leave_the_line_to_a_long_one() {
 #[test]
 fn a_probe_of_a_closed_window_leaves_it_the_laws() {
     for is_station in [0, 1] {
-        let mut line = Line::new(1, is_station);
-        (0..3000).for_each(|_| line.goes_on(|_| true));
-        let room = u32::from(FIELD) << SCALE;
-        line.closed = Some(line.members[0].flow.delivered + room);
-        (0..1000).for_each(|_| line.goes_on(|_| true));
-        let ack = line.members[0].flow.delivered;
-        assert_eq!((Some(ack), line.hears(0, ack)), (line.closed, 0));
+        let (mut line, ack) = closed(is_station);
         // A byte beyond it, as servers of some kinds send, which is not taken.
         for _ in 0..3 {
             (0..5000).for_each(|_| line.goes_on(|_| false));
@@ -226,9 +230,7 @@ fn a_probe_of_a_closed_window_leaves_it_the_laws() {
             line.members[0].sent -= 1;
             line.hears(0, ack);
         }
-        line.closed = None;
-        let window = u32::from(line.hears(0, ack)) << SCALE;
-        assert!((SEGMENT..room / 2).contains(&window), "{is_station}: {window} of {room}");
+        line.opens_again(ack);
     }
 }
 
