@@ -99,7 +99,7 @@ pub struct FlowStatus {
     pub client: String,
     /// The server's end.
     pub server: String,
-    /// `handshake`, `open`, `limited`, or `closing` once its server has no more to send.
+    /// `handshake`, `open`, `limited`, `unheard` where its acknowledgements take another way, or `closing` once its server has no more to send.
     pub state: String,
     /// φ.
     pub weight: f64,
