@@ -15,8 +15,6 @@ use crate::state::{
     StationRecord, known, price_s,
 };
 
-/// Kinds of packets that are not steered, from the fourth on.
-const UNSTEERED: usize = 9;
 /// For how long after its last look it is told what a queue's connections bear.
 const BORNE_FOR_NS: u64 = 4_000_000_000;
 /// Flows that are told one by one; more are only counted.
@@ -300,9 +298,10 @@ fn state(flags: u32) -> &'static str {
 
 /// Of all bytes that were seen, the part of what is neither a steered connection's data nor its ACKs.
 fn unsteered(counts: &[Count; COUNTED.len()]) -> Option<f64> {
-    let [data, ack, _, rest @ ..] = counts;
-    // What follows those tells more of packets that are counted before.
-    let rest: u64 = rest.iter().take(UNSTEERED).map(|count| count.bytes).sum();
+    let [data, ack, ..] = counts;
+    // What follows those that are not steered tells more of packets that are counted before.
+    let kinds = COUNTED.iter().zip(counts).skip_while(|(name, _)| **name != "midstream");
+    let rest: u64 = kinds.take_while(|(name, _)| **name != "stamped").map(|(_, count)| count.bytes).sum();
     let all = data.bytes + ack.bytes + rest;
     (all > 0).then(|| rest as f64 / all as f64)
 }

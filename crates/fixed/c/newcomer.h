@@ -13,7 +13,7 @@
 #define NEWCOMER_GROWS 4
 
 /* Of its weight it counts for so much; 256: for all. */
-LASTHOP_INLINE u32 newcomer_is_q8(const struct flow *f)
+LASTHOP_INLINE u32 newcomer_counted_part_q8(const struct flow *f)
 {
 	return f->counted_q8 && f->counted_q8 < f->weight_q8 ? (u32)most((f->counted_q8 << 8) / f->weight_q8, 1) : 256;
 }
@@ -57,8 +57,8 @@ LASTHOP_INLINE void newcomer_counts(struct flow *f, struct station *s, u32 count
 }
 
 /*
- * What it counts for once more of it has gone on: slow start will have twice as much under way a round trip later, and twice that once others have heard of it and
- * what they have under way is less.
+ * What it counts for once more of it has gone on: slow start will have twice as much under way a round trip later, and twice that once
+ * others have heard of it and what they have under way is less.
  */
 LASTHOP_APART int newcomer_grows(struct flow *f, struct station *s, u64 nearest_ns, u64 target_ns)
 {

@@ -191,7 +191,7 @@ LASTHOP_INLINE u64 seat_hear(const volatile struct settings *settings, struct se
 	seat->receiver_held_bytes = flow_allows_for_held(settings, f) ? flow_held_bytes(f) + 1 : 0;
 	seat->receiver_waits_bytes = flow_waits_bytes(f);
 	seat->weight_q8 = f->weight_q8;
-	seat->part_q8 = newcomer_is_q8(f);
+	seat->part_q8 = newcomer_counted_part_q8(f);
 	if (!settings->is_hidden && f->mss)
 		seat->wire_q10 = (f->mss + f->header_bytes) * 1024 / f->mss;
 	seat->received = received;

@@ -427,7 +427,7 @@ struct trial {
 	u32 segment; /* its payload; 0: none is watched */
 	u32 doubted; /* the least size of those lost; 0: none */
 	u32 lost; /* in a row */
-	u32 sure; /* the size of the last that has arrived */
+	u32 sure_bytes; /* the size of the last that has arrived */
 };
 
 /* Smaller segments fit with a price, wherever TCP goes (RFC 9293, 3.7.1). */
@@ -536,7 +536,7 @@ enum counted {
 	COUNTED_ACK, /* from clients, of those */
 	COUNTED_LOWERED, /* the window of an ACK was lowered */
 	COUNTED_MIDSTREAM, /* TCP whose beginning was not seen */
-	COUNTED_UNHEARD, /* data of connections whose ACKs take another way */
+	COUNTED_UNHEARD, /* data of connections whose ACKs take another way, or that no window allowed */
 	COUNTED_FOREIGN, /* MPTCP, TCP-MD5, TCP-AO */
 	COUNTED_FULL, /* connections for which there was no room */
 	COUNTED_FRAGMENT,

@@ -34,7 +34,7 @@ LASTHOP_INLINE void trial_wins(struct trial *t, u64 now_ns)
 {
 	if (t->segment >= t->doubted)
 		t->doubted = t->lost = 0;
-	t->sure = t->segment;
+	t->sure_bytes = t->segment;
 	t->segment = 0;
 	if (!t->lost)
 		t->until_ns = now_ns + SURE_NS;
@@ -48,7 +48,7 @@ LASTHOP_INLINE u64 trial_rests_until_ns(const struct trial *t)
 
 LASTHOP_INLINE u32 trial_rests_bytes(const struct trial *t)
 {
-	return t->segment ? t->segment : t->sure;
+	return t->segment ? t->segment : t->sure_bytes;
 }
 
 /* Whether a segment is to be watched: a larger one rather than the one that is. */

@@ -131,10 +131,10 @@ pub const FLOW_ESTABLISHED: u32 = 1;
 pub const FLOW_LIMITED: u32 = 16;
 /// The server's FIN was seen: it has no more to send.
 pub const FLOW_SERVER_ENDED: u32 = 32;
-/// Its acknowledgements take another way.
-pub const FLOW_UNHEARD: u32 = 4_194_304;
 /// The client's was.
 pub const FLOW_CLIENT_ENDED: u32 = 1_048_576;
+/// Its acknowledgements take another way.
+pub const FLOW_UNHEARD: u32 = 4_194_304;
 
 /// What of its window a connection has used since it last joined an epoch: `struct use`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -335,7 +335,7 @@ pub struct TrialRecord {
     pub doubted: u32,
     /// How many were lost in a row.
     pub lost: u32,
-    sure: u32,
+    sure_bytes: u32,
 }
 
 /// What an access point keeps of a connection that it lets pass: `struct passer`.

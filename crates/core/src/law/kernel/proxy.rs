@@ -210,12 +210,10 @@ impl KernelProxy {
             echo: stamp(packet.echo),
             ..PacketRecord::default()
         };
-        let is_other = match packet.kind() {
-            Kind::Data => self
-                .flows
-                .get_mut(&packet.flow)
-                .is_some_and(|flow| proxy::is_unheard(&mut flow.record, station, &data, now_ns) != 0),
-            kind => kind != Kind::Syn,
+        let mut known = self.flows.get_mut(&packet.flow).filter(|_| packet.kind() == Kind::Data);
+        let is_other = match &mut known {
+            Some(flow) => proxy::is_unheard(&mut flow.record, station, &data, now_ns) != 0,
+            None => !matches!(packet.kind(), Kind::Syn | Kind::Data),
         };
         let found: FoundFlow =
             proxy::meets(&self.settings, station, now_ns, &queue, size, 1, is_other.into(), is_syn.into());
@@ -229,7 +227,7 @@ impl KernelProxy {
                     .insert(packet.flow, Connection { station: packet.station, record, member: None, last: None });
             }
             Kind::Data if !is_other => {
-                let Some(flow) = self.flows.get_mut(&packet.flow) else { return };
+                let Some(flow) = known else { return };
                 proxy::forwards(&self.settings, &mut flow.record, station, &data, now_ns, &queue, &found, 0);
             }
             _ => {}
