@@ -124,6 +124,50 @@ def test_whose_acks_take_another_way_is_not_steered_until_they_are_back() -> Non
     assert statistics.mean(waits_ms) <= P99_MS
 
 
+@pytest.mark.measured
+@pytest.mark.parametrize(
+    ("law", "slow"),
+    [("share", "router"), ("share", "modem"), ("station", "router"), ("clamp", "router")],
+)
+def test_beside_a_connection_that_is_not_steered_seven_others_have_their_part(
+    law: str, slow: str
+) -> None:
+    away, *others = (20_020 + 1000 * i for i in range(8))
+    with house(limit=300_000, slow=slow, distances=True) as built:
+        built.helper("server", "serve", "cubic")
+        built.agent("--law", law)
+        built.another_way()
+        with ThreadPoolExecutor() as pool:
+            load = pool.submit(built.fetch, [away, *others], 25, 10)
+            time.sleep(3)
+            built.turn_away("add", away)
+            rates_bps = load.result()
+    # Half of the line at most with the first two laws, and a twelfth with CLAMP, whose price
+    # counted what the other one filled.
+    theirs_bps = [rates_bps[port] for port in others]
+    assert sum(theirs_bps) >= 0.8 * 7 / 8 * sum(rates_bps.values())
+    assert jain(theirs_bps) >= 0.9
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("law", ["share", "station", "clamp"])
+@pytest.mark.parametrize("slow", ["router", "modem"])
+def test_beside_a_download_older_than_the_agent_new_ones_have_their_part(
+    law: str, slow: str
+) -> None:
+    with house(limit=100_000, slow=slow, distances=True) as built:
+        built.helper("server", "serve", "cubic")
+        with ThreadPoolExecutor() as pool:
+            older = pool.submit(built.fetch, [20_020], 15, 10)
+            time.sleep(3)
+            built.agent("--law", law)
+            newer_bps = built.fetch([21_020, 22_020, 23_020], 12, 10).values()
+            older_bps = older.result()[20_020]
+    # Less than a third of the line with the share window, a twentieth with CLAMP.
+    assert sum(newer_bps) >= 0.65 * 3 / 4 * (sum(newer_bps) + older_bps)
+    assert jain(list(newer_bps)) >= 0.9
+
+
 def judge(found: dict[str, Any], count: int, size: int) -> None:
     """All came, none waited for a timer of TCP's, and the agent is as before."""
     assert found["sizes"] == [size] * count

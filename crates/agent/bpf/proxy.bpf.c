@@ -46,6 +46,17 @@ struct {
 	__type(value, u32);
 } spare SEC(".maps");
 
+/*
+ * Connections that began before the agent did, and those that must not be touched, by the epoch in which they last counted. In a crowd the oldest
+ * make room.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct flow_key);
+	__type(value, u32);
+} strangers SEC(".maps");
+
 #define NO_NUMBER (~0U)
 /* A connection that has been silent for so long has no seat at a desk. */
 #define AWAY_NS (10 * NS_PER_S)
@@ -160,6 +171,17 @@ static __always_inline int begins(const struct packet *p, int kind)
 	return kind == COUNTED_DATA && p->flags & TCP_SYN;
 }
 
+/* The weight of one whose data nobody knows, once in each epoch of its station. */
+static __noinline u32 stranger_counts(const struct packet *p, const struct station *s)
+{
+	u32 counted = s ? s->epoch + 1 : 0, *before = p ? bpf_map_lookup_elem(&strangers, &p->key) : 0;
+
+	if (!p || (before && *before == counted))
+		return 0;
+	bpf_map_update_elem(&strangers, &p->key, &counted, BPF_ANY);
+	return weight_of(p);
+}
+
 /*
  * What is no segment of a connection that goes on is met; returns what it has to wait. This and the next are functions of their own
  * because to_client's stack has no room for them.
@@ -170,8 +192,12 @@ static __noinline u64 meet(struct __sk_buff *skb, const struct packet *p, int ki
 	struct station_key client = client_of(p);
 	struct station *s = queue_of(number_of(&client));
 	struct found found = {};
+	int is_stranger = is_other && kind == COUNTED_DATA && p->payload;
+	u32 weight_q8 = s && is_stranger ? stranger_counts(p, s) : 0;
 
 	if (s && take(&s->lock)) {
+		if (is_stranger)
+			station_pass_unsteered(s, p->size_bytes, weight_q8);
 		found = proxy_meets(&settings, s, now_ns, *queue, skb->len, segments_of(skb, p), is_other, begins(p, kind));
 		give(&s->lock);
 	}

@@ -21,6 +21,18 @@ LASTHOP_INLINE u64 clamp_linear_q16(u64 queue_q16, u64 a_bytes)
 	return excess(queue_q16, a_bytes << 16);
 }
 
+/*
+ * What of a queue is priced beside others. What they fill, however far the steered flows withdraw, is not: as what is theirs goes from 3a to
+ * 4a, the less of that is, and none in the end.
+ */
+LASTHOP_INLINE u64 clamp_beside_q16(u64 queue_q16, u32 theirs_q10, u64 a_bytes)
+{
+	u64 a_q16 = least(a_bytes, 1ULL << 32) << 16, part_q16 = least(queue_q16, 1ULL << 50) >> 10;
+	u64 over_q16 = least(excess(part_q16 * least(theirs_q10, 4096), 3 * a_q16), a_q16);
+
+	return over_q16 ? queue_q16 - part_q16 * least(theirs_q10, 1024) / 1024 * (over_q16 / (a_q16 >> 10)) : queue_q16;
+}
+
 /* clamp-report#1: a parabola up to 2a, which the line goes on from. q^2/4a as (q/2a) * (q/2), the quotient in Q31. */
 LASTHOP_INLINE u64 clamp_smooth_q16(u64 queue_q16, u64 a_bytes)
 {

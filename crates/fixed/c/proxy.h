@@ -250,7 +250,9 @@ struct told {
 	u64 taken; /* what these take */
 	u64 nearest_ns; /* to the nearest client and back, without the queue */
 	u64 span_began_ns; /* of its minima */
-	u64 others_q10; /* what of the traffic is not steered */
+	u32 others_q10; /* what of the traffic is not steered */
+	u32 least_part_q10; /* what the steered have at least beside that */
+	u32 theirs_q10; /* what of the wait is not the steered ones' */
 	u32 random;
 	u32 is_probing;
 	u64 target_ns; /* T, or the longest queue that all flows bear */
@@ -263,9 +265,9 @@ LASTHOP_INLINE u64 proxy_share_window(const volatile struct settings *settings, 
 				      const struct told *told)
 {
 	u64 delay_ns = flow_delay_ns(f, told->nearest_ns);
-	u64 rate = share_rate_beside(told->rate, told->others_q10, !settings->is_hidden);
+	u64 rate = share_rate_beside(told->rate, told->others_q10, told->least_part_q10, !settings->is_hidden);
 	/* What others fill beyond T itself counts, however short a queue is wanted. */
-	u64 beside_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->others_q10);
+	u64 beside_ns = share_target_beside_ns(settings->target_ns, told->wait_ns, told->theirs_q10);
 	u64 target_ns = beside_ns > settings->target_ns ? beside_ns : told->target_ns;
 	u64 weights_q8 = most(told->weights_q8, f->weight_q8);
 	/* Who takes less has its share, and others what it leaves of that. */
@@ -495,6 +497,8 @@ LASTHOP_INLINE int proxy_heeds(const volatile struct settings *settings, struct 
 	station_turn(s, now_ns);
 	told.rate = station_rate(s);
 	told.others_q10 = s->others_q10;
+	told.least_part_q10 = s->least_part_q10;
+	told.theirs_q10 = s->theirs_q10;
 	if (settings->is_clamp)
 		station_price_q30(s, now_ns, station_a_of(settings, s, mss), settings->average_ns);
 	told.wait_ns = share_wait_ns(s->queue_bytes, told.rate);

@@ -484,7 +484,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	recent_least_add(&d->crowd, now_ns, f->ack_delay_ns, CROWD_NS);
 	READ_ANEW();
 	/* What others leave, and those that count for what they take; beyond those with a seat, each has its part. */
-	rate = excess(share_rate_beside(station_rate(s), s->others_q10, !settings->is_hidden), station_taken(s));
+	rate = excess(station_rate_beside(s, !settings->is_hidden), station_taken(s));
 	if (d->refused_ns && now_ns - d->refused_ns < NS_PER_S && d->weights_q8 && d->weights_q8 < weights_q8)
 		rate = least(rate, 1ULL << 34) * d->weights_q8 / weights_q8;
 	if (!rate || d->is_busy || (now_ns - d->stepped_ns < STEP_NS && seat->window_bytes))
@@ -496,7 +496,7 @@ LASTHOP_INLINE u32 desk_enter(const volatile struct settings *settings, struct d
 	r->queue_bytes = s->queue_bytes;
 	r->wait_ns = share_wait_ns(s->queue_bytes, rate);
 	READ_ANEW();
-	r->target_ns = share_target_beside_ns(settings->target_ns, r->wait_ns, s->others_q10);
+	r->target_ns = share_target_beside_ns(settings->target_ns, r->wait_ns, s->theirs_q10);
 	r->timer_ns = s->timer_ns;
 	r->is_hidden = settings->is_hidden;
 	r->is_draining = settings->is_hidden && now_ns < s->probe_until_ns;

@@ -199,12 +199,36 @@ LASTHOP_INLINE int share_holds(u64 rate, u64 horizon_ns, u64 bytes)
 }
 
 /*
- * The rate that steered flows share beside others, whose part of the traffic is known: what those leave, and half of all
- * at least. `is_all`: the rate is that of all, else that of the steered alone.
+ * What steered flows have at least beside others: half, or of what `rest_q10` leaves, which is of no connection that is known, their part by
+ * weight beside connections that nobody steers.
  */
-LASTHOP_INLINE u64 share_rate_beside(u64 rate, u64 others_q10, int is_all)
+LASTHOP_INLINE u32 share_least_part_q10(u64 weights_q8, u64 unsteered_q8, u64 rest_q10)
 {
-	u64 left_q10 = excess(1024, others_q10), ours_q10 = most(left_q10, 512);
+	u64 ours_q8 = least(weights_q8, 1ULL << 40), all_q8 = ours_q8 + least(unsteered_q8, 1ULL << 40);
+
+	return (u32)most(all_q8 ? excess(1024, rest_q10) * ours_q8 / all_q8 : 0, 512);
+}
+
+/*
+ * How much of the wait is others', whose part of the traffic is that: as much of it, but all, and up to four times that, as connections that
+ * nobody steers, known by their weight, have that part of the traffic that is theirs, and up to twice that; by the square. Such senders fill a
+ * queue, however little of it their packets are, and however short it is at most.
+ */
+LASTHOP_INLINE u32 share_theirs_q10(u32 others_q10, u64 unsteered_part_q10, u64 weights_q8, u64 unsteered_q8)
+{
+	u64 theirs_q8 = least(unsteered_q8, 1ULL << 40), all_q8 = least(weights_q8, 1ULL << 40) + theirs_q8;
+	u64 times_q10 = theirs_q8 ? least(least(unsteered_part_q10, 1024) * all_q8 / theirs_q8, 2048) : 0;
+
+	return (u32)most(times_q10 * times_q10 >> 10, least(others_q10, 1024));
+}
+
+/*
+ * The rate that steered flows share beside others, whose part of the traffic is known: what those leave, and no less than
+ * share_least_part_q10. `is_all`: the rate is that of all, else that of the steered alone.
+ */
+LASTHOP_INLINE u64 share_rate_beside(u64 rate, u64 others_q10, u32 least_part_q10, int is_all)
+{
+	u64 left_q10 = excess(1024, others_q10), ours_q10 = most(left_q10, least(least_part_q10, 1024));
 
 	if (!others_q10)
 		return least(rate, 1ULL << 34);
@@ -215,10 +239,10 @@ LASTHOP_INLINE u64 share_rate_beside(u64 rate, u64 others_q10, int is_all)
  * T beside others. A queue that they fill, however far the steered flows withdraw, is not priced: as what is theirs of the
  * wait y goes from 3T to 4T, T goes on to 15/16 of y.
  */
-LASTHOP_INLINE u64 share_target_beside_ns(u64 target_ns, u64 wait_ns, u64 others_q10)
+LASTHOP_INLINE u64 share_target_beside_ns(u64 target_ns, u64 wait_ns, u64 theirs_q10)
 {
 	u64 y_ns = least(wait_ns, 1ULL << 36);
-	u64 over_ns = least(excess(y_ns * least(others_q10, 1024) >> 10, 3 * target_ns), target_ns);
+	u64 over_ns = least(excess(y_ns * least(theirs_q10, 4096) >> 10, 3 * target_ns), target_ns);
 
 	return over_ns ? target_ns + excess(y_ns, target_ns) / 16 * 15 / 1024 * (over_ns * 1024 / target_ns) : target_ns;
 }

@@ -346,7 +346,8 @@ struct station {
 	u64 epoch_ns; /* when the running epoch began */
 	u64 delay_most_ns; /* the longest round trip among the flows counted in it */
 	u64 known_rate; /* mu [B/s]; 0: not known */
-	u64 others_q10; /* what part of what passes is not steered, of late */
+	u32 others_q10; /* what part of what passes is not steered, of late */
+	u32 least_part_q10; /* what part of the rate the steered have at least beside that */
 	u64 weights_q8; /* of those flows */
 	u64 last_weights_q8; /* in the one before */
 	u64 limited_q8; /* the weights of those that count for what they take */
@@ -404,6 +405,12 @@ struct station {
 	u64 short_q8_ns; /* m of all that do not count for what they take, each by its weight, the sum */
 	u64 kappa_q18; /* and of kappa */
 	struct share_rate rate;
+	/* Connections that nobody steers: those whose ACKs take another way, and that began before the agent did. */
+	u64 unsteered_bytes; /* theirs of other_bytes */
+	u64 unsteered_q8; /* their weights in the running epoch */
+	u64 last_unsteered_q8; /* in the one before */
+	u32 unsteered_part_q10; /* of what passes, of late */
+	u32 theirs_q10; /* what of the wait is others' */
 	u64 average_q16; /* CLAMP's queue */
 	u64 average_ns; /* when that was */
 	u64 a_bytes; /* its a, raised where many flows share a slow link */

@@ -19,6 +19,34 @@ LASTHOP_INLINE void station_find_rate(struct station *s)
 	s->known_rate = share_rate_over(&s->rate, s->chosen);
 }
 
+/* Whether flows are those of the last epoch: whichever had more, that or the running one. */
+LASTHOP_INLINE int station_goes_by_last(const struct station *s)
+{
+	return s->last_weights_q8 >= s->weights_q8;
+}
+
+/* Phi. */
+LASTHOP_INLINE u64 station_weights(const struct station *s)
+{
+	return station_goes_by_last(s) ? s->last_weights_q8 : s->weights_q8;
+}
+
+/* What has passed in a tick: how much of it is others', and what is left beside that. */
+LASTHOP_APART int station_find_others(struct station *s)
+{
+	u64 unsteered_q8;
+
+	if (!s || !s->passed_bytes)
+		return 0;
+	s->others_q10 = (u32)smoothed(s->others_q10, (s->other_bytes << 10) / s->passed_bytes, 2);
+	s->unsteered_part_q10 = (u32)smoothed(s->unsteered_part_q10, (s->unsteered_bytes << 10) / s->passed_bytes, 2);
+	unsteered_q8 = most(s->unsteered_q8, s->last_unsteered_q8);
+	s->least_part_q10 = share_least_part_q10(station_weights(s), unsteered_q8, excess(s->others_q10, s->unsteered_part_q10));
+	s->theirs_q10 = share_theirs_q10(s->others_q10, s->unsteered_part_q10, station_weights(s), unsteered_q8);
+	s->passed_bytes = s->other_bytes = s->unsteered_bytes = 0;
+	return 0;
+}
+
 /* A tick is over: it judges the forecasts, or bounds the rate from below where the queue was mostly empty. */
 LASTHOP_APART int station_tick(struct station *s, u64 now_ns)
 {
@@ -61,10 +89,7 @@ LASTHOP_APART int station_tick(struct station *s, u64 now_ns)
 	UNROLLED
 	for (u32 i = 0; i < SHARE_HORIZONS; i++)
 		s->forecast_q16[i] = log2_q16(share_rate_over(&s->rate, i));
-	if (s->passed_bytes)
-		s->others_q10 = smoothed(s->others_q10, (s->other_bytes << 10) / s->passed_bytes, 2);
-	s->passed_bytes = 0;
-	s->other_bytes = 0;
+	station_find_others(s);
 	s->tick_ns = now_ns;
 	s->tick_bytes = 0;
 	s->tick_busy_ns = 0;
@@ -239,19 +264,7 @@ LASTHOP_INLINE u64 station_left_at(const struct station *s, u64 t_ns)
 	return excess(due, s->arrived_bytes);
 }
 
-/* Whether flows are those of the last epoch: whichever had more, that or the running one. */
-LASTHOP_INLINE int station_goes_by_last(const struct station *s)
-{
-	return s->last_weights_q8 >= s->weights_q8;
-}
-
-/* Phi. */
-LASTHOP_INLINE u64 station_weights(const struct station *s)
-{
-	return station_goes_by_last(s) ? s->last_weights_q8 : s->weights_q8;
-}
-
-/* Of these, those that count for what they take, and what that is. */
+/* Of the weights of Phi, those that count for what they take, and what that is. */
 LASTHOP_INLINE u64 station_limited(const struct station *s)
 {
 	return station_goes_by_last(s) ? s->last_limited_q8 : s->limited_q8;
@@ -274,13 +287,19 @@ LASTHOP_INLINE u64 station_target_ns(const struct station *s, u64 target_ns)
 	return station_last_target_ns(s, s->bears_ns ? least(target_ns, s->bears_ns) : target_ns);
 }
 
+/* What of the rate, of all or of the steered alone, the steered share. */
+LASTHOP_INLINE u64 station_rate_beside(const struct station *s, int is_all)
+{
+	return share_rate_beside(station_rate(s), s->others_q10, s->least_part_q10, is_all);
+}
+
 /*
  * The rate that is due to a connection of this weight if all take their shares, of that of all or of the steered alone; nothing as long as
  * there is no other that could take it.
  */
 LASTHOP_INLINE u64 station_due(const struct station *s, u32 weight_q8, int is_all)
 {
-	u64 rate = share_rate_beside(station_rate(s), s->others_q10, is_all), weights_q8 = station_weights(s);
+	u64 rate = station_rate_beside(s, is_all), weights_q8 = station_weights(s);
 
 	return weights_q8 > weight_q8 ? share_fair(rate, weights_q8) * weight_q8 >> 8 : 0;
 }
@@ -400,6 +419,8 @@ LASTHOP_INLINE void station_turn(struct station *s, u64 now_ns)
 	s->limited_q8 = s->taken = 0;
 	s->last_weights_q8 = since_ns < 2 * epoch_ns ? s->weights_q8 : 0;
 	s->weights_q8 = 0;
+	s->last_unsteered_q8 = since_ns < 2 * epoch_ns ? s->unsteered_q8 : 0;
+	s->unsteered_q8 = 0;
 	s->last_delay_most_ns = since_ns < 2 * epoch_ns ? s->delay_most_ns : 0;
 	s->delay_most_ns = 0;
 	s->last_taker_most_ns = since_ns < 2 * epoch_ns ? s->taker_most_ns : 0;
@@ -420,6 +441,13 @@ LASTHOP_INLINE void station_pass(struct station *s, u64 bytes, int is_other)
 		s->other_bytes += bytes;
 }
 
+/* So much of it is of a connection that nobody steers; its weight, if it is the first of it in the epoch: beside such ones the steered have their part. */
+LASTHOP_INLINE void station_pass_unsteered(struct station *s, u64 bytes, u64 weight_q8)
+{
+	s->unsteered_bytes += bytes;
+	s->unsteered_q8 += weight_q8;
+}
+
 /* A flow of this weight takes part in the epoch; its round trip with the queue and without, 0 where it is not known yet. */
 LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns, u64 shortest_ns)
 {
@@ -432,7 +460,8 @@ LASTHOP_INLINE void station_join(struct station *s, u64 weight_q8, u64 delay_ns,
 /* The flow that has joined bears a queue of so long, 0: any, where T was `present_ns` in the last epoch. */
 LASTHOP_INLINE void station_bear(struct station *s, u64 bears_ns, u64 present_ns)
 {
-	if (!bears_ns || (s->bears_ns && s->bears_ns <= bears_ns))
+	/* Beside others that have more than their part it has less than its own for that. */
+	if (!bears_ns || s->theirs_q10 > 1024 || (s->bears_ns && s->bears_ns <= bears_ns))
 		return;
 	s->bears_ns = bears_ns;
 	/* By what the queue rests below a T that was much longer says nothing of this one: until it is known, half of it. */
@@ -511,18 +540,23 @@ LASTHOP_INLINE void station_arrival(struct station *s, u64 now_ns, u32 bytes, u3
 	s->average_ns = now_ns;
 }
 
-/* CLAMP's price, of what is steered: a queue that others fill beyond 4a is theirs. */
+/* What of the queue is priced, beside what others fill. */
+LASTHOP_APART u64 station_steered_q16(struct station *s, u64 queue_q16, u64 a_bytes)
+{
+	return s ? clamp_beside_q16(queue_q16, s->theirs_q10, a_bytes) : 0;
+}
+
+/* CLAMP's price, of what is not others'. */
 LASTHOP_INLINE u32 station_price_q30(struct station *s, u64 now_ns, u64 a_bytes, u64 average_ns)
 {
-	u64 queue_q16 = s->average_q16, theirs_q16;
+	u64 queue_q16 = s->average_q16;
 
 	/* Where a packet has just joined it, it is known. */
 	if (now_ns != s->average_ns)
 		queue_q16 = station_average_q16(s, now_ns, s->queue_bytes, average_ns);
 	READ_ANEW();
 	s->a_bytes = a_bytes;
-	theirs_q16 = least(queue_q16, 1ULL << 50) * s->others_q10 >> 10;
-	queue_q16 = excess(queue_q16, excess(theirs_q16, a_bytes << 18));
+	queue_q16 = station_steered_q16(s, queue_q16, a_bytes);
 	s->price_q30 = clamp_price_q30(clamp_linear_q16(queue_q16, a_bytes), station_rate(s));
 	return s->price_q30;
 }

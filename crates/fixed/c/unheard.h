@@ -22,6 +22,7 @@ LASTHOP_INLINE void unheard_begins(struct flow *f, struct station *s)
 	flow_forget_samples(f);
 	/* At a desk it sits down anew: what comes meanwhile is none of what it takes there. */
 	f->seat = 0;
+	f->counted_q8 = 0;
 	f->flags |= FLOW_UNHEARD;
 }
 
@@ -41,6 +42,16 @@ LASTHOP_INLINE void unheard_ends(struct flow *f, const struct packet *p)
 		f->edge = farthest;
 }
 
+/* So much of it goes on: it takes part in the epoch as one that nobody steers. */
+LASTHOP_INLINE void unheard_counts(struct flow *f, struct station *s, const struct packet *p)
+{
+	int was_there = f->epoch == s->epoch && !(f->flags & FLOW_COUNTED);
+
+	f->epoch = s->epoch;
+	f->flags &= ~(FLOW_COUNTED | FLOW_LIMITED_NOW | FLOW_LIMITED_BEFORE);
+	station_pass_unsteered(s, p->size_bytes, was_there ? 0 : f->weight_q8);
+}
+
 /* Such data go on, or what may be: whether they are. */
 LASTHOP_APART int unheard_looks(struct flow *f, struct station *s, const struct packet *p, u64 now_ns)
 {
@@ -49,8 +60,10 @@ LASTHOP_APART int unheard_looks(struct flow *f, struct station *s, const struct 
 	if (!f || !s || !p || !p->payload)
 		return 0;
 	/* Its client's side of the handshake took another way. */
-	if (!(f->flags & FLOW_ESTABLISHED))
+	if (!(f->flags & FLOW_ESTABLISHED)) {
+		unheard_counts(f, s, p);
 		return 1;
+	}
 	end = p->seq + p->payload;
 	if (!(f->flags & FLOW_UNHEARD)) {
 		/* Whose ACKs come this way sends nothing behind a hole there: somebody else does. */
@@ -59,6 +72,7 @@ LASTHOP_APART int unheard_looks(struct flow *f, struct station *s, const struct 
 		unheard_begins(f, s);
 	}
 	f->seen_ns = now_ns;
+	unheard_counts(f, s, p);
 	if (is_after(end, f->sent)) {
 		int goes_on = !is_after(p->seq, f->sent);
 

@@ -7,6 +7,10 @@ unsafe extern "C" {
     #[link_name = "lasthop_clamp_linear_q16"]
     pub safe fn linear_q16(queue_q16: u64, a_bytes: u64) -> u64;
 
+    /// What of a queue is priced beside others: as what is theirs goes from 3a to 4a, the less of that is. a up to 2^32 B.
+    #[link_name = "lasthop_clamp_beside_q16"]
+    pub safe fn beside_q16(queue_q16: u64, theirs_q10: u32, a_bytes: u64) -> u64;
+
     /// clamp-report#1: a parabola up to 2a, which the line goes on from. q^2/4a as (q/2a) * (q/2), the quotient in Q31.
     #[link_name = "lasthop_clamp_smooth_q16"]
     pub safe fn smooth_q16(queue_q16: u64, a_bytes: u64) -> u64;

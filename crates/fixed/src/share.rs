@@ -109,13 +109,24 @@ unsafe extern "C" {
     #[link_name = "lasthop_share_holds"]
     pub safe fn holds(rate: u64, horizon_ns: u64, bytes: u64) -> i32;
 
-    /// The rate that steered flows share beside others: what those leave, and half of all at least. `is_all`: the rate is that of all, else that of the steered alone.
+    /// What steered flows have at least beside others: half, or of what is left by what is of no connection that is known, their part by weight beside
+    /// connections that nobody steers. Weights up to 2^40.
+    #[link_name = "lasthop_share_least_part_q10"]
+    pub safe fn least_part_q10(weights_q8: u64, unsteered_q8: u64, rest_q10: u64) -> u32;
+
+    /// How much of the wait is others': as much as of the traffic, but all, and up to four times that, as connections that nobody steers have the part
+    /// that is theirs by weight, and up to twice that; by the square.
+    /// Weights up to 2^40.
+    #[link_name = "lasthop_share_theirs_q10"]
+    pub safe fn theirs_q10(others_q10: u32, unsteered_part_q10: u64, weights_q8: u64, unsteered_q8: u64) -> u32;
+
+    /// The rate that steered flows share beside others: what those leave, and no less than that part of all. `is_all`: the rate is that of all, else that of the steered alone.
     #[link_name = "lasthop_share_rate_beside"]
-    pub safe fn rate_beside(rate: u64, others_q10: u64, is_all: i32) -> u64;
+    pub safe fn rate_beside(rate: u64, others_q10: u64, least_part_q10: u32, is_all: i32) -> u64;
 
     /// T beside others: as what is theirs of the wait y goes from 3T to 4T, T goes on to 15/16 of y.
     #[link_name = "lasthop_share_target_beside_ns"]
-    pub safe fn target_beside_ns(target_ns: u64, wait_ns: u64, others_q10: u64) -> u64;
+    pub safe fn target_beside_ns(target_ns: u64, wait_ns: u64, theirs_q10: u64) -> u64;
 
     /// What a flow asks the queue to be that loses its share beside it: no longer than its path, then a 16th shorter than it is to be at present; T/8 at least.
     #[link_name = "lasthop_share_borne_ns"]

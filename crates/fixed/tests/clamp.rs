@@ -35,6 +35,15 @@ proptest! {
     }
 
     #[test]
+    fn what_is_priced_beside_others(queue in any_length(50), theirs_q10 in 0u32..=4096, a in 1..1u64 << 32) {
+        let (q, a_f) = (queue as f64 / Q16, a as f64);
+        let theirs = q * f64::from(theirs_q10) / 1024.0;
+        let exact = q - theirs.min(q) * ((theirs - 3.0 * a_f) / a_f).clamp(0.0, 1.0);
+        // The part is counted in 1024ths at least, of what is at least three times a.
+        close(clamp::beside_q16(queue, theirs_q10, a) as f64 / Q16, exact, 0.0, 1.0 + theirs / 500.0);
+    }
+
+    #[test]
     fn price(excess in 0..1u64 << 48, rate in any_length(32)) {
         let exact = equations::price(excess as f64 / Q16, rate as f64, 1.0);
         let found = f64::from(clamp::price_q30(excess, rate)) / f64::from(1 << 30);

@@ -293,6 +293,45 @@ fn whose_client_side_was_never_seen_is_not_steered() {
     assert!(ends.is_others(&data));
 }
 
+/// Three by weight are steered, and `unheard` others have the same each by now; half of what passes may be no connection's.
+fn part_beside(is_hidden: u32, unheard: u32, datagrams: u32) -> u32 {
+    let mut ends = Ends::new(is_hidden);
+    ends.flow.weight_q8 = 768;
+    let mut other = FlowRecord::default();
+    other.weight_q8 = 256;
+    let mut others = vec![other; unheard as usize];
+    for _ in 0..500 {
+        ends.goes_on();
+        let data = PacketRecord { payload: SEGMENT, size_bytes: SEGMENT, ..packet(TCP_ACK, CLIENTS) };
+        let queue = Glance::default();
+        for flow in &mut others {
+            assert_eq!(proxy::is_unheard(flow, &mut ends.station, &data, ends.now_ns), 1);
+            proxy::meets(&ends.settings, &mut ends.station, ends.now_ns, &queue, SEGMENT, 1, 1, 0);
+        }
+        for _ in 0..datagrams {
+            proxy::meets(&ends.settings, &mut ends.station, ends.now_ns, &queue, SEGMENT, 1, 1, 0);
+        }
+    }
+    ends.station.least_part_q10
+}
+
+#[test]
+fn who_is_steered_has_its_part_beside_connections_that_are_not() {
+    for is_hidden in [0, 1] {
+        let near = |found: u32, wanted: f64| {
+            assert!((f64::from(found) / 1024.0 - wanted).abs() < 0.01, "{is_hidden}: {found}, {wanted}")
+        };
+        near(part_beside(is_hidden, 1, 0), 3.0 / 4.0);
+        near(part_beside(is_hidden, 2, 0), 3.0 / 5.0);
+        // Half at least, and beside what is none of any connection their part of the rest.
+        near(part_beside(is_hidden, 5, 0), 1.0 / 2.0);
+        near(part_beside(is_hidden, 1, 1), 3.0 / 4.0 * 3.0 / 4.0);
+        near(part_beside(is_hidden, 1, 3), 1.0 / 2.0);
+        near(part_beside(is_hidden, 0, 1), 2.0 / 3.0);
+        near(part_beside(is_hidden, 0, 0), 1.0);
+    }
+}
+
 /// A probe of a window that is closed: a byte beyond it.
 #[test]
 fn who_probes_a_closed_window_is_steered() {

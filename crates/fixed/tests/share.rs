@@ -223,15 +223,27 @@ fn the_rest_of_the_rules() {
 }
 
 proptest! {
-    /// Whatever part of the traffic others are: what they leave, half at least, known from all or from the rest alone.
+    /// Beside connections that nobody steers, and what is of none that is known: half of all at least.
     #[test]
-    fn beside_others(rate in 10_000u64..1u64 << 34, others_q10 in 0u64..=960, target_ns in 1_000_000u64..1_000_000_000,
+    fn a_part_beside_connections_that_nobody_steers(weights_q8 in 1u64..1 << 40, unsteered_q8 in 0u64..1 << 40, rest_q10 in 0u64..=1024, others_q10 in 0u32..=1024) {
+        let theirs = weights_q8 as f64 / (weights_q8 + unsteered_q8) as f64;
+        let exact = ((1024.0 - rest_q10 as f64) * theirs).max(512.0);
+        close(f64::from(lasthop_fixed::share::least_part_q10(weights_q8, unsteered_q8, rest_q10)), exact, 0.0, 1.0);
+        // Of the wait all is theirs once they have that, four times it where they have twice that.
+        let of_it = if unsteered_q8 == 0 { 0.0 } else { rest_q10 as f64 / (1.0 - theirs) };
+        let found = lasthop_fixed::share::theirs_q10(others_q10, rest_q10, weights_q8, unsteered_q8);
+        close(f64::from(found), (of_it.min(2048.0).powi(2) / 1024.0).max(f64::from(others_q10)), 1e-3, 5.0);
+    }
+
+    /// Whatever part of the traffic others are: what they leave, no less than is theirs, known from all or from the rest alone.
+    #[test]
+    fn beside_others(rate in 10_000u64..1u64 << 34, others_q10 in 0u64..=960, least_part_q10 in 512u32..=1024, target_ns in 1_000_000u64..1_000_000_000,
                      wait_ns in 0u64..1u64 << 36) {
         use lasthop_fixed::share::{rate_beside, target_beside_ns};
         let others = others_q10 as f64 / 1024.0;
-        let ours = (1.0 - others).max(0.5);
-        close(rate_beside(rate, others_q10, 1) as f64, rate as f64 * ours, 1e-12, 1.0);
-        close(rate_beside(rate, others_q10, 0) as f64, (rate as f64 * ours / (1.0 - others)).min(2f64.powi(34) * 8.0), 1e-12, 1.0);
+        let ours = if others_q10 == 0 { 1.0 } else { (1.0 - others).max(f64::from(least_part_q10) / 1024.0) };
+        close(rate_beside(rate, others_q10, least_part_q10, 1) as f64, rate as f64 * ours, 1e-12, 1.0);
+        close(rate_beside(rate, others_q10, least_part_q10, 0) as f64, (rate as f64 * ours / (1.0 - others)).min(2f64.powi(34) * 16.0), 1e-12, 1.0);
         let (target, wait) = (target_ns as f64, wait_ns as f64);
         let part = ((wait * others - 3.0 * target) / target).clamp(0.0, 1.0);
         let exact = target + (wait - target).max(0.0) * part * 15.0 / 16.0;

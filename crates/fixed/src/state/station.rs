@@ -35,7 +35,9 @@ pub struct StationRecord {
     delay_most_ns: u64,
     known_rate: u64,
     /// What part of the bytes towards the clients is not steered, of late.
-    pub others_q10: u64,
+    pub others_q10: u32,
+    /// What part of the rate the steered have at least beside that.
+    pub least_part_q10: u32,
     /// Φ of the running epoch.
     pub weights_q8: u64,
     /// That of the one before.
@@ -98,6 +100,11 @@ pub struct StationRecord {
     kappa_q18: u64,
     /// μ̂ over each horizon.
     pub rate: BusyRate,
+    unsteered_bytes: u64,
+    unsteered_q8: u64,
+    last_unsteered_q8: u64,
+    unsteered_part_q10: u32,
+    theirs_q10: u32,
     /// CLAMP's averaged queue.
     pub average_q16: u64,
     average_ns: u64,
@@ -161,7 +168,7 @@ impl StationRecord {
 
     /// What part of the bytes towards the clients is not steered, of late.
     pub fn unsteered(&self) -> f64 {
-        self.others_q10 as f64 / 1024.0
+        f64::from(self.others_q10) / 1024.0
     }
 
     /// Φ, the weights of the flows seen of late.
