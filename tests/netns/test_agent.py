@@ -147,6 +147,28 @@ def test_a_queue_downstream_is_known_from_acks(host: str) -> None:
         assert jain(found["each"]) >= 0.98
 
 
+def test_clients_that_share_a_queue_downstream_share_it_evenly() -> None:
+    with house(slow="modem", distances=True) as built:
+        built.helper("server", "serve", "cubic")
+        built.agent("--queue", "shared")
+        with ThreadPoolExecutor() as pool:
+            # Two addresses of one host: with a queue for each, each takes the other's for its path.
+            hosts = {SERVER: 20_020, SERVER6: 21_020}
+            loads = [
+                pool.submit(built.fetch, [port], 4, 5, host=host) for host, port in hosts.items()
+            ]
+            time.sleep(4)
+            waits_ms = built.ping_ms(60)
+            status = built.status()
+            rates = [bps for load in loads for bps in load.result().values()]
+    assert status["source"] == "shared"
+    (queue,) = status["queues"]
+    assert queue["weights"] == 2
+    assert statistics.mean(waits_ms) <= 32
+    assert jain(rates) >= 0.98
+    assert sum(rates) >= 0.95 * LINE_BPS
+
+
 @pytest.mark.measured
 @pytest.mark.parametrize("slow", ["modem", "router"])
 def test_hosts_at_several_distances_share_one_address_evenly(slow: str) -> None:

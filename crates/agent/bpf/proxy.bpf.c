@@ -64,9 +64,9 @@ struct {
 /* The number of what a packet's client shares its queue with. */
 static __always_inline u32 number_of(const struct station_key *key)
 {
-	u32 *number = settings.is_hidden ? bpf_map_lookup_elem(&clients, key) : 0;
+	u32 *number = settings.by_client ? bpf_map_lookup_elem(&clients, key) : 0;
 
-	return number ? *number : settings.is_hidden ? NO_NUMBER : 0;
+	return number ? *number : settings.by_client ? NO_NUMBER : 0;
 }
 
 /* The same for a connection that begins: a client that is new gets one, if there is any left. */

@@ -73,6 +73,8 @@ kinds! {
         Qdisc = "qdisc",
         /// Downstream, in a driver, a modem or another box, one for each client: known from ACKs alone.
         Outstanding = "outstanding",
+        /// The same, but one for all clients, as in most modems.
+        Shared = "shared",
     }
 }
 
@@ -231,7 +233,7 @@ impl Config {
             moves_others: station.is_some_and(|station| station.clock && !self.dry_run).into(),
             rule_count: self.weight.len().min(WEIGHT_RULES) as u32,
             has_dscp: self.weight.iter().any(|weight| weight.dscp.is_some()).into(),
-            pad: 0,
+            by_client: (is_hidden && self.queue != QueuePlace::Shared).into(),
             rules,
         }
     }
@@ -290,7 +292,9 @@ mod tests {
             assert!(wrong.starts_with("device = ") && wrong.contains("a network device"), "{wrong}");
         }
         assert_eq!(read("dry_run = true").unwrap().settings(0, true).observe_only, 1);
-        assert_eq!(read("queue = \"outstanding\"").unwrap().queue, QueuePlace::Outstanding);
+        assert_eq!(read("queue = \"outstanding\"").unwrap().settings(14, true).by_client, 1);
+        let shared = read("queue = \"shared\"").unwrap().settings(14, true);
+        assert_eq!((shared.is_hidden, shared.by_client), (1, 0));
         assert!(read("queue = \"modem\"").unwrap_err().contains("\"qdisc\" or \"outstanding\""));
         assert!(read("devise = \"eth1\"").unwrap_err().contains("unknown key `devise`"));
         assert_eq!(read("law = { kind = \"share\", g = 1.5 }").unwrap_err(), "law.g = 1.5: wanted from 0 to 1");

@@ -17,7 +17,7 @@ use crate::state::{
 /// An agent's programs and maps, in the kernel as long as this lives.
 pub struct Programs {
     mode: Mode,
-    is_hidden: bool,
+    by_client: bool,
     has_desks: bool,
     object: Object,
 }
@@ -91,15 +91,15 @@ impl Programs {
         let values = constants.initial_value_mut().ok_or_else(|| anyhow!("the settings have no place"))?;
         let place = values.get_mut(..size_of::<Settings>()).ok_or_else(|| anyhow!("the settings have no room"))?;
         place.copy_from_slice(settings.as_bytes());
-        let is_hidden = mode == Mode::Proxy && settings.is_hidden != 0;
+        let by_client = mode == Mode::Proxy && settings.by_client != 0;
         let clients = open.maps().find(|map| map.name() == "clients").map_or(0, |map| map.max_entries());
         for mut numbered in
-            open.maps_mut().filter(|map| is_hidden && (map.name() == "queues" || map.name() == "desk_numbers"))
+            open.maps_mut().filter(|map| by_client && (map.name() == "queues" || map.name() == "desk_numbers"))
         {
             numbered.set_max_entries(1 + clients)?;
         }
         let spare_desks = open.maps().find(|map| map.name() == "spare_desks").map_or(0, |map| map.max_entries());
-        let room = match (settings.is_station != 0, is_hidden) {
+        let room = match (settings.is_station != 0, by_client) {
             (true, true) => spare_desks,
             // One queue has one.
             (true, false) => 1,
@@ -109,8 +109,8 @@ impl Programs {
             desks.set_max_entries(room)?;
         }
         let object = taken(open)?;
-        let programs = Self { mode, is_hidden, has_desks: room > 0, object };
-        for number in (1..=clients).filter(|_| is_hidden) {
+        let programs = Self { mode, by_client, has_desks: room > 0, object };
+        for number in (1..=clients).filter(|_| by_client) {
             programs.spare(number)?;
         }
         for number in 1..=room {
@@ -208,7 +208,7 @@ impl Programs {
             let value = queues.lookup(number, MapFlags::ANY)?.unwrap_or_default();
             StationRecord::read_from_bytes(&value).map_err(|_| anyhow!("a station of another layout"))
         };
-        if !self.is_hidden {
+        if !self.by_client {
             return Ok(vec![(StationKey::default(), queue(&[0; 4])?)]);
         }
         let mut found = Vec::new();

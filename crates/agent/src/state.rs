@@ -115,7 +115,7 @@ mod tests {
             "g_q10" = g_q10, "kappa_q10" = kappa_q10,
             "link_header_bytes" = link_header_bytes, "observe_only" = observe_only,
             "is_hidden" = is_hidden, "is_clamp" = is_clamp, "a_bytes" = a_bytes, "tau_bytes" = tau_bytes, "refill_q10" = refill_q10,
-            "is_station" = is_station, "moves_others" = moves_others,
+            "is_station" = is_station, "moves_others" = moves_others, "by_client" = by_client,
             "rule_count" = rule_count, "has_dscp" = has_dscp, "rules" = rules);
         alike!(&btf, "weight_rule", WeightRule: "prefix" = prefix, "prefix_bits" = prefix_bits,
             "weight_q8" = weight_q8, "port" = port, "dscp" = dscp, "has_dscp" = has_dscp);

@@ -79,7 +79,8 @@ impl Agent<'_> {
         let Self { mode, config, device, .. } = self;
         let mode = *mode;
         let seen = device.queue();
-        let (is_hidden, why) = source(mode, config.queue, device)?;
+        let (place, why) = source(mode, config.queue, device)?;
+        let is_hidden = place != QueuePlace::Qdisc;
         if let (None, Some(address)) = (&self.page, config.page()) {
             Page::demand_free(address)?;
         }
@@ -92,11 +93,7 @@ impl Agent<'_> {
         let identity = Identity {
             device: device.name.clone(),
             mode,
-            source: match (mode, is_hidden) {
-                (Mode::Client, _) => "price",
-                (_, true) => "outstanding",
-                (_, false) => "qdisc",
-            },
+            source: if mode == Mode::Client { "price" } else { place.kind() },
             dry_run: config.dry_run,
             law: config.law.name(),
             target_ns: config.law.target().as_nanos(),
@@ -180,7 +177,7 @@ impl Agent<'_> {
             return None;
         }
         let change = format!("its root qdisc is {qdisc}, no longer {before}");
-        let is_hidden = identity.source == "outstanding";
+        let is_hidden = identity.source != QueuePlace::Qdisc.kind();
         match self.config.queue {
             QueuePlace::Auto if self.mode == Mode::Proxy && tells == is_hidden => return Some(End::Anew(change)),
             _ if !is_hidden && !tells => service::warn(format_args!(
@@ -199,18 +196,19 @@ struct Watched {
     reaped_ns: u64,
 }
 
-/// Whether the queue is hidden, and why that is thought.
-fn source(mode: Mode, queue: QueuePlace, device: &Device) -> Result<(bool, String)> {
+/// Where the queue is, and why that is thought.
+fn source(mode: Mode, queue: QueuePlace, device: &Device) -> Result<(QueuePlace, String)> {
     let shapes = || -> Result<(bool, String)> {
         let (qdisc, shapes) = device.queue()?;
         let what = if shapes { "shapes" } else { "does not shape" };
         Ok((shapes, format!("{qdisc} {what}")))
     };
     match (mode, queue) {
-        (Mode::Client, _) => Ok((false, "the access point's".into())),
-        (Mode::Ap, QueuePlace::Outstanding) => {
+        (Mode::Client, _) => Ok((QueuePlace::Qdisc, "the access point's".into())),
+        (Mode::Ap, QueuePlace::Outstanding | QueuePlace::Shared) => {
             bail!(
-                "queue = \"outstanding\": an access point prices what its own device holds: wanted \"auto\" or \"qdisc\""
+                "queue = {:?}: an access point prices what its own device holds: wanted \"auto\" or \"qdisc\"",
+                queue.kind()
             )
         }
         (Mode::Ap, QueuePlace::Auto) => {
@@ -221,10 +219,12 @@ fn source(mode: Mode, queue: QueuePlace, device: &Device) -> Result<(bool, Strin
                     device.name
                 ));
             }
-            Ok((false, why))
+            Ok((QueuePlace::Qdisc, why))
         }
-        (_, QueuePlace::Qdisc) => Ok((false, "as told".into())),
-        (Mode::Proxy, QueuePlace::Outstanding) => Ok((true, "as told".into())),
-        (Mode::Proxy, QueuePlace::Auto) => shapes().map(|(shapes, why)| (!shapes, why)),
+        (Mode::Proxy, QueuePlace::Auto) => {
+            let (shapes, why) = shapes()?;
+            Ok((if shapes { QueuePlace::Qdisc } else { QueuePlace::Outstanding }, why))
+        }
+        _ => Ok((queue, "as told".into())),
     }
 }

@@ -118,7 +118,7 @@ struct settings {
 	u32 moves_others; /* it sends window updates for connections whose ACK is not at hand */
 	u32 rule_count;
 	u32 has_dscp; /* a rule goes by it */
-	u32 pad;
+	u32 by_client; /* each client has a queue of its own, which is hidden; else all have one */
 	struct weight_rule rules[WEIGHT_RULES];
 };
 

@@ -50,8 +50,8 @@ pub struct Settings {
     pub rule_count: u32,
     /// 1: one of them goes by the DSCP.
     pub has_dscp: u32,
-    /// Nothing.
-    pub pad: u32,
+    /// Each client has a queue of its own, which is hidden; else all have one.
+    pub by_client: u32,
     /// Whose weights are other than 1; the first that fits counts.
     pub rules: [WeightRule; WEIGHT_RULES],
 }

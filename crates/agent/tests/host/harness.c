@@ -111,6 +111,7 @@ int main(int count, char **words)
 		settings.is_clamp |= !strcmp(words[i], "clamp");
 		settings.is_station |= !strcmp(words[i], "station");
 	}
+	settings.by_client = settings.is_hidden;
 	settings.kappa_q10 = 256;
 	settings.moves_others = settings.is_station;
 #ifdef LOOKS_THROUGH
