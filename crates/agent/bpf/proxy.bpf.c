@@ -52,7 +52,7 @@ struct {
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 4096);
 	__type(key, struct flow_key);
 	__type(value, u32);
 } strangers SEC(".maps");

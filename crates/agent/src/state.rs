@@ -129,7 +129,7 @@ mod tests {
             "acknowledged_bytes" = acknowledged_bytes, "path" = path, "ack_delay_ns" = ack_delay_ns, "upstream" = upstream,
             "rtt_ns" = rtt_ns, "delivery" = delivery, "clamp_q16" = clamp_q16);
         alike!(&btf, "station", StationRecord: "chosen" = chosen, "queue_bytes" = queue_bytes, "rate" = rate,
-            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "others_q10" = others_q10, "least_part_q10" = least_part_q10, "a_bytes" = a_bytes, "price_q30" = price_q30, "bears_ns" = bears_ns, "last_bears_ns" = last_bears_ns, "ring" = ring);
+            "weights_q8" = weights_q8, "last_weights_q8" = last_weights_q8, "path" = path, "others_q10" = others_q10, "least_part_q10" = least_part_q10, "unsteered_q8" = unsteered_q8, "a_bytes" = a_bytes, "price_q30" = price_q30, "bears_ns" = bears_ns, "last_bears_ns" = last_bears_ns, "ring" = ring);
         alike!(&btf, "station_key", StationKey: "client" = client);
         // What a desk keeps is the programs' own.
         assert_eq!(described(&btf, "desk").0, size_of::<DeskRecord>());

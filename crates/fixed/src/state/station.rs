@@ -101,7 +101,8 @@ pub struct StationRecord {
     /// μ̂ over each horizon.
     pub rate: BusyRate,
     unsteered_bytes: u64,
-    unsteered_q8: u64,
+    /// Φ of connections that nobody steers, in the running epoch.
+    pub unsteered_q8: u64,
     last_unsteered_q8: u64,
     unsteered_part_q10: u32,
     theirs_q10: u32,
