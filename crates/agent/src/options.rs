@@ -13,25 +13,25 @@ use lasthop_core::parameter::text::schemars::schema_for;
 use lasthop_core::parameter::text::serde_json::Value;
 use lasthop_scenario::ScenarioError;
 
-use crate::config::{ClampConfig, Config, Law};
+use crate::config::{ClampConfig, Config, Law, QueuePlace};
 use crate::mode::Mode;
 
 /// Where the settings of a machine are.
 pub const FILE: &str = "/etc/lasthop/agent.toml";
 
-/// An option that stands for a key: its name, the key, and what its value is called; none if it takes none.
-type Short = (&'static str, &'static str, Option<&'static str>);
+/// An option that stands for a key: its name, the key, and what its value is called, or may be; none if it takes none.
+type Short = (&'static str, &'static str, Option<&'static [&'static str]>);
 
 /// A kind stands before its keys.
 const SHORT: [Short; 8] = [
-    ("dev", "device", Some("DEV")),
-    ("law", "law.kind", Some("share|clamp|station")),
-    ("a", "law.a", Some("SIZE")),
-    ("tau", "law.tau", Some("SIZE")),
-    ("target", "law.target", Some("TIME")),
-    ("queue", "queue", Some("auto|qdisc|outstanding")),
+    ("dev", "device", Some(&["DEV"])),
+    ("law", "law.kind", Some(Law::KINDS)),
+    ("a", "law.a", Some(&["SIZE"])),
+    ("tau", "law.tau", Some(&["SIZE"])),
+    ("target", "law.target", Some(&["TIME"])),
+    ("queue", "queue", Some(QueuePlace::KINDS)),
     ("dry-run", "dry_run", None),
-    ("metrics", "metrics", Some("ADDRESS:PORT")),
+    ("metrics", "metrics", Some(&["ADDRESS:PORT"])),
 ];
 
 /// Those that a mode has.
@@ -183,7 +183,7 @@ impl Options {
             let action = if value.is_some() { ArgAction::Set } else { ArgAction::SetTrue };
             let mut arg = Arg::new(*name).long(*name).action(action).help(about(key));
             if let Some(value) = value {
-                arg = arg.value_name(*value);
+                arg = arg.value_name(value.join("|"));
             }
             command.arg(arg)
         });
