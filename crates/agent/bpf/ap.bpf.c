@@ -17,6 +17,7 @@
 #include "queue.h"
 #include "state.h"
 #include "station.h"
+#include "station_clamp.h"
 #include "too_big.h"
 
 const volatile struct settings settings = {};

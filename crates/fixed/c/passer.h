@@ -10,6 +10,7 @@
 #include "handshake.h"
 #include "state.h"
 #include "station.h"
+#include "station_clamp.h"
 #include "trial.h"
 #include "window.h"
 

@@ -134,9 +134,11 @@ fn a_price_is_written_where_the_page_says_and_taken_out_again() {
     assert_eq!(client.try_packet("to_client", &priced).unwrap(), (PASSES_ON, plain));
 }
 
-/// What is counted of 800 connections whose data come three times each within an epoch; none where programs may not be loaded.
+/// So many have data three times each within an epoch.
+const CONNECTIONS: u16 = 800;
+
+/// What is counted of them; none where programs may not be loaded.
 fn counted_in_an_epoch(mode: Mode, count: fn(&StationRecord) -> u64) -> Option<u64> {
-    const CONNECTIONS: u16 = 800;
     let data = |port| Segment { ports: (80, port), ..from_server(1000, 100, ACK, &[], 100) }.frame();
     let frames: Vec<Vec<u8>> = (1..=CONNECTIONS).map(data).collect();
     // An epoch takes 300 ms from the first packet on: where it was over too soon, once more.
@@ -156,9 +158,9 @@ fn counted_in_an_epoch(mode: Mode, count: fn(&StationRecord) -> u64) -> Option<u
 #[test]
 fn connections_are_counted_once_an_epoch_however_many_there_are() {
     let Some(counted_q8) = counted_in_an_epoch(Mode::Ap, |station| station.weights_q8) else { return };
-    assert_eq!(counted_q8, 800 << 8);
+    assert_eq!(counted_q8, u64::from(CONNECTIONS) << 8);
     // Those that are older than the agent.
-    assert_eq!(counted_in_an_epoch(Mode::Proxy, |station| station.unsteered_q8), Some(800 << 8));
+    assert_eq!(counted_in_an_epoch(Mode::Proxy, |station| station.unsteered_q8), Some(u64::from(CONNECTIONS) << 8));
 }
 
 #[test]
